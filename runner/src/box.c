@@ -1,0 +1,282 @@
+/* Builds a slot's root: a small read-only tmpfs with bind mounts of the toolchains, a synthetic /etc, five
+ * devices, /proc, and a scratch.
+ *
+ * The mounts are cloned by the runner, which may see paths that the slot's own uid may not, and hung in here as
+ * descriptors. The slot keeps a whole, covered /proc: the kernel lets a user namespace mount a new one only
+ * while an unmasked one is there, and each run gets its own above it.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "kernel.h"
+#include "slot.h"
+
+#ifndef MNT_DETACH
+#define MNT_DETACH 2
+#endif
+
+static const char *const DEVICES[] = {"null", "zero", "full", "random", "urandom"};
+#define DEVICE_COUNT (sizeof DEVICES / sizeof *DEVICES)
+
+static const struct {
+    const char *path, *text;
+} FILES[] = {
+    {"etc/passwd", "root:x:0:0:root:/:/usr/sbin/nologin\n"
+                   "program:x:1000:1000:program:/work:/usr/sbin/nologin\n"},
+    {"etc/group", "root:x:0:\nprogram:x:1000:\n"},
+    {"etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"},
+    {"etc/hosts", "127.0.0.1 localhost\n"},
+    {"etc/hostname", "box\n"},
+    {"etc/timezone", "Etc/UTC\n"},
+};
+
+/* ---- runner side ---------------------------------------------------------------------------------- */
+
+int open_read_only_tree(int dir, const char *path, bool device)
+{
+    unsigned empty = *path ? 0 : AT_EMPTY_PATH;
+    int tree =
+        kernel_open_tree(dir, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | empty);
+    if (tree < 0)
+        return -1;
+    struct mount_attr attr = {
+        .attr_set = MOUNT_ATTR_NOSUID |
+                    (device ? MOUNT_ATTR_NOEXEC : MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV),
+        .propagation = MS_PRIVATE,
+    };
+    if (kernel_mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr)) {
+        int saved = errno;
+        close(tree);
+        errno = saved;
+        return -1;
+    }
+    return tree;
+}
+
+int slot_open_trees(struct slot *slot, struct fault *fault)
+{
+    slot->tree_count = 0;
+    for (int i = 0; i < slot->options->bind_count + (int)DEVICE_COUNT; i++) {
+        char path[64];
+        bool device = i >= slot->options->bind_count;
+        if (device)
+            snprintf(path, sizeof path, "/dev/%s", DEVICES[i - slot->options->bind_count]);
+        int tree = open_read_only_tree(AT_FDCWD, device ? path : slot->options->binds[i].source,
+                                       device);
+        if (tree < 0)
+            return fail(fault, device ? "clone-device" : "clone-bind");
+        slot->trees[slot->tree_count++] = tree;
+    }
+    return 0;
+}
+
+void slot_close_trees(struct slot *slot)
+{
+    while (slot->tree_count)
+        close(slot->trees[--slot->tree_count]);
+}
+
+/* ---- child side ------------------------------------------------------------------------------------- */
+
+/* Makes the directories above `path` (relative to the new root). */
+static int make_parents(const char *path)
+{
+    char part[PATH_MAX];
+    snprintf(part, sizeof part, "%s", path);
+    for (char *at = strchr(part, '/'); at; at = strchr(at + 1, '/')) {
+        *at = 0;
+        if (mkdir(part, 0755) && errno != EEXIST)
+            return -1;
+        *at = '/';
+    }
+    return 0;
+}
+
+static int write_file(const char *path, const char *text)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (fd < 0)
+        return -1;
+    int result = put_text(fd, text);
+    close(fd);
+    return result;
+}
+
+/* Hangs a detached mount at `path`, making a directory or file to hang it on. */
+static int hang(int tree, const char *path)
+{
+    struct stat status;
+    if (make_parents(path) || fstat(tree, &status))
+        return -1;
+    int made = S_ISDIR(status.st_mode) ? mkdir(path, 0755) : mknod(path, S_IFREG | 0444, 0);
+    if (made && errno != EEXIST)
+        return -1;
+    return kernel_move_mount(tree, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH);
+}
+
+static int fill_root(struct slot *slot, struct fault *fault)
+{
+    const struct options *options = slot->options;
+    static const char *const directories[] = {"proc", "code", "work", "etc",
+                                              "dev",  "var",  "run"};
+    for (size_t i = 0; i < sizeof directories / sizeof *directories; i++)
+        if (mkdir(directories[i], 0755))
+            return fail(fault, "root-directories");
+    for (int i = 0; i < options->bind_count; i++)
+        if (hang(slot->trees[i], options->binds[i].target + 1))
+            return fail(fault, "root-binds");
+    for (size_t i = 0; i < DEVICE_COUNT; i++) {
+        char path[64];
+        snprintf(path, sizeof path, "dev/%s", DEVICES[i]);
+        if (hang(slot->trees[options->bind_count + (int)i], path))
+            return fail(fault, "root-devices");
+    }
+    for (size_t i = 0; i < sizeof FILES / sizeof *FILES; i++)
+        if (write_file(FILES[i].path, FILES[i].text))
+            return fail(fault, "root-files");
+    static const char *const own_links[][2] = {
+        {"/work", "tmp"},
+        {"/work", "dev/shm"},
+        {"/proc/self/fd", "dev/fd"},
+        {"/work", "var/tmp"},
+        {"/proc/self/fd/0", "dev/stdin"},
+        {"/proc/self/fd/1", "dev/stdout"},
+        {"/proc/self/fd/2", "dev/stderr"},
+    };
+    for (size_t i = 0; i < sizeof own_links / sizeof *own_links; i++)
+        if (symlink(own_links[i][0], own_links[i][1]))
+            return fail(fault, "root-links");
+    for (int i = 0; i < options->link_count; i++)
+        if (make_parents(options->links[i].target + 1) ||
+            symlink(options->links[i].source, options->links[i].target + 1))
+            return fail(fault, "root-links");
+    return 0;
+}
+
+int scratch_mount(struct shared *shared)
+{
+    char data[128];
+    snprintf(data, sizeof data, "size=%llu,nr_inodes=%u,mode=1777",
+             (unsigned long long)shared->scratch_bytes, shared->scratch_inodes + 1);
+    return kernel_mount("tmpfs", "/work", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOATIME, data);
+}
+
+static int build_root(struct slot *slot, struct fault *fault)
+{
+    if (kernel_mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
+        return fail(fault, "mount-private");
+    if (kernel_mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV,
+                     "size=1m,nr_inodes=1024,mode=755"))
+        return fail(fault, "mount-root");
+    if (chdir("/tmp"))
+        return fail(fault, "enter-root");
+    if (fill_root(slot, fault))
+        return -1;
+    /* This one stays whole below the runs' own: see the top. */
+    if (kernel_mount("proc", "proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL))
+        return fail(fault, "mount-proc");
+    if (kernel_pivot_root(".", ".") || kernel_umount(".", MNT_DETACH) || chdir("/"))
+        return fail(fault, "pivot-root");
+    if (scratch_mount(slot->shared))
+        return fail(fault, "mount-scratch");
+    struct mount_attr attr = {.attr_set =
+                                  MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV};
+    if (kernel_mount_setattr(AT_FDCWD, "/", 0, &attr))
+        return fail(fault, "root-read-only");
+    return 0;
+}
+
+/* Bounds that are the same for all programs, inherited from here. */
+static int bound_resources(void)
+{
+    static const struct {
+        int resource;
+        rlim_t most;
+    } bounds[] = {
+        {RLIMIT_CORE, 0}, {RLIMIT_MEMLOCK, 64 << 10}, {RLIMIT_MSGQUEUE, 819200},
+        {RLIMIT_NICE, 0}, {RLIMIT_RTPRIO, 0},         {RLIMIT_SIGPENDING, 4096},
+    };
+    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
+        struct rlimit limit;
+        if (getrlimit(bounds[i].resource, &limit))
+            return -1;
+        if (limit.rlim_max > bounds[i].most)
+            limit.rlim_max = bounds[i].most;
+        limit.rlim_cur = limit.rlim_max;
+        if (setrlimit(bounds[i].resource, &limit))
+            return -1;
+    }
+    return 0;
+}
+
+/* No new user namespaces below this one: what seccomp refuses, the kernel's own count refuses again. */
+static int forbid_namespaces(void)
+{
+    static const char *const kinds[] = {"user", "mnt", "net", "uts", "time"};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        char path[64];
+        snprintf(path, sizeof path, "/proc/sys/user/max_%s_namespaces", kinds[i]);
+        if (write_text(AT_FDCWD, path, "0") && errno != ENOENT)
+            return -1;
+    }
+    return 0;
+}
+
+static int drop_bounding_set(void)
+{
+    for (int capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++)
+        if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0))
+            return -1;
+    return prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+}
+
+static int pin_to_cpu(const struct slot *slot)
+{
+    const struct options *options = slot->options;
+    if (!options->cpu_count)
+        return 0;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(options->cpus[slot->number % (unsigned)options->cpu_count], &set);
+    return sched_setaffinity(0, sizeof set, &set);
+}
+
+int slot_enter(struct slot *slot, struct fault *fault)
+{
+    const struct options *options = slot->options;
+    if (options->privileged && (setgroups(0, NULL) || setresgid(0, 0, 0) || setresuid(0, 0, 0)))
+        return fail(fault, "become-slot-root");
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0))
+        return fail(fault, "parent-death-signal");
+    if (options->layers & LAYER_UTS && sethostname("box", 3))
+        return fail(fault, "hostname");
+    umask(022);
+    if (build_root(slot, fault))
+        return -1;
+    if (forbid_namespaces())
+        return fail(fault, "forbid-namespaces");
+    if (pin_to_cpu(slot))
+        return fail(fault, "pin-to-cpu");
+    if (bound_resources())
+        return fail(fault, "bound-resources");
+    if (drop_bounding_set())
+        return fail(fault, "drop-bounding-set");
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+        return fail(fault, "no-new-privileges");
+    struct sock_fprog floor = {.len = options->floor.length, .filter = options->floor.program};
+    if (options->layers & LAYER_SECCOMP && floor.len &&
+        syscall(SYS_seccomp, 1 /* SECCOMP_SET_MODE_FILTER */, 0, &floor))
+        return fail(fault, "seccomp-floor");
+    return 0;
+}

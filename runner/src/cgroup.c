@@ -1,0 +1,638 @@
+#define _GNU_SOURCE
+#include "cgroup.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "kernel.h"
+
+/* Page cache that earlier runs left in the group is given back above this; below it costs more than it is worth. */
+#define STALE_BYTES (UINT64_C(8) << 20)
+
+static const char *const NAMES[CONTROLLERS] = {"memory", "pids", "cpu", "cpuacct"};
+
+/* ---- finding the hierarchies ---------------------------------------------------------------- */
+
+static bool has_word(const char *list, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *at = list; at; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (!strncmp(at, word, length) && (at[length] == 0 || at[length] == ','))
+            return true;
+    }
+    return false;
+}
+
+/* The runner's own group in the hierarchy with this controller ("" is version 2), from /proc/self/cgroup. */
+static bool own_group(const char *controller, char *out, size_t bytes)
+{
+    FILE *file = fopen("/proc/self/cgroup", "re");
+    if (!file)
+        return false;
+    char line[PATH_MAX + 256];
+    bool found = false;
+    while (!found && fgets(line, sizeof line, file)) {
+        line[strcspn(line, "\n")] = 0;
+        char *list = strchr(line, ':');
+        char *path = list ? strchr(list + 1, ':') : NULL;
+        if (!path)
+            continue;
+        *path++ = 0;
+        list++;
+        found = *controller ? has_word(list, controller) : *list == 0;
+        if (found)
+            snprintf(out, bytes, "%s", path);
+    }
+    fclose(file);
+    return found;
+}
+
+/* Where that hierarchy is mounted, as the directory of the runner's own group in it. */
+static bool own_directory(const char *controller, char *out, size_t bytes)
+{
+    char group[PATH_MAX];
+    FILE *file =
+        own_group(controller, group, sizeof group) ? fopen("/proc/self/mountinfo", "re") : NULL;
+    if (!file)
+        return false;
+    char line[2 * PATH_MAX];
+    bool found = false;
+    while (!found && fgets(line, sizeof line, file)) {
+        char root[PATH_MAX], point[PATH_MAX], type[64], options[1024];
+        char *tail = strstr(line, " - ");
+        if (!tail || sscanf(line, "%*s %*s %*s %4095s %4095s", root, point) != 2 ||
+            sscanf(tail, " - %63s %*s %1023s", type, options) != 2)
+            continue;
+        if (*controller ? strcmp(type, "cgroup") || !has_word(options, controller)
+                        : strcmp(type, "cgroup2"))
+            continue;
+        size_t prefix = strcmp(root, "/") ? strlen(root) : 0;
+        if (strncmp(group, root, prefix))
+            continue;
+        const char *below = group + prefix;
+        found =
+            snprintf(out, bytes, "%s%s", point, strcmp(below, "/") ? below : "") < (int)bytes;
+    }
+    fclose(file);
+    return found;
+}
+
+/* ---- sweeping what a dead runner left --------------------------------------------------------- */
+
+static void kill_members(int dir)
+{
+    if (write_text(dir, "cgroup.kill", "1") == 0)
+        return;
+    int fd = openat(dir, "cgroup.procs", O_RDONLY | O_CLOEXEC);
+    FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
+    if (!file)
+        return;
+    int pid;
+    while (fscanf(file, "%d", &pid) == 1)
+        if (pid > 1 && pid != getpid())
+            kill(pid, SIGKILL);
+    fclose(file);
+}
+
+/* Removes a group with all below it. Members die asynchronously, so a busy directory is tried again. */
+static void remove_group(int parent, const char *name)
+{
+    int dir = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *list = dir >= 0 ? fdopendir(dir) : NULL;
+    if (!list)
+        return;
+    for (struct dirent *entry; (entry = readdir(list));)
+        if (entry->d_type == DT_DIR && strcmp(entry->d_name, ".") &&
+            strcmp(entry->d_name, ".."))
+            remove_group(dir, entry->d_name);
+    for (int tries = 0; unlinkat(parent, name, AT_REMOVEDIR) && errno == EBUSY && tries < 200;
+         tries++) {
+        kill_members(dir);
+        usleep(5000);
+    }
+    closedir(list);
+}
+
+static void sweep(int parent)
+{
+    DIR *list = fdopendir(dup(parent));
+    if (!list)
+        return;
+    rewinddir(list);
+    for (struct dirent *entry; (entry = readdir(list));) {
+        if (strncmp(entry->d_name, "deemster.", 9))
+            continue;
+        int dir = openat(parent, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (dir < 0)
+            continue;
+        if (flock(dir, LOCK_EX | LOCK_NB) == 0)
+            remove_group(parent, entry->d_name);
+        close(dir);
+    }
+    closedir(list);
+}
+
+/* ---- the runner's own directories -------------------------------------------------------------- */
+
+/* Makes and locks <parent>/deemster.<pid>. A sweeper may take it between the two: then once more. */
+static int make_locked(struct hierarchy *at, const char *parent)
+{
+    if (snprintf(at->path, sizeof at->path, "%s/deemster.%d", parent, (int)getpid()) >=
+        (int)sizeof at->path) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    for (int tries = 0; tries < 10; tries++) {
+        if (mkdir(at->path, 0755) && errno != EEXIST)
+            return -1;
+        at->dir = open(at->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (at->dir < 0)
+            continue;
+        struct stat held, named;
+        if (flock(at->dir, LOCK_EX | LOCK_NB) == 0 && fstat(at->dir, &held) == 0 &&
+            stat(at->path, &named) == 0 && held.st_ino == named.st_ino)
+            return 0;
+        close(at->dir);
+        at->dir = -1;
+    }
+    return -1;
+}
+
+/* Version 2 allows controllers only in groups whose processes all sit in leaves: move ours into one. */
+static int evacuate(int parent)
+{
+    if (mkdirat(parent, "main", 0755) && errno != EEXIST)
+        return -1;
+    int members = openat(parent, "cgroup.procs", O_RDONLY | O_CLOEXEC);
+    int target = openat(parent, "main/cgroup.procs", O_WRONLY | O_CLOEXEC);
+    FILE *file = members >= 0 && target >= 0 ? fdopen(members, "r") : NULL;
+    if (!file)
+        return -1;
+    int pid;
+    while (fscanf(file, "%d", &pid) == 1)
+        put_number(target, (uint64_t)pid);
+    fclose(file);
+    close(target);
+    return 0;
+}
+
+/* Turns on what there is of our controllers for the children of `dir`. */
+static int enable_controllers(int dir)
+{
+    if (write_text(dir, "cgroup.subtree_control", "+memory +pids"))
+        return -1;
+    write_text(dir, "cgroup.subtree_control",
+               "+cpu"); /* without it there is no quota, nothing else */
+    return 0;
+}
+
+/* The version 2 group below which ours may stand: our own where it was delegated to us, else the top. */
+static int choose_parent(bool privileged, char *path, size_t bytes)
+{
+    char own[PATH_MAX], group[PATH_MAX];
+    if (!own_directory("", own, sizeof own) || !own_group("", group, sizeof group))
+        return -1;
+    char mark[8];
+    bool delegated = !privileged || getxattr(own, "trusted.delegate", mark, sizeof mark) > 0 ||
+                     getxattr(own, "user.delegate", mark, sizeof mark) > 0;
+    size_t top = strlen(own) - (strcmp(group, "/") ? strlen(group) : 0);
+    snprintf(path, bytes, "%.*s", (int)(delegated ? strlen(own) : top), own);
+    /* Started again below a group that an earlier start had evacuated: its parent is the delegated one. */
+    size_t length = strlen(path);
+    if (delegated && length > 5 && !strcmp(path + length - 5, "/main"))
+        path[length - 5] = 0;
+    return 0;
+}
+
+static int open_v2(struct hierarchy *at, bool privileged)
+{
+    char path[PATH_MAX];
+    if (choose_parent(privileged, path, sizeof path))
+        return -1;
+    int parent = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (parent < 0)
+        return -1;
+    sweep(parent);
+    bool enabled = enable_controllers(parent) == 0 ||
+                   (errno == EBUSY && evacuate(parent) == 0 && enable_controllers(parent) == 0);
+    int saved = errno;
+    close(parent);
+    errno = saved;
+    if (!enabled || make_locked(at, path))
+        return -1;
+    return enable_controllers(at->dir);
+}
+
+static int open_v1(struct hierarchy *at, const char *own)
+{
+    int parent = open(own, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (parent < 0)
+        return -1;
+    sweep(parent);
+    close(parent);
+    return make_locked(at, own);
+}
+
+int cgroups_open(struct cgroups *groups, bool privileged, struct fault *fault)
+{
+    memset(groups, 0, sizeof *groups);
+    char owns[CONTROLLERS][PATH_MAX];
+    int v2 = -1;
+    for (int c = 0; c < CONTROLLERS; c++) {
+        groups->of[c] = -1;
+        char own[PATH_MAX];
+        bool v1 = own_directory(NAMES[c], own, sizeof own);
+        if (!v1 && v2 >= 0) {
+            groups->of[c] = v2;
+            continue;
+        }
+        for (int i = 0; v1 && i < groups->count; i++)
+            if (groups->list[i].version == 1 && !strcmp(owns[i], own))
+                groups->of[c] = i; /* mounted together, such as cpu,cpuacct */
+        if (groups->of[c] >= 0)
+            continue;
+        struct hierarchy *at = &groups->list[groups->count];
+        at->version = v1 ? 1 : 2;
+        at->dir = -1;
+        if (v1 ? open_v1(at, own) : open_v2(at, privileged)) {
+            if (at->dir >= 0)
+                groups->count++;
+            if (c == CPU)
+                continue;
+            char step[WIRE_STEP_BYTES];
+            snprintf(step, sizeof step, "cgroup-%s", NAMES[c]);
+            return fail(fault, step);
+        }
+        snprintf(owns[groups->count], PATH_MAX, "%s", own);
+        if (!v1)
+            v2 = groups->count;
+        groups->of[c] = groups->count++;
+    }
+    return 0;
+}
+
+void cgroups_close(struct cgroups *groups)
+{
+    for (int i = 0; i < groups->count; i++) {
+        remove_group(AT_FDCWD, groups->list[i].path);
+        close(groups->list[i].dir);
+    }
+    groups->count = 0;
+}
+
+/* ---- slots, runner side -------------------------------------------------------------------------- */
+
+static void slot_name(char *out, size_t bytes, unsigned slot)
+{
+    snprintf(out, bytes, "s%u", slot);
+}
+
+static int open_v1_files(struct meter *m, enum controller c, int dir)
+{
+    switch (c) {
+    case MEMORY:
+        m->memory_limit = openat(dir, "memory.limit_in_bytes", O_RDWR | O_CLOEXEC);
+        m->swap_limit = openat(dir, "memory.memsw.limit_in_bytes", O_RDWR | O_CLOEXEC);
+        m->usage = openat(dir, "memory.usage_in_bytes", O_RDONLY | O_CLOEXEC);
+        m->peak = openat(dir, "memory.max_usage_in_bytes", O_RDWR | O_CLOEXEC);
+        m->memory_stat = openat(dir, "memory.stat", O_RDONLY | O_CLOEXEC);
+        m->reclaim = openat(dir, "memory.force_empty", O_WRONLY | O_CLOEXEC);
+        m->oom = openat(dir, "memory.oom_control", O_RDONLY | O_CLOEXEC);
+        m->peak_resets = true;
+        if (m->swap_limit < 0)
+            write_text(dir, "memory.swappiness", "0");
+        m->oom_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        char text[64];
+        snprintf(text, sizeof text, "%d %d", m->oom_event, m->oom);
+        if (write_text(dir, "cgroup.event_control", text)) {
+            close(m->oom_event);
+            m->oom_event = -1; /* an OOM kill is then seen at the end of the run, not at once */
+        }
+        return m->memory_limit < 0 || m->usage < 0 || m->peak < 0 || m->oom < 0 ? -1 : 0;
+    case PIDS:
+        m->pids_limit = openat(dir, "pids.max", O_RDWR | O_CLOEXEC);
+        m->pids_now = openat(dir, "pids.current", O_RDONLY | O_CLOEXEC);
+        m->pids_events = openat(dir, "pids.events", O_RDONLY | O_CLOEXEC);
+        return m->pids_limit < 0 || m->pids_now < 0 ? -1 : 0;
+    case CPU:
+        m->cpu_quota = openat(dir, "cpu.cfs_quota_us", O_RDWR | O_CLOEXEC);
+        return 0;
+    case CPUACCT:
+        m->cpu_usage = openat(dir, "cpuacct.usage", O_RDONLY | O_CLOEXEC);
+        return m->cpu_usage < 0 ? -1 : 0;
+    default:
+        return -1;
+    }
+}
+
+/* Gives the slot's uid what it needs to make leaves and have children born in them. */
+static int delegate(int dir, uid_t owner)
+{
+    return fchown(dir, owner, (gid_t)-1) || fchownat(dir, "cgroup.procs", owner, (gid_t)-1, 0)
+               ? -1
+               : 0;
+}
+
+int cgroups_make_slot(struct cgroups *groups, unsigned slot, uid_t owner, struct meter *meter,
+                      struct fault *fault)
+{
+    char name[32];
+    slot_name(name, sizeof name, slot);
+    *meter = (struct meter){.on = true,
+                            .slot_dir = -1,
+                            .leaf = -1,
+                            .memory_limit = -1,
+                            .swap_limit = -1,
+                            .usage = -1,
+                            .peak = -1,
+                            .memory_stat = -1,
+                            .reclaim = -1,
+                            .oom = -1,
+                            .oom_event = -1,
+                            .pids_limit = -1,
+                            .pids_now = -1,
+                            .pids_events = -1,
+                            .cpu_usage = -1,
+                            .cpu_quota = -1};
+    for (int i = 0; i < groups->count; i++) {
+        struct hierarchy *at = &groups->list[i];
+        remove_group(at->dir, name);
+        if (mkdirat(at->dir, name, 0755))
+            return fail(fault, "cgroup-make-slot");
+        int dir = openat(at->dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (dir < 0)
+            return fail(fault, "cgroup-open-slot");
+        if (at->version == 2) {
+            meter->slot_dir = dir;
+            if (enable_controllers(dir) || mkdirat(dir, "keep", 0755) || delegate(dir, owner))
+                return fail(fault, "cgroup-delegate");
+        }
+        for (int c = 0; c < CONTROLLERS; c++) {
+            if (groups->of[c] != i)
+                continue;
+            meter->v2[c] = at->version == 2;
+            if (at->version == 1 && open_v1_files(meter, c, dir)) {
+                close(dir);
+                return fail(fault, "cgroup-open-files");
+            }
+        }
+        if (at->version == 1)
+            close(dir);
+    }
+    return 0;
+}
+
+int cgroups_enter_slot(struct cgroups *groups, unsigned slot, pid_t spawner,
+                       struct fault *fault)
+{
+    for (int i = 0; i < groups->count; i++) {
+        char path[64], pid[32];
+        snprintf(path, sizeof path, "s%u/%scgroup.procs", slot,
+                 groups->list[i].version == 2 ? "keep/" : "");
+        snprintf(pid, sizeof pid, "%d", (int)spawner);
+        if (write_text(groups->list[i].dir, path, pid))
+            return fail(fault, "cgroup-enter");
+    }
+    return 0;
+}
+
+void cgroups_remove_slot(struct cgroups *groups, unsigned slot)
+{
+    char name[32];
+    slot_name(name, sizeof name, slot);
+    for (int i = 0; i < groups->count; i++)
+        remove_group(groups->list[i].dir, name);
+}
+
+static void close_files(struct meter *m, bool v2_only)
+{
+    struct {
+        int *fd;
+        enum controller of;
+    } files[] = {
+        {&m->memory_limit, MEMORY}, {&m->swap_limit, MEMORY},  {&m->usage, MEMORY},
+        {&m->peak, MEMORY},         {&m->memory_stat, MEMORY}, {&m->reclaim, MEMORY},
+        {&m->oom, MEMORY},          {&m->oom_event, MEMORY},   {&m->pids_limit, PIDS},
+        {&m->pids_now, PIDS},       {&m->pids_events, PIDS},   {&m->cpu_usage, CPUACCT},
+        {&m->cpu_quota, CPU}};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        if (*files[i].fd < 0 || (v2_only && !m->v2[files[i].of]))
+            continue;
+        close(*files[i].fd);
+        *files[i].fd = -1;
+    }
+}
+
+void meter_close(struct meter *meter)
+{
+    if (!meter->on)
+        return;
+    close_files(meter, false);
+    if (meter->leaf >= 0)
+        close(meter->leaf);
+    if (meter->slot_dir >= 0)
+        close(meter->slot_dir);
+}
+
+/* ---- the meter, inside the slot ----------------------------------------------------------------- */
+
+/* Version 2: takes a fresh leaf. */
+static int renew_leaf(struct meter *m)
+{
+    char name[32];
+    close_files(m, true);
+    if (m->leaf >= 0) {
+        close(m->leaf);
+        m->leaf = -1;
+        snprintf(name, sizeof name, "run.%u", m->leaf_number);
+        if (unlinkat(m->slot_dir, name, AT_REMOVEDIR))
+            return -1;
+    }
+    snprintf(name, sizeof name, "run.%u", ++m->leaf_number);
+    if (mkdirat(m->slot_dir, name, 0755))
+        return -1;
+    m->leaf = openat(m->slot_dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (m->leaf < 0)
+        return -1;
+    if (m->v2[MEMORY]) {
+        m->memory_limit = openat(m->leaf, "memory.max", O_RDWR | O_CLOEXEC);
+        m->swap_limit = openat(m->leaf, "memory.swap.max", O_RDWR | O_CLOEXEC);
+        m->usage = openat(m->leaf, "memory.current", O_RDONLY | O_CLOEXEC);
+        m->memory_stat = openat(m->leaf, "memory.stat", O_RDONLY | O_CLOEXEC);
+        m->reclaim = openat(m->leaf, "memory.reclaim", O_WRONLY | O_CLOEXEC);
+        m->oom = openat(m->leaf, "memory.events", O_RDONLY | O_CLOEXEC);
+        m->peak = openat(m->leaf, "memory.peak", O_RDWR | O_CLOEXEC);
+        m->peak_resets = m->peak >= 0 && put_text(m->peak, "reset") == 0;
+        if (m->peak < 0)
+            m->peak = openat(m->leaf, "memory.peak", O_RDONLY | O_CLOEXEC);
+        if (m->memory_limit < 0 || m->usage < 0 || m->oom < 0)
+            return -1;
+    }
+    if (m->v2[PIDS]) {
+        m->pids_limit = openat(m->leaf, "pids.max", O_RDWR | O_CLOEXEC);
+        m->pids_now = openat(m->leaf, "pids.current", O_RDONLY | O_CLOEXEC);
+        m->pids_events = openat(m->leaf, "pids.events", O_RDONLY | O_CLOEXEC);
+        if (m->pids_limit < 0 || m->pids_now < 0)
+            return -1;
+    }
+    if (m->v2[CPU])
+        m->cpu_quota = openat(m->leaf, "cpu.max", O_RDWR | O_CLOEXEC);
+    if (m->v2[CPUACCT] &&
+        (m->cpu_usage = openat(m->leaf, "cpu.stat", O_RDONLY | O_CLOEXEC)) < 0)
+        return -1;
+    m->quota_permille = 0;
+    return 0;
+}
+
+static uint64_t count_ooms(struct meter *m)
+{
+    return get_keyed(m->oom, "oom_kill");
+}
+
+static uint64_t count_refusals(struct meter *m)
+{
+    return m->pids_events >= 0 ? get_keyed(m->pids_events, "max") : 0;
+}
+
+int meter_ready(struct meter *m, struct fault *fault)
+{
+    if (!m->on)
+        return 0;
+    if (m->slot_dir >= 0 && (m->leaf < 0 || (m->v2[MEMORY] && !m->peak_resets)) &&
+        renew_leaf(m))
+        return fail(fault, "cgroup-leaf");
+    uint64_t held = get_number(m->usage);
+    if (!m->own_bytes)
+        m->own_bytes = held;
+    if (held > m->own_bytes + STALE_BYTES && m->reclaim >= 0) {
+        char amount[32];
+        snprintf(amount, sizeof amount, "%" PRIu64, m->v2[MEMORY] ? held : 0);
+        (void)!pwrite(m->reclaim, amount, strlen(amount),
+                      0); /* best effort: EAGAIN when not all could go */
+    }
+    if (m->oom_event >= 0) {
+        uint64_t drained;
+        (void)!read(m->oom_event, &drained, sizeof drained);
+    }
+    m->base_ooms = count_ooms(m);
+    m->base_refusals = count_refusals(m);
+    return 0;
+}
+
+static int set_memory_limit(struct meter *m, uint64_t bytes)
+{
+    if (m->v2[MEMORY]) {
+        if (m->swap_limit >= 0 && put_text(m->swap_limit, "0"))
+            return -1;
+        return put_number(m->memory_limit, bytes);
+    }
+    /* Version 1 demands limit <= limit with swap at every moment, whichever way they go. */
+    if (put_number(m->memory_limit, bytes)) {
+        if (m->swap_limit < 0 || put_number(m->swap_limit, bytes) ||
+            put_number(m->memory_limit, bytes))
+            return -1;
+    }
+    return m->swap_limit < 0 ? 0 : put_number(m->swap_limit, bytes);
+}
+
+static int set_quota(struct meter *m, uint32_t permille)
+{
+    if (m->cpu_quota < 0 || permille == m->quota_permille)
+        return 0;
+    char text[64];
+    if (m->v2[CPU] && permille)
+        snprintf(text, sizeof text, "%u 100000", permille * 100);
+    else if (m->v2[CPU])
+        snprintf(text, sizeof text, "max 100000");
+    else
+        snprintf(text, sizeof text, "%d", permille ? (int)permille * 100 : -1);
+    m->quota_permille = permille;
+    return put_text(m->cpu_quota, text);
+}
+
+int meter_begin(struct meter *m, uint64_t memory_bytes, uint32_t processes,
+                uint32_t cpu_permille, struct fault *fault)
+{
+    if (!m->on)
+        return 0;
+    m->base_bytes = get_number(m->usage);
+    m->sampled_peak = 0;
+    if (set_memory_limit(m, memory_bytes + m->base_bytes))
+        return fail(fault, "limit-memory");
+    /* Beside the program live its init and, in version 1, the spawner. */
+    if (put_number(m->pids_limit, processes + (m->v2[PIDS] ? 1 : 2)))
+        return fail(fault, "limit-processes");
+    if (set_quota(m, cpu_permille))
+        return fail(fault, "limit-cpu-quota");
+    if (m->peak_resets && put_text(m->peak, m->v2[MEMORY] ? "reset" : "0"))
+        return fail(fault, "reset-peak");
+    m->base_cpu_ns = 0;
+    m->base_cpu_ns = meter_cpu_ns(m);
+    return 0;
+}
+
+uint64_t meter_cpu_ns(struct meter *m)
+{
+    if (!m->on)
+        return 0;
+    uint64_t now = m->v2[CPUACCT] ? get_keyed(m->cpu_usage, "usage_usec") * 1000
+                                  : get_number(m->cpu_usage);
+    return now > m->base_cpu_ns ? now - m->base_cpu_ns : 0;
+}
+
+bool meter_oom(struct meter *m)
+{
+    return m->on && count_ooms(m) > m->base_ooms;
+}
+
+bool meter_refused(struct meter *m)
+{
+    return m->on && count_refusals(m) > m->base_refusals;
+}
+
+/* Before Linux 5.19 there is no memory.peak: look now and then, and miss what lies between. */
+void meter_sample(struct meter *m)
+{
+    if (!m->on || m->peak >= 0)
+        return;
+    uint64_t now = get_number(m->usage);
+    if (now > m->sampled_peak)
+        m->sampled_peak = now;
+}
+
+/* What of the peak was page cache of files read, not the program's own memory. */
+static uint64_t cached_bytes(struct meter *m)
+{
+    if (m->memory_stat < 0)
+        return 0;
+    uint64_t files = get_keyed(m->memory_stat, m->v2[MEMORY] ? "file" : "cache");
+    uint64_t shared = get_keyed(m->memory_stat, "shmem");
+    return files > shared ? files - shared : 0;
+}
+
+bool meter_end(struct meter *m, struct usage *usage)
+{
+    *usage = (struct usage){0};
+    if (!m->on)
+        return true;
+    usage->cpu_ns = meter_cpu_ns(m);
+    usage->oom_kills = (uint32_t)(count_ooms(m) - m->base_ooms);
+    usage->process_refusals = (uint32_t)(count_refusals(m) - m->base_refusals);
+    uint64_t peak = m->peak >= 0 ? get_number(m->peak) : m->sampled_peak;
+    uint64_t own = m->base_bytes;
+    if (peak > own + STALE_BYTES)
+        own = m->own_bytes + cached_bytes(m);
+    usage->memory_bytes = peak > own ? peak - own : 0;
+    return get_number(m->pids_now) == (m->v2[PIDS] ? 0 : 1);
+}

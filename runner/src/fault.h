@@ -1,0 +1,29 @@
+/* One way to say what went wrong: the step, by name, and the errno that it met. */
+#ifndef DEEMSTER_FAULT_H
+#define DEEMSTER_FAULT_H
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "wire.h"
+
+struct fault {
+    int error;
+    char step[WIRE_STEP_BYTES];
+};
+
+/* Records the step that failed with the current errno; returns -1 so that callers can `return fail(…)`. */
+static inline int fail(struct fault *fault, const char *step)
+{
+    fault->error = errno ? errno : EPROTO;
+    snprintf(fault->step, sizeof fault->step, "%s", step);
+    return -1;
+}
+
+static inline int fail_with(struct fault *fault, const char *step, int error)
+{
+    errno = error;
+    return fail(fault, step);
+}
+
+#endif

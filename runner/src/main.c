@@ -1,0 +1,504 @@
+/* deemster-runner: runs untrusted programs in warm boxes for one Python process.
+ *
+ * Processes
+ *   runner    this file. Started by Python with the control channel as descriptor 0. Makes the slots, makes a dead
+ *             slot again, clones mounts for /code, removes its cgroups at the end. It never talks to a program.
+ *   spawner   one a slot (box.c builds its world, run.c serves it): pid 1 of the slot's pid namespace, in the
+ *             slot's mount, net, uts and user namespaces and in its cgroups. Talks to Python over the slot's
+ *             own channel, so a run costs no hop through the runner.
+ *   init      one a run, made ahead: pid 1 of a fresh pid and ipc namespace. Reads the request, starts and watches
+ *             the program. When it exits, the kernel kills all that is left in the namespace.
+ *   program   pid 2: limits, no privileges, seccomp, execve.
+ *
+ * Who ends when whom dies
+ *   Python dies   -> both channels close: inits exit, spawners exit, the runner removes its cgroups and exits.
+ *   runner dies   -> spawners get SIGKILL (parent-death signal), and with pid 1 all of the slot; Python sees the
+ *                    closed channels and starts another runner, which sweeps the cgroups left by this one.
+ *   spawner dies  -> the kernel kills the slot; the runner makes it anew and hands Python the new channel.
+ *
+ * Privileges
+ *   With root: everything above the slot runs as root; each slot is a user namespace whose root is the host's uid
+ *   uid_base + 2n and whose programs are uid_base + 2n + 1, which own nothing anywhere.
+ *   Without: the runner first enters a user and a mount namespace of its own, and the one uid that it has is that of the
+ *   programs too.
+ *
+ * Exit codes: 0 the control channel was closed; 2 wrong usage; 3 slots can't be made (EVENT_FAULT said why).
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kernel.h"
+#include "slot.h"
+
+#define CONTROL          0
+#define SETUP_TIMEOUT_MS 30000
+#define MOST_FAILURES    5 /* of one slot in a row, before it has served for a second */
+
+struct runner {
+    struct options options;
+    struct cgroups cgroups;
+    int signals;
+    struct {
+        pid_t pid;
+        struct shared *shared;
+        time_t made_at;
+        int failures;
+    } slots[MAX_SLOTS];
+};
+
+static void complain(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("deemster-runner: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+}
+
+static time_t seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
+/* ---- command line ----------------------------------------------------------------------------------- */
+
+static const char USAGE[] =
+    "usage: deemster-runner --slots N [--layers MASK] [--uid-base N] [--cpu N]... [--bind "
+    "SOURCE TARGET]...\n"
+    "                       [--link TEXT PATH]... [--floor FD] --filter FD...\n"
+    "Runs untrusted programs in boxes; started by Deemster with a control socket as descriptor "
+    "0.\n";
+
+/* A filter's file: the execve word, then the BPF instructions. */
+static int read_filter(int fd, struct filter *filter)
+{
+    struct stat status;
+    if (fstat(fd, &status) || status.st_size < 16 || status.st_size > 8 + 8 * BPF_MAXINSNS ||
+        status.st_size % 8)
+        return -1;
+    size_t bytes = (size_t)status.st_size - 8;
+    filter->program = malloc(bytes);
+    if (!filter->program || pread(fd, &filter->exec_word, 8, 0) != 8 ||
+        pread(fd, filter->program, bytes, 8) != (ssize_t)bytes)
+        return -1;
+    filter->length = (unsigned short)(bytes / 8);
+    close(fd);
+    return 0;
+}
+
+/* Takes one option with its values from argv; returns how many words it took, 0 when it is wrong. */
+static int take_option(struct options *options, int left, char **argv)
+{
+    const char *name = argv[0];
+    if (left >= 3 && !strcmp(name, "--bind") && options->bind_count < MAX_BINDS &&
+        *argv[2] == '/') {
+        options->binds[options->bind_count].source = argv[1];
+        options->binds[options->bind_count++].target = argv[2];
+        return 3;
+    }
+    if (left >= 3 && !strcmp(name, "--link") && options->link_count < MAX_LINKS &&
+        *argv[2] == '/') {
+        options->links[options->link_count].source = argv[1];
+        options->links[options->link_count++].target = argv[2];
+        return 3;
+    }
+    if (left < 2)
+        return 0;
+    char *end;
+    unsigned long number = strtoul(argv[1], &end, 0);
+    if (!*argv[1] || *end || number > INT32_MAX)
+        return 0;
+    if (!strcmp(name, "--slots") && number >= 1 && number <= MAX_SLOTS)
+        options->slots = (unsigned)number;
+    else if (!strcmp(name, "--layers") && number <= LAYERS_ALL)
+        options->layers = (unsigned)number;
+    else if (!strcmp(name, "--uid-base") && number > 0)
+        options->uid_base = (uid_t)number;
+    else if (!strcmp(name, "--cpu") && options->cpu_count < MAX_CPUS && number < CPU_SETSIZE)
+        options->cpus[options->cpu_count++] = (int)number;
+    else if (!strcmp(name, "--floor") && !read_filter((int)number, &options->floor))
+        return 2;
+    else if (!strcmp(name, "--filter") && options->filter_count < MAX_FILTERS &&
+             !read_filter((int)number, &options->filters[options->filter_count]))
+        options->filter_count++;
+    else
+        return 0;
+    return 2;
+}
+
+static int parse_options(struct options *options, int argc, char **argv)
+{
+    options->layers = LAYERS_ALL;
+    options->uid_base = 1900000000;
+    for (int at = 1; at < argc;) {
+        int taken = take_option(options, argc - at, argv + at);
+        if (!taken) {
+            complain("can't use the option '%s'", argv[at]);
+            return -1;
+        }
+        at += taken;
+    }
+    return options->slots && options->filter_count ? 0 : -1;
+}
+
+/* ---- privileges ---------------------------------------------------------------------------------------- */
+
+static bool maps_ids(const char *path, uint64_t first, uint64_t count)
+{
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return false;
+    uint64_t inside, outside, length;
+    bool found = false;
+    while (!found &&
+           fscanf(file, "%" SCNu64 "%" SCNu64 "%" SCNu64, &inside, &outside, &length) == 3)
+        found = inside <= first && first + count <= inside + length;
+    fclose(file);
+    return found;
+}
+
+static bool is_privileged(const struct options *options)
+{
+    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[2];
+    if (syscall(SYS_capget, &head, data))
+        return false;
+    uint32_t needed =
+        1U << CAP_SYS_ADMIN | 1U << CAP_SETUID | 1U << CAP_SETGID | 1U << CAP_CHOWN;
+    uint64_t ids = 2 * (uint64_t)options->slots;
+    return (data[0].effective & needed) == needed &&
+           maps_ids("/proc/self/uid_map", options->uid_base, ids) &&
+           maps_ids("/proc/self/gid_map", options->uid_base, ids);
+}
+
+static int map_one(const char *path, unsigned inside, unsigned outside)
+{
+    char text[64];
+    snprintf(text, sizeof text, "%u %u 1", inside, outside);
+    return write_text(AT_FDCWD, path, text);
+}
+
+/* Without root: a namespace in which we may clone mounts and make slots. */
+static int enter_own_namespace(struct fault *fault)
+{
+    unsigned uid = geteuid(), gid = getegid();
+    if (unshare(CLONE_NEWUSER | CLONE_NEWNS))
+        return fail(fault, "own-user-namespace");
+    if (write_text(AT_FDCWD, "/proc/self/setgroups", "deny") ||
+        map_one("/proc/self/uid_map", uid, uid) || map_one("/proc/self/gid_map", gid, gid))
+        return fail(fault, "own-id-maps");
+    return 0;
+}
+
+/* ---- making slots ------------------------------------------------------------------------------------------ */
+
+static int send_event(enum control_event kind, unsigned slot, const struct fault *fault, int fd)
+{
+    struct event event = {.magic = WIRE_MAGIC, .event = kind, .slot = slot};
+    if (fault) {
+        event.error = fault->error;
+        memcpy(event.step, fault->step, sizeof event.step);
+    }
+    union {
+        struct cmsghdr head;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control = {0};
+    struct iovec part = {&event, sizeof event};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    if (fd >= 0) {
+        message.msg_control = &control;
+        message.msg_controllen = sizeof control;
+        control.head.cmsg_level = SOL_SOCKET;
+        control.head.cmsg_type = SCM_RIGHTS;
+        control.head.cmsg_len = CMSG_LEN(sizeof(int));
+        memcpy(CMSG_DATA(&control.head), &fd, sizeof fd);
+    }
+    return sendmsg(CONTROL, &message, MSG_NOSIGNAL) < 0 ? -1 : 0;
+}
+
+/* Child: lets go of everything that belongs to the runner or to other slots. */
+static int leave_runner(struct runner *runner, struct fault *fault)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int fd = 0; fd < 3; fd++)
+        if (null < 0 || dup2(null, fd) < 0)
+            return fail(fault, "close-runner");
+    close(null);
+    close(runner->signals);
+    for (int i = 0; i < runner->cgroups.count; i++)
+        close(runner->cgroups.list[i].dir); /* and with them the locks */
+    sigset_t none;
+    sigemptyset(&none);
+    return sigprocmask(SIG_SETMASK, &none, NULL) ? fail(fault, "slot-signals") : 0;
+}
+
+static _Noreturn void slot_main(struct runner *runner, struct slot *slot, int sync)
+{
+    struct fault fault = {0};
+    char go;
+    if (read(sync, &go, 1) != 1)
+        _exit(1);
+    if (leave_runner(runner, &fault) == 0)
+        slot_enter(slot, &fault);
+    slot_close_trees(slot);
+    if (write(sync, &fault, sizeof fault) != sizeof fault || fault.error)
+        _exit(1);
+    close(sync);
+    _exit(slot_serve(slot) ? 1 : 0);
+}
+
+/* Parent: what only it can do for the child: ids, cgroups, and the order to go on. */
+static int settle_child(struct runner *runner, unsigned number, pid_t pid, int sync,
+                        struct fault *fault)
+{
+    const struct options *options = &runner->options;
+    char path[64], text[128];
+    static const char *const kinds[] = {"uid_map", "gid_map"};
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, kinds[i]);
+        unsigned first = options->uid_base + 2 * number;
+        if (options->privileged)
+            snprintf(text, sizeof text, "0 %u 1\n%d %u 1\n", first, PROGRAM_ID, first + 1);
+        else
+            snprintf(text, sizeof text, "%d %u 1\n", PROGRAM_ID, i ? getegid() : geteuid());
+        if (write_text(AT_FDCWD, path, text))
+            return fail(fault, kinds[i]);
+    }
+    snprintf(path, sizeof path, "/proc/%d/oom_score_adj", (int)pid);
+    write_text(AT_FDCWD, path,
+               "-1000"); /* root's alone; without it inits stand at 1000 before the spawner */
+    if (options->layers & LAYER_CGROUP &&
+        cgroups_enter_slot(&runner->cgroups, number, pid, fault))
+        return -1;
+    if (write(sync, "g", 1) != 1)
+        return fail(fault, "start-slot");
+    struct pollfd ready = {sync, POLLIN, 0};
+    if (poll(&ready, 1, SETUP_TIMEOUT_MS) != 1)
+        return fail_with(fault, "slot-timeout", ETIMEDOUT);
+    if (read(sync, fault, sizeof *fault) != sizeof *fault)
+        return fail_with(fault, "slot-died", ECHILD);
+    return fault->error ? -1 : 0;
+}
+
+static int fork_slot(struct runner *runner, struct slot *slot, int channel[2],
+                     struct fault *fault)
+{
+    int sync[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sync))
+        return fail(fault, "slot-sync");
+    unsigned layers = slot->options->layers;
+    uint64_t namespaces = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID |
+                          (layers & LAYER_NET ? CLONE_NEWNET : 0) |
+                          (layers & LAYER_UTS ? CLONE_NEWUTS : 0);
+    pid_t pid = kernel_fork(namespaces, -1);
+    if (pid == 0) {
+        close(sync[0]);
+        close(channel[0]);
+        slot_main(runner, slot, sync[1]);
+    }
+    close(sync[1]);
+    int result = -1;
+    if (pid < 0) {
+        fail(fault, "slot-namespaces");
+    } else {
+        runner->slots[slot->number].pid = pid;
+        result = settle_child(runner, slot->number, pid, sync[0], fault);
+    }
+    close(sync[0]);
+    return result;
+}
+
+static int make_slot(struct runner *runner, unsigned number, struct fault *fault)
+{
+    struct slot slot = {.options = &runner->options, .number = number};
+    slot.shared = mmap(NULL, sizeof *slot.shared, PROT_READ | PROT_WRITE,
+                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (slot.shared == MAP_FAILED)
+        return fail(fault, "slot-memory");
+    runner->slots[number].shared = slot.shared;
+    runner->slots[number].made_at = seconds();
+    slot.shared->scratch_bytes = 1 << 20;
+    slot.shared->scratch_inodes = 64;
+    int channel[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel))
+        return fail(fault, "slot-channel");
+    slot.channel = channel[1];
+    uid_t owner =
+        runner->options.privileged ? runner->options.uid_base + 2 * number : geteuid();
+    int result = slot_open_trees(&slot, fault);
+    if (!result && runner->options.layers & LAYER_CGROUP)
+        result = cgroups_make_slot(&runner->cgroups, number, owner, &slot.shared->meter, fault);
+    struct meter ours =
+        slot.shared->meter; /* the child opens and closes more: don't look there later */
+    if (!result)
+        result = fork_slot(runner, &slot, channel, fault);
+    /* From here on the child's copies count, and later children must not see this slot's memory. */
+    slot_close_trees(&slot);
+    meter_close(&ours);
+    close(channel[1]);
+    if (!result && send_event(EVENT_SLOT, number, NULL, channel[0]))
+        result = fail(fault, "announce-slot");
+    close(channel[0]);
+    madvise(slot.shared, sizeof *slot.shared, MADV_DONTFORK);
+    return result;
+}
+
+static void forget_slot(struct runner *runner, unsigned number)
+{
+    if (runner->slots[number].shared)
+        munmap(runner->slots[number].shared, sizeof *runner->slots[number].shared);
+    runner->slots[number].shared = NULL;
+    runner->slots[number].pid = 0;
+    if (runner->options.layers & LAYER_CGROUP)
+        cgroups_remove_slot(&runner->cgroups, number);
+}
+
+static void end_slot(struct runner *runner, unsigned number)
+{
+    pid_t pid = runner->slots[number].pid;
+    if (pid > 0) {
+        kill(pid, SIGKILL);
+        while (waitpid(pid, NULL, __WALL) < 0 && errno == EINTR)
+            ;
+    }
+    forget_slot(runner, number);
+}
+
+/* ---- serving ----------------------------------------------------------------------------------------------- */
+
+/* A slot that ends by itself is made again, with the reason told; one that keeps ending ends the runner. */
+static int replace_slot(struct runner *runner, unsigned number)
+{
+    struct fault fault = runner->slots[number].shared->fault;
+    if (!fault.error)
+        fail_with(&fault, "slot-killed", ECHILD);
+    bool served = seconds() - runner->slots[number].made_at > 1;
+    runner->slots[number].failures = served ? 0 : runner->slots[number].failures + 1;
+    forget_slot(runner, number);
+    send_event(EVENT_FAULT, number, &fault, -1);
+    if (runner->slots[number].failures >= MOST_FAILURES)
+        return -1;
+    if (make_slot(runner, number, &fault)) {
+        send_event(EVENT_FAULT, number, &fault, -1);
+        return -1;
+    }
+    return 0;
+}
+
+static int reap_slots(struct runner *runner)
+{
+    struct signalfd_siginfo drained;
+    while (read(runner->signals, &drained, sizeof drained) > 0)
+        if (drained.ssi_signo != SIGCHLD)
+            return -1;
+    for (pid_t pid; (pid = waitpid(-1, NULL, WNOHANG | __WALL)) > 0;)
+        for (unsigned i = 0; i < runner->options.slots; i++)
+            if (runner->slots[i].pid == pid && replace_slot(runner, i))
+                return -1;
+    return 0;
+}
+
+/* One order on the control channel; -1 when it was closed. */
+static int obey(void)
+{
+    struct {
+        struct order order;
+        char path[PATH_MAX];
+    } packet;
+    ssize_t got = recv(CONTROL, &packet, sizeof packet - 1, 0);
+    if (got < 0)
+        return errno == EINTR || errno == EAGAIN ? 0 : -1;
+    if (got == 0)
+        return -1;
+    if ((size_t)got <= sizeof packet.order || packet.order.magic != WIRE_MAGIC ||
+        packet.order.order != CONTROL_ATTACH) {
+        complain("an order that makes no sense was dropped");
+        return 0;
+    }
+    packet.path[(size_t)got - sizeof packet.order] = 0;
+    int tree = open_read_only_tree(AT_FDCWD, packet.path, false);
+    if (tree < 0) {
+        struct fault fault;
+        fail(&fault, "attach-directory");
+        return send_event(EVENT_REFUSED, 0, &fault, -1);
+    }
+    int result = send_event(EVENT_ATTACHED, 0, NULL, tree);
+    close(tree);
+    return result;
+}
+
+static int serve(struct runner *runner)
+{
+    struct pollfd watched[] = {{CONTROL, POLLIN, 0}, {runner->signals, POLLIN, 0}};
+    for (;;) {
+        if (poll(watched, 2, -1) < 0 && errno != EINTR)
+            return 3;
+        if (watched[0].revents && obey())
+            return 0;
+        if (watched[1].revents && reap_slots(runner))
+            return 3;
+    }
+}
+
+static int begin(struct runner *runner, struct fault *fault)
+{
+    sigset_t watched;
+    sigemptyset(&watched);
+    sigaddset(&watched, SIGCHLD);
+    sigaddset(&watched, SIGTERM);
+    sigaddset(&watched, SIGINT);
+    if (sigprocmask(SIG_BLOCK, &watched, NULL))
+        return fail(fault, "runner-signals");
+    runner->signals = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (runner->signals < 0)
+        return fail(fault, "runner-signals");
+    runner->options.privileged = is_privileged(&runner->options);
+    if (runner->options.layers & LAYER_CGROUP &&
+        cgroups_open(&runner->cgroups, runner->options.privileged, fault))
+        return -1;
+    if (!runner->options.privileged && enter_own_namespace(fault))
+        return -1;
+    for (unsigned i = 0; i < runner->options.slots; i++)
+        if (make_slot(runner, i, fault))
+            return -1;
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    static struct runner runner;
+    if (parse_options(&runner.options, argc, argv)) {
+        fputs(USAGE, stderr);
+        return 2;
+    }
+    struct fault fault = {0};
+    int code = 3;
+    if (begin(&runner, &fault) == 0)
+        code = serve(&runner);
+    else
+        send_event(EVENT_FAULT, 0, &fault, -1);
+    for (unsigned i = 0; i < runner.options.slots; i++)
+        end_slot(&runner, i);
+    cgroups_close(&runner.cgroups);
+    return code;
+}

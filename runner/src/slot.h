@@ -1,0 +1,90 @@
+/* What a slot is made of, and what its processes share. */
+#ifndef DEEMSTER_SLOT_H
+#define DEEMSTER_SLOT_H
+
+#include <linux/filter.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "cgroup.h"
+#include "fault.h"
+#include "wire.h"
+
+#define MAX_BINDS   128
+#define MAX_LINKS   32
+#define MAX_FILTERS 64
+#define MAX_SLOTS   256
+#define MAX_CPUS    1024
+
+#define PROGRAM_ID 1000 /* uid and gid of every judged program, inside its user namespace */
+
+enum layer {
+    LAYER_SECCOMP = 1 << 0,
+    LAYER_CGROUP = 1 << 1,
+    LAYER_PID = 1 << 2,
+    LAYER_NET = 1 << 3,
+    LAYER_IPC = 1 << 4,
+    LAYER_UTS = 1 << 5,
+};
+#define LAYERS_ALL 63
+
+/* A seccomp program, and the word that lets the runner's own child make its one execve (policy.py). */
+struct filter {
+    uint64_t exec_word;
+    unsigned short length;
+    struct sock_filter *program;
+};
+
+/* The command line, understood. */
+struct options {
+    unsigned slots;
+    unsigned layers;
+    uid_t
+        uid_base; /* privileged: slot n's ids are uid_base + 2n (its root) and + 2n + 1 (programs) */
+    bool privileged;
+    int bind_count, link_count, filter_count, cpu_count;
+    struct {
+        const char *source, *target;
+    } binds[MAX_BINDS], links[MAX_LINKS];
+    struct filter filters[MAX_FILTERS];
+    struct filter floor; /* inherited by all of a slot; length 0: none */
+    int cpus[MAX_CPUS];
+};
+
+/* Shared between a spawner and the inits that it makes, by one anonymous shared mapping. */
+struct shared {
+    struct meter meter;
+    struct report report;
+    struct fault fault; /* why the slot itself ended, for the runner to tell */
+    uint32_t flags;     /* of the request */
+    bool requested;     /* a request was read: what fails now is answered by a report */
+    bool closed;        /* Python closed the channel: nothing more to do */
+    bool code_hung;     /* something is mounted at /code */
+    uint32_t scratch_inodes;
+    uint64_t scratch_bytes;
+};
+
+struct slot {
+    const struct options *options;
+    unsigned number;
+    struct shared *shared;
+    int channel;               /* the slot's end */
+    int trees[MAX_BINDS + 16]; /* detached mounts to hang into the root: binds, then devices */
+    int tree_count;
+};
+
+/* Runner side: opens the mounts that the slot will hang into its root. */
+int slot_open_trees(struct slot *slot, struct fault *fault);
+void slot_close_trees(struct slot *slot);
+/* A detached, recursive, read-only copy of a directory or file. */
+int open_read_only_tree(int dir, const char *path, bool device);
+
+/* Child side, in fresh namespaces and already in its cgroups: builds the root and gives up what isn't needed. */
+int slot_enter(struct slot *slot, struct fault *fault);
+/* Mounts an empty scratch with the quotas in `shared`. */
+int scratch_mount(struct shared *shared);
+/* Child side: runs what the channel asks for. 0 once Python closed it; -1 with shared->fault otherwise. */
+int slot_serve(struct slot *slot);
+
+#endif

@@ -1,0 +1,57 @@
+#include "wire.h"
+
+#include <string.h>
+
+_Static_assert(sizeof(struct request_head) == 96, "the Python side unpacks this layout");
+_Static_assert(sizeof(struct report) == 88, "the Python side unpacks this layout");
+_Static_assert(sizeof(struct event) == 48, "the Python side unpacks this layout");
+
+/* Cuts `count` strings off *text, which holds *left bytes. */
+static int cut_strings(char **text, size_t *left, uint32_t count, char **out)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        char *end = memchr(*text, 0, *left);
+        if (!end)
+            return -1;
+        out[i] = *text;
+        *left -= (size_t)(end + 1 - *text);
+        *text = end + 1;
+    }
+    out[count] = NULL;
+    return 0;
+}
+
+const char *wire_parse_request(char *packet, size_t bytes, struct request *out)
+{
+    struct request_head *head = &out->head;
+    if (bytes < sizeof *head)
+        return "shorter than its head";
+    if (bytes > WIRE_MAX_REQUEST)
+        return "longer than any request";
+    memcpy(head, packet, sizeof *head);
+    if (head->magic != WIRE_MAGIC || head->order != ORDER_RUN)
+        return "not a run request";
+    if (head->flags & ~(uint32_t)REQUEST_FLAGS_KNOWN || head->reserved)
+        return "unknown flags";
+    if (head->argc < 1 || head->argc > WIRE_MAX_STRINGS || head->envc > WIRE_MAX_STRINGS)
+        return "too few or too many strings";
+    if (head->text_bytes != bytes - sizeof *head)
+        return "text length differs";
+    if (!head->cpu_ns || !head->wall_ns || !head->memory_bytes || !head->processes ||
+        !head->scratch_inodes || !head->scratch_bytes)
+        return "a limit is missing";
+    if (head->memory_bytes < WIRE_MIN_MEMORY || head->open_files < WIRE_MIN_FILES)
+        return "a limit is too low to start anything";
+    if (head->memory_bytes > INT64_MAX / 2 || head->scratch_bytes > INT64_MAX / 2 ||
+        head->file_bytes > INT64_MAX / 2 || head->stack_bytes > INT64_MAX / 2 ||
+        head->cpu_ns > INT64_MAX / 2 || head->wall_ns > INT64_MAX / 2)
+        return "a limit is out of range";
+    char *text = packet + sizeof *head;
+    size_t left = head->text_bytes;
+    if (cut_strings(&text, &left, head->argc, out->argv) ||
+        cut_strings(&text, &left, head->envc, out->envp) || left)
+        return "strings don't fill the text";
+    if (out->argv[0][0] != '/')
+        return "the program's path is not absolute";
+    return NULL;
+}

@@ -1,0 +1,18 @@
+"""How one run ended, in the words that users see."""
+
+from enum import StrEnum
+
+
+class Status(StrEnum):
+    OK = "ok"
+    TIME_LIMIT = "time_limit"
+    WALL_LIMIT = "wall_limit"
+    MEMORY_LIMIT = "memory_limit"
+    OUTPUT_LIMIT = "output_limit"
+    PROCESS_LIMIT = "process_limit"
+    SIGNALLED = "signalled"
+    NONZERO_EXIT = "nonzero_exit"
+    FORBIDDEN_SYSCALL = "forbidden_syscall"
+    CANCELLED = "cancelled"
+    COMPILE_ERROR = "compile_error"
+    INTERNAL_ERROR = "internal_error"

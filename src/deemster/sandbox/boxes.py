@@ -1,0 +1,244 @@
+"""A pool of warm boxes: give it a command, await its report."""
+
+import asyncio
+import os
+import socket
+from collections import deque
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from deemster.domain.errors import Refused
+from deemster.sandbox import wire
+from deemster.sandbox.command import STANDARD_PROFILES, Bind, Command, Layers, Profile
+from deemster.sandbox.policy import build_filters
+from deemster.sandbox.report import Report, make_report
+from deemster.sandbox.runner import PACKAGED_RUNNER, Runner, RunnerConfig, SandboxFault, explain
+from deemster.sandbox.slot import Collect, Slot, Streams
+
+FIRST_PAUSE_S = 0.05
+LONGEST_PAUSE_S = 5.0
+START_TIMEOUT_S = 60.0
+
+
+class Boxes:
+    """Keeps one runner alive and hands its slots out, one run each at a time, in order of asking."""
+
+    def __init__(self, config: RunnerConfig) -> None:
+        self._config = config
+        self._runner: Runner | None = None
+        self._slots: set[Slot] = set()
+        self._free: deque[Slot] = deque()
+        self._waiting: deque[asyncio.Future[Slot]] = deque()
+        self._ended = asyncio.Event()
+        self._first_slot: asyncio.Future[None] | None = None
+
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls,
+        *,
+        slots: int = 1,
+        layers: Layers = Layers.ALL,
+        profiles: Sequence[Profile] = STANDARD_PROFILES,
+        binds: Sequence[Bind] = (),
+        runner: Path | None = None,
+        cpus: Sequence[int] = (),
+    ) -> AsyncIterator["Boxes"]:
+        """Starts a runner with warm slots; the end of the block ends it and all that runs in it."""
+        config = RunnerConfig(
+            slots=slots,
+            layers=layers,
+            binds=tuple(binds),
+            filters=build_filters(profiles),
+            executable=runner or PACKAGED_RUNNER,
+            cpus=tuple(cpus),
+        )
+        boxes = cls(config)
+        await boxes._start()
+        async with asyncio.TaskGroup() as group:
+            keeper = group.create_task(boxes._keep_running())
+            try:
+                yield boxes
+            finally:
+                keeper.cancel()
+                await asyncio.shield(boxes._stop())
+
+    @property
+    def runner_pid(self) -> int:
+        if self._runner is None:
+            raise SandboxFault("The sandbox runner is being started again.")
+        return self._runner.pid
+
+    @property
+    def slot_count(self) -> int:
+        return self._config.slots
+
+    async def run(
+        self,
+        command: Command,
+        *,
+        streams: Streams | None = None,
+        stdin: bytes | int = b"",
+        collect: Collect | None = None,
+    ) -> Report:
+        """Runs a command in a free box. Raises SandboxFault when the cage failed, never for the program."""
+        streams = streams or Streams(stdin=stdin)
+        index = self._config.filters.index.get(command.profile)
+        if index is None:
+            raise Refused(f"There is no sandbox profile {command.profile!r}.")
+        slot = await self._take()
+        try:
+            flags, code_fd = await self._show_code(slot, command.code)
+            if collect is not None:
+                flags |= wire.RequestFlag.HOLD
+            if command.address_space:
+                flags |= wire.RequestFlag.ADDRESS_SPACE
+            try:
+                packet = wire.pack_request(
+                    command.argv, command.environment, command.limits, index, flags
+                )
+                ended = await slot.run(
+                    packet,
+                    streams,
+                    output_bytes=command.limits.output_bytes,
+                    wall_s=command.limits.wall_ms / 1000,
+                    code_fd=code_fd,
+                    collect=collect,
+                )
+            finally:
+                if code_fd is not None:
+                    os.close(code_fd)
+        finally:
+            self._give_back(slot)
+        if ended.raw.end is wire.End.FAULT:
+            raise SandboxFault(
+                f"The sandbox could not run {command.argv[0]}: step {ended.raw.step} failed "
+                f"({os.strerror(ended.raw.error)})."
+            )
+        return make_report(ended.raw, command.limits, ended.stdout, ended.stderr)
+
+    @asynccontextmanager
+    async def borrowed_channel(self) -> AsyncIterator[socket.socket]:
+        """A slot's bare channel in blocking mode, for measurements beside this API."""
+        slot = await self._take()
+        loop = asyncio.get_running_loop()
+        loop.remove_reader(slot.channel)
+        slot.channel.setblocking(True)
+        slot.code = None
+        try:
+            yield slot.channel
+        finally:
+            slot.channel.setblocking(False)
+            loop.add_reader(slot.channel, slot.hear)
+            self._give_back(slot)
+
+    def filter_index(self, profile: str) -> int:
+        return self._config.filters.index[profile]
+
+    # -- /code -------------------------------------------------------------------------------------
+
+    async def _show_code(
+        self, slot: Slot, directory: Path | None
+    ) -> tuple[wire.RequestFlag, int | None]:
+        """What to tell the slot of /code, with a mount to hang there when it isn't there yet."""
+        if directory is None:
+            slot.code = None
+            return wire.RequestFlag(0), None
+        status = directory.stat()
+        identity = (status.st_dev, status.st_ino)
+        if slot.code == identity:
+            return wire.RequestFlag.SAME_CODE, None
+        if self._runner is None:
+            raise SandboxFault("The sandbox runner is being started again; try again.")
+        fd = await self._runner.attach(directory)
+        slot.code = identity
+        return wire.RequestFlag.CODE, fd
+
+    # -- slots ---------------------------------------------------------------------------------------
+
+    async def _take(self) -> Slot:
+        while self._free:
+            slot = self._free.popleft()
+            if not slot.dead:
+                return slot
+        waiting: asyncio.Future[Slot] = asyncio.get_running_loop().create_future()
+        self._waiting.append(waiting)
+        try:
+            return await waiting
+        except asyncio.CancelledError:
+            if waiting.done() and not waiting.cancelled() and not waiting.exception():
+                self._give_back(waiting.result())
+            raise
+
+    def _give_back(self, slot: Slot) -> None:
+        if slot.dead or slot.busy_for_nobody:
+            return
+        while self._waiting:
+            waiting = self._waiting.popleft()
+            if not waiting.done():
+                waiting.set_result(slot)
+                return
+        self._free.append(slot)
+
+    def _new_slot(self, number: int, channel: socket.socket) -> None:
+        slot = Slot(number, channel, self._give_back, self._slots.discard)
+        self._slots.add(slot)
+        if self._first_slot is not None and not self._first_slot.done():
+            self._first_slot.set_result(None)
+        self._give_back(slot)
+
+    # -- the runner's life ----------------------------------------------------------------------------
+
+    async def _start(self) -> None:
+        """Starts a runner and returns once its first slot is there."""
+        self._ended.clear()
+        self._first_slot = asyncio.get_running_loop().create_future()
+        runner = Runner(self._config, self._new_slot, self._runner_ended)
+        self._runner = runner
+        try:
+            await runner.start()
+            await asyncio.wait_for(self._first_slot, START_TIMEOUT_S)
+        except BaseException:
+            await asyncio.shield(self._stop())
+            raise
+
+    def _runner_ended(self) -> None:
+        self._ended.set()
+        for slot in list(self._slots):
+            slot.die()
+        if self._first_slot is not None and not self._first_slot.done():
+            assert self._runner is not None
+            fault = self._runner.last_fault
+            reason = explain(fault) if fault else "it ended without a word"
+            self._first_slot.set_exception(
+                SandboxFault(
+                    f"The sandbox can't be set up: {reason}. `deemster doctor` says what to do."
+                )
+            )
+
+    async def _keep_running(self) -> None:
+        """Starts another runner whenever one ends; whoever waits meanwhile hears why that fails."""
+        pause_s = FIRST_PAUSE_S
+        while True:
+            await self._ended.wait()
+            await self._stop()
+            try:
+                await self._start()
+                pause_s = FIRST_PAUSE_S
+            except (SandboxFault, TimeoutError) as error:
+                while self._waiting:
+                    waiting = self._waiting.popleft()
+                    if not waiting.done():
+                        waiting.set_exception(SandboxFault(str(error)))
+                self._ended.set()
+                await asyncio.sleep(pause_s)
+                pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+
+    async def _stop(self) -> None:
+        for slot in list(self._slots):
+            slot.die()
+        self._free.clear()
+        runner, self._runner = self._runner, None
+        if runner is not None:
+            await runner.stop()

@@ -1,0 +1,83 @@
+"""What happened in a box: the facts, and the one table that names them (J7)."""
+
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from deemster.domain.limits import Limits
+from deemster.domain.outcome import Status
+from deemster.sandbox.policy import name_syscall
+from deemster.sandbox.wire import End, RawReport
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    status: Status
+    exit_code: int | None = None
+    signal: int | None = None
+    syscall: str | None = None
+    cpu_ns: int = 0
+    """Of the whole process tree."""
+    wall_ns: int = 0
+    memory_bytes: int = 0
+    """Peak of the whole process tree, files in the scratch included."""
+    stdout: bytes = b""
+    stderr: bytes = b""
+    stdout_truncated: bool = False
+    stderr_truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """All that a status is decided by."""
+
+    raw: RawReport
+    limits: Limits
+    flooded: bool
+
+    def signalled(self, number: signal.Signals) -> bool:
+        return self.raw.end is End.SIGNALLED and self.raw.code == number
+
+
+RULES: tuple[tuple[Callable[[Facts], bool], Status], ...] = (
+    (lambda f: f.raw.end is End.FAULT, Status.INTERNAL_ERROR),
+    (lambda f: f.raw.end is End.FORBIDDEN, Status.FORBIDDEN_SYSCALL),
+    (lambda f: f.flooded or f.signalled(signal.SIGXFSZ), Status.OUTPUT_LIMIT),
+    (lambda f: f.raw.end is End.CANCELLED, Status.CANCELLED),
+    (lambda f: f.raw.end is End.MEMORY or f.raw.oom_kills > 0, Status.MEMORY_LIMIT),
+    (lambda f: f.raw.memory_bytes >= f.limits.memory_bytes, Status.MEMORY_LIMIT),
+    (lambda f: f.raw.end is End.PROCESSES, Status.PROCESS_LIMIT),
+    (lambda f: f.raw.end is End.CPU or f.signalled(signal.SIGXCPU), Status.TIME_LIMIT),
+    (lambda f: f.raw.cpu_ns >= f.limits.cpu_ms * 1_000_000, Status.TIME_LIMIT),
+    (lambda f: f.raw.end is End.WALL, Status.WALL_LIMIT),
+    (lambda f: f.raw.end is End.SIGNALLED, Status.SIGNALLED),
+    (lambda f: f.raw.code != 0, Status.NONZERO_EXIT),
+    (lambda _: True, Status.OK),
+)
+"""The first rule that holds names the run."""
+
+
+def judge_run(raw: RawReport, limits: Limits, *, flooded: bool) -> Status:
+    facts = Facts(raw, limits, flooded)
+    return next(status for rule, status in RULES if rule(facts))
+
+
+def make_report(
+    raw: RawReport,
+    limits: Limits,
+    stdout: tuple[bytes, bool],
+    stderr: tuple[bytes, bool],
+) -> Report:
+    return Report(
+        status=judge_run(raw, limits, flooded=stdout[1] or stderr[1]),
+        exit_code=raw.code if raw.end is End.EXITED else None,
+        signal=raw.code if raw.end is End.SIGNALLED else None,
+        syscall=name_syscall(raw.arch, raw.code) if raw.end is End.FORBIDDEN else None,
+        cpu_ns=raw.cpu_ns,
+        wall_ns=raw.wall_ns,
+        memory_bytes=raw.memory_bytes,
+        stdout=stdout[0],
+        stderr=stderr[0],
+        stdout_truncated=stdout[1],
+        stderr_truncated=stderr[1],
+    )

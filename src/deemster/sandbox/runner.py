@@ -1,0 +1,187 @@
+"""One runner process: starts it, hears of its slots, has it clone mounts, ends it."""
+
+import array
+import asyncio
+import contextlib
+import os
+import socket
+import subprocess
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from deemster.domain.errors import Unavailable
+from deemster.sandbox import wire
+from deemster.sandbox.command import Bind, Layers
+from deemster.sandbox.policy import Filters
+from deemster.sandbox.root import base_links, merge_binds
+
+PACKAGED_RUNNER = Path(__file__).parent / "bin" / "deemster-runner"
+
+
+class SandboxFault(Unavailable):
+    """The cage itself failed; the program is not to blame and the run can be tried again."""
+
+    code = "sandbox_fault"
+
+
+@dataclass(frozen=True, slots=True)
+class RunnerConfig:
+    slots: int
+    layers: Layers
+    binds: tuple[Bind, ...]
+    filters: Filters
+    executable: Path
+    cpus: tuple[int, ...] = ()
+
+
+class Runner:
+    """A started runner. `on_slot` gets each slot's channel; `on_end` is called once, when it is gone."""
+
+    def __init__(
+        self,
+        config: RunnerConfig,
+        on_slot: Callable[[int, socket.socket], None],
+        on_end: Callable[[], None],
+    ) -> None:
+        self._config = config
+        self._on_slot = on_slot
+        self._on_end = on_end
+        self._attaching: deque[asyncio.Future[int]] = deque()
+        self.last_fault: wire.RunnerEvent | None = None
+        self._loop = asyncio.get_running_loop()
+        self._control, self._theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._control.setblocking(False)
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    async def start(self) -> None:
+        try:
+            self._process = await asyncio.to_thread(_spawn, self._config, self._theirs)
+        except OSError as error:
+            raise SandboxFault(
+                f"The sandbox runner {self._config.executable} can't be started ({error.strerror}); "
+                "reinstall Deemster or set DEEMSTER_RUNNER."
+            ) from error
+        finally:
+            self._theirs.close()
+        self._loop.add_reader(self._control, self._hear)
+
+    def _hear(self) -> None:
+        try:
+            packet, fds, _, _ = socket.recv_fds(self._control, wire.EVENT.size, 1)
+        except BlockingIOError:
+            return
+        except OSError:
+            packet, fds = b"", []
+        if not packet:
+            self._gone()
+            return
+        event = wire.unpack_event(packet)
+        match event.event:
+            case wire.Event.SLOT:
+                self._on_slot(event.slot, socket.socket(fileno=fds[0]))
+            case wire.Event.ATTACHED:
+                self._answer(fds[0])
+            case wire.Event.REFUSED:
+                self._answer(
+                    SandboxFault(f"A directory can't be shown in a box: {explain(event)}.")
+                )
+            case wire.Event.FAULT:
+                self.last_fault = event
+
+    def _answer(self, answer: int | SandboxFault) -> None:
+        waiting = self._attaching.popleft()
+        if waiting.cancelled():
+            if isinstance(answer, int):
+                os.close(answer)
+        elif isinstance(answer, int):
+            waiting.set_result(answer)
+        else:
+            waiting.set_exception(answer)
+
+    def _gone(self) -> None:
+        self._loop.remove_reader(self._control)
+        while self._attaching:
+            waiting = self._attaching.popleft()
+            if not waiting.done():
+                waiting.set_exception(SandboxFault("The sandbox runner ended; try again."))
+        self._on_end()
+
+    async def attach(self, directory: Path) -> int:
+        """A descriptor of a read-only mount of the directory, to be hung into one slot."""
+        waiting: asyncio.Future[int] = self._loop.create_future()
+        try:
+            self._control.send(wire.pack_order(wire.Order.ATTACH, str(directory.resolve())))
+        except OSError as error:
+            raise SandboxFault("The sandbox runner ended; try again.") from error
+        self._attaching.append(waiting)
+        return await waiting
+
+    async def stop(self) -> None:
+        """Closes the control channel, which ends the runner and all of its slots, and waits for that."""
+        self._loop.remove_reader(self._control)
+        self._control.close()
+        if self._process is not None:
+            await asyncio.to_thread(_reap, self._process)
+
+
+def explain(event: wire.RunnerEvent) -> str:
+    return f"step {event.step} failed ({os.strerror(event.error)})"
+
+
+def _spawn(config: RunnerConfig, control: socket.socket) -> subprocess.Popen[bytes]:
+    filters = [_as_file(data) for data in (config.filters.floor, *config.filters.profiles)]
+    arguments = [str(config.executable), "--slots", str(config.slots)]
+    arguments += ["--layers", str(config.layers.value), "--floor", str(filters[0])]
+    for fd in filters[1:]:
+        arguments += ["--filter", str(fd)]
+    for bind in merge_binds(config.binds):
+        arguments += ["--bind", str(bind.source), bind.target]
+    for text, place in base_links():
+        arguments += ["--link", text, place]
+    for cpu in config.cpus:
+        arguments += ["--cpu", str(cpu)]
+    try:
+        return subprocess.Popen(
+            arguments,
+            stdin=control,
+            stdout=subprocess.DEVNULL,
+            pass_fds=filters,
+            start_new_session=True,
+            env={"PATH": "/usr/bin:/bin", "LC_ALL": "C"},
+            cwd="/",
+        )
+    finally:
+        for fd in filters:
+            os.close(fd)
+
+
+def _as_file(data: bytes) -> int:
+    fd = os.memfd_create("filter", os.MFD_CLOEXEC)
+    os.write(fd, data)
+    return fd
+
+
+def _reap(process: subprocess.Popen[bytes]) -> None:
+    try:
+        process.wait(timeout=30)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def send_with_fds(channel: socket.socket, packet: bytes, fds: list[int]) -> None:
+    ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))]
+    channel.sendmsg([packet], ancillary)
+
+
+def close_all(fds: list[int]) -> None:
+    for fd in fds:
+        with contextlib.suppress(OSError):
+            os.close(fd)

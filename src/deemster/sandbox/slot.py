@@ -1,0 +1,179 @@
+"""One slot of a runner: sends it a run, watches its streams, takes its report."""
+
+import asyncio
+import os
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from deemster.sandbox import wire
+from deemster.sandbox.runner import SandboxFault, close_all, send_with_fds
+from deemster.sandbox.streams import InputPump, OutputPipe, Sink, sealed_input
+
+GRACE_S = 30.0
+"""How long after its wall limit a run's report may take before the slot is given up."""
+
+Collect = Callable[[int], None]
+"""Reads what it wants from the scratch, given as a directory's descriptor, before that is wiped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Streams:
+    stdin: bytes | int = b""
+    """Bytes, or a descriptor to read them from."""
+    stdout: Sink | None = None
+    stderr: Sink | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    raw: wire.RawReport
+    stdout: tuple[bytes, bool]
+    stderr: tuple[bytes, bool]
+
+
+class Slot:
+    """Serves one run at a time. `on_free` and `on_dead` tell the pool what became of it."""
+
+    def __init__(
+        self,
+        number: int,
+        channel: socket.socket,
+        on_free: Callable[["Slot"], None],
+        on_dead: Callable[["Slot"], None],
+    ) -> None:
+        channel.setblocking(False)
+        self.number = number
+        self.channel = channel
+        self.code: tuple[int, int] | None = None
+        """Device and inode of the directory now at /code."""
+        self._on_free = on_free
+        self._on_dead = on_dead
+        self._loop = asyncio.get_running_loop()
+        self._report: asyncio.Future[tuple[wire.RawReport, int]] | None = None
+        self._abandoned = False
+        self._loop.add_reader(channel, self.hear)
+
+    async def run(
+        self,
+        packet: bytes,
+        streams: Streams,
+        *,
+        output_bytes: int,
+        wall_s: float,
+        code_fd: int | None,
+        collect: Collect | None,
+    ) -> Ended:
+        """Runs one request to its end. A cancelled caller leaves at once; the program dies with it."""
+        out = OutputPipe(output_bytes, streams.stdout, self.cancel)
+        err = OutputPipe(output_bytes, streams.stderr, self.cancel)
+        pump: InputPump | None = None
+        opened: list[int] = []
+        try:
+            if isinstance(streams.stdin, int):
+                pump = InputPump(streams.stdin)
+                stdin = pump.reader
+            else:
+                stdin = (
+                    sealed_input(streams.stdin)
+                    if streams.stdin
+                    else os.open(os.devnull, os.O_RDONLY)
+                )
+                opened.append(stdin)
+            extra = [] if code_fd is None else [code_fd]
+            self._send(packet, [stdin, out.writer, err.writer, *extra])
+            if pump is not None:
+                pump.start(self._loop)
+            out.start(self._loop)
+            err.start(self._loop)
+            raw, scratch = await self._await_report(wall_s + GRACE_S)
+            if scratch >= 0:
+                await self._let_collect(collect, scratch)
+            return Ended(raw, (out.finish(), out.truncated), (err.finish(), err.truncated))
+        finally:
+            close_all(opened)
+            if pump is not None:
+                pump.close()
+            out.close()
+            err.close()
+
+    def _send(self, packet: bytes, fds: list[int]) -> None:
+        self._report = self._loop.create_future()
+        try:
+            send_with_fds(self.channel, packet, fds)
+        except OSError as error:
+            self.die()
+            raise SandboxFault("The sandbox slot is gone; try again.") from error
+
+    async def _await_report(self, timeout_s: float) -> tuple[wire.RawReport, int]:
+        assert self._report is not None
+        try:
+            return await asyncio.wait_for(asyncio.shield(self._report), timeout_s)
+        except TimeoutError:
+            self.die()
+            raise SandboxFault("The sandbox did not answer in time; try again.") from None
+        except asyncio.CancelledError:
+            self._abandoned = True
+            self.cancel()
+            raise
+
+    async def _let_collect(self, collect: Collect | None, scratch: int) -> None:
+        try:
+            if collect is not None:
+                await asyncio.shield(asyncio.to_thread(collect, scratch))
+        finally:
+            os.close(scratch)
+            self._order(wire.Order.RELEASE)
+
+    def cancel(self) -> None:
+        """Ends the running program; its report still comes."""
+        self._order(wire.Order.CANCEL)
+
+    def _order(self, order: wire.Order) -> None:
+        try:
+            self.channel.send(wire.pack_order(order))
+        except OSError:
+            self.die()
+
+    def hear(self) -> None:
+        try:
+            packet, fds, _, _ = socket.recv_fds(self.channel, wire.REPORT.size, 1)
+        except BlockingIOError:
+            return
+        except OSError:
+            packet, fds = b"", []
+        if not packet:
+            self.die()
+            return
+        report, self._report = self._report, None
+        scratch = fds[0] if fds else -1
+        if report is None or self._abandoned:
+            self._abandoned = False
+            if scratch >= 0:
+                os.close(scratch)
+                self._order(wire.Order.RELEASE)
+            self._on_free(self)
+        elif not report.done():
+            report.set_result((wire.unpack_report(packet), scratch))
+
+    @property
+    def busy_for_nobody(self) -> bool:
+        """Its caller has left; it will be free when the killed program's report is in."""
+        return self._abandoned
+
+    def die(self) -> None:
+        """Closes the channel: the runner makes the slot anew, and a run in flight is ours to repeat."""
+        if self.channel.fileno() < 0:
+            return
+        self._loop.remove_reader(self.channel)
+        self.channel.close()
+        report, self._report = self._report, None
+        if report is not None and not report.done() and not self._abandoned:
+            report.set_exception(
+                SandboxFault("The sandbox slot died in the middle of a run; try again.")
+            )
+        self._on_dead(self)
+
+    @property
+    def dead(self) -> bool:
+        return self.channel.fileno() < 0

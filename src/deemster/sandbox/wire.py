@@ -1,0 +1,145 @@
+"""The runner's messages, packed and unpacked; the twin of runner/src/wire.h."""
+
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum, IntFlag
+from typing import Final
+
+from deemster.domain.errors import Refused
+from deemster.domain.limits import Limits
+
+MAGIC: Final = 0x314D4544
+MAX_REQUEST: Final = 96 * 1024
+MAX_STRINGS: Final = 2048
+
+ORDER: Final = struct.Struct("=II")
+REQUEST: Final = struct.Struct("=4I6Q8I")
+REPORT: Final = struct.Struct("=IIiI3QIIiI32s")
+EVENT: Final = struct.Struct("=IIIi32s")
+
+
+class Order(IntEnum):
+    RUN = 1
+    CANCEL = 2
+    RELEASE = 3
+    ATTACH = 16
+
+
+class Event(IntEnum):
+    SLOT = 32
+    ATTACHED = 33
+    REFUSED = 34
+    FAULT = 35
+
+
+class RequestFlag(IntFlag):
+    CODE = 1
+    HOLD = 2
+    ADDRESS_SPACE = 4
+    SAME_CODE = 8
+
+
+class End(IntEnum):
+    NONE = 0
+    EXITED = 1
+    SIGNALLED = 2
+    CPU = 3
+    WALL = 4
+    MEMORY = 5
+    PROCESSES = 6
+    FORBIDDEN = 7
+    CANCELLED = 8
+    FAULT = 9
+
+
+@dataclass(frozen=True, slots=True)
+class RawReport:
+    end: End
+    code: int
+    arch: int
+    cpu_ns: int
+    wall_ns: int
+    memory_bytes: int
+    oom_kills: int
+    process_refusals: int
+    error: int
+    step: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunnerEvent:
+    event: Event
+    slot: int
+    error: int
+    step: str
+
+
+def pack_order(order: Order, text: str = "") -> bytes:
+    return ORDER.pack(MAGIC, order) + text.encode()
+
+
+def pack_request(
+    argv: Sequence[str],
+    environment: Mapping[str, str],
+    limits: Limits,
+    filter_index: int,
+    flags: RequestFlag,
+) -> bytes:
+    env = [f"{name}={value}" for name, value in environment.items()]
+    strings = [*argv, *env]
+    if not argv or len(argv) > MAX_STRINGS or len(env) > MAX_STRINGS:
+        raise Refused(
+            f"A command has from 1 to {MAX_STRINGS} arguments; this one has {len(argv)}."
+        )
+    if any("\0" in text for text in strings):
+        raise Refused("A command's arguments can't hold a zero byte.")
+    text = b"".join(item.encode("utf-8", "surrogateescape") + b"\0" for item in strings)
+    head = REQUEST.pack(
+        MAGIC,
+        Order.RUN,
+        flags,
+        filter_index,
+        limits.cpu_ms * 1_000_000,
+        limits.wall_ms * 1_000_000,
+        limits.memory_bytes,
+        limits.stack_bytes,
+        limits.file_bytes,
+        limits.scratch_bytes,
+        limits.scratch_inodes,
+        limits.processes,
+        limits.open_files,
+        round(limits.cores * 1000),
+        len(argv),
+        len(env),
+        len(text),
+        0,
+    )
+    if len(head) + len(text) > MAX_REQUEST:
+        raise Refused(
+            f"A command's arguments and environment may take {MAX_REQUEST // 1024} KiB; "
+            f"these take {(len(head) + len(text)) // 1024} KiB."
+        )
+    return head + text
+
+
+def unpack_report(packet: bytes) -> RawReport:
+    magic, end, code, arch, cpu, wall, memory, ooms, refusals, error, _, step = REPORT.unpack(
+        packet
+    )
+    if magic != MAGIC:
+        raise ValueError("not a report")
+    return RawReport(
+        End(end), code, arch, cpu, wall, memory, ooms, refusals, error, _text(step)
+    )
+
+
+def unpack_event(packet: bytes) -> RunnerEvent:
+    magic, event, slot, error, step = EVENT.unpack(packet)
+    if magic != MAGIC:
+        raise ValueError("not an event")
+    return RunnerEvent(Event(event), slot, error, _text(step))
+
+
+def _text(field: bytes) -> str:
+    return field.rstrip(b"\0").decode()
