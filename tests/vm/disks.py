@@ -1,0 +1,191 @@
+"""Makes the machine's disks: the system, the Python environment, the working tree."""
+
+import io
+import os
+import platform
+import re
+import shutil
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.vm.host import (
+    CACHE,
+    REPOSITORY,
+    VmError,
+    discard_others,
+    fingerprint,
+    require,
+    run,
+    say,
+)
+
+TOOLS = ("iproute2", "libseccomp2", "make", "procps")
+TOOLCHAINS = ("default-jdk-headless", "g++", "gcc", "libc6-dev", "nodejs", "python3")
+PACKAGES = TOOLS + TOOLCHAINS
+SYSTEM_HOOK = (
+    'chroot "$1" useradd --create-home --uid 1000 --shell /bin/sh student'
+    ' && mkdir "$1/opt/venv"'
+    ' && rm -rf "$1"/var/cache/apt/* "$1"/var/lib/apt/lists/*'
+)
+VENV = "/opt/venv"
+LAUNCHER = f"#!/bin/sh\nexec {VENV}/bin/python -m deemster " + '"$@"\n'
+# The working tree comes with a disk of its own, so the environment only points to it.
+PATHS = "/repo/src\n/vm/site\n"
+BUILT = ("runner/build", "src/deemster/sandbox/bin")
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    image: Path
+    python: str
+    """Its Python's version, such as "3.11"."""
+
+
+def system() -> System:
+    """The root disk, with the packages of the host's own Debian release."""
+    release = platform.freedesktop_os_release().get("VERSION_CODENAME", "")
+    key = fingerprint([release, *PACKAGES, SYSTEM_HOOK])
+    folder = CACHE / f"system-{key}"
+    if not folder.exists():
+        _build_system(release, folder)
+        discard_others(folder, "system-*")
+    return System(folder / "disk.img", (folder / "python").read_text())
+
+
+def venv(lock: Path, python: str) -> Path:
+    """A disk with a virtual environment of the locked packages."""
+    image = CACHE / f"venv-{fingerprint([lock.read_bytes(), python, LAUNCHER, PATHS])}.img"
+    if not image.exists():
+        say(f"installing {lock.name} for Python {python}")
+        with tempfile.TemporaryDirectory(dir=CACHE) as scratch:
+            tree = Path(scratch) / "venv"
+            _fill_venv(tree, lock, python)
+            _make_ext4(tree, image)
+        discard_others(image, "venv-*.img")
+    return image
+
+
+def working_tree(image: Path, steps: dict[str, str], delegate: str) -> None:
+    """A tar archive on a bare disk: the repository as it is now, and what to do with it."""
+    with tarfile.open(image, "w") as archive:
+        for path in sorted(set(_repository_files())):
+            archive.add(path, f"repo/{path.relative_to(REPOSITORY)}", filter=_owned_by_root)
+        for path in REPOSITORY.glob(".venv/lib/python*/site-packages/deemster-*.dist-info"):
+            for name in ("METADATA", "entry_points.txt"):
+                if (path / name).exists():
+                    _add_text(archive, f"vm/site/{path.name}/{name}", (path / name).read_text())
+        link = tarfile.TarInfo("repo/.venv")
+        link.type, link.linkname = tarfile.SYMTYPE, VENV
+        archive.addfile(link)
+        _add_text(archive, "vm/delegate", f"{delegate}\n")
+        for name, script in steps.items():
+            _add_text(archive, f"vm/steps/{name}", f"{script}\n")
+
+
+def _build_system(release: str, folder: Path) -> None:
+    if os.geteuid() != 0:
+        raise VmError("the system disk can only be made by root: run this once with sudo")
+    require({"mmdebstrap": "mmdebstrap"})
+    say(f"installing Debian {release} with {' '.join(PACKAGES)} (some minutes, once)")
+    with tempfile.TemporaryDirectory(dir=CACHE, ignore_cleanup_errors=True) as scratch:
+        root = Path(scratch) / "root"
+        run(
+            # When it's interrupted, none of its mounts and processes may outlive it.
+            *("unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"),
+            *("mmdebstrap", "--variant=minbase", f"--include={','.join(PACKAGES)}"),
+            *(f"--customize-hook={SYSTEM_HOOK}", release, root),
+            *_package_sources(),
+        )
+        say("making the system disk")
+        result = Path(scratch) / "result"
+        result.mkdir()
+        version = (root / "usr/bin/python3").readlink().name.removeprefix("python")
+        (result / "python").write_text(version)
+        _make_ext4(root, result / "disk.img")
+        result.rename(folder)
+
+
+def _package_sources() -> list[Path]:
+    """Where the host itself gets its packages from."""
+    apt = Path("/etc/apt")
+    listed = [apt / "sources.list", *sorted(apt.glob("sources.list.d/*"))]
+    return [
+        path
+        for path in listed
+        if path.suffix in {".list", ".sources"} and path.exists() and path.read_text().strip()
+    ]
+
+
+def _fill_venv(tree: Path, lock: Path, python: str) -> None:
+    packages = tree / "lib" / f"python{python}" / "site-packages"
+    packages.mkdir(parents=True)
+    glibc = [f"manylinux_2_{minor}_x86_64" for minor in range(36, 4, -1)]
+    platforms = [*glibc, "manylinux2014_x86_64", "manylinux1_x86_64", "linux_x86_64"]
+    run(
+        *(_python_with_pip(), "-m", "pip", "install", "--target", packages),
+        *("--only-binary", ":all:", "--implementation", "cp", "--python-version", python),
+        *(f"--platform={name}" for name in platforms),
+        *("--require-hashes", "--requirement", lock),
+    )
+    programs = tree / "bin"
+    if (packages / "bin").exists():
+        shutil.move(packages / "bin", programs)
+    programs.mkdir(exist_ok=True)
+    shebang = f"#!{VENV}/bin/python".encode()
+    for program in programs.iterdir():
+        program.write_bytes(re.sub(rb"\A#!.*python.*", shebang, program.read_bytes()))
+    for name in ("python", "python3"):
+        (programs / name).symlink_to("/usr/bin/python3")
+    (programs / "deemster").write_text(LAUNCHER)
+    (programs / "deemster").chmod(0o755)
+    (packages / "working_tree.pth").write_text(PATHS)
+    (tree / "pyvenv.cfg").write_text(f"home = /usr/bin\nversion = {python}\n")
+
+
+def _python_with_pip() -> str:
+    for python in ("python3", "/usr/bin/python3"):
+        try:
+            run(python, "-m", "pip", "--version")
+        except VmError:
+            continue
+        return python
+    require({"pip3": "python3-pip"})
+    return "/usr/bin/python3"
+
+
+def _make_ext4(tree: Path, image: Path) -> None:
+    partial = image.with_suffix(".partial")
+    options = ("-q", "-F", "-t", "ext4", "-O", "^has_journal", "-m", "0")
+    used_kb = int(run("du", "-sk", tree).split()[0])
+    owner = ("-E", "root_owner=0:0,lazy_itable_init=1")
+    # Room to write in: it takes no space before it is used.
+    run("mke2fs", *options, *owner, "-d", tree, partial, f"{used_kb * 3 // 2 + 2**20}k")
+    partial.rename(image)
+
+
+def _repository_files() -> Iterator[Path]:
+    listed = run(
+        *("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"), cwd=REPOSITORY
+    )
+    for name in filter(None, listed.split("\0")):
+        path = REPOSITORY / name
+        if path.is_symlink() or path.is_file():
+            yield path
+    for folder in BUILT:
+        yield from (path for path in (REPOSITORY / folder).rglob("*") if path.is_file())
+
+
+def _owned_by_root(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    member.uid = member.gid = 0
+    member.uname = member.gname = "root"
+    return member
+
+
+def _add_text(archive: tarfile.TarFile, name: str, text: str) -> None:
+    member = tarfile.TarInfo(name)
+    data = text.encode()
+    member.size = len(data)
+    archive.addfile(member, io.BytesIO(data))
