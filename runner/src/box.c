@@ -8,7 +8,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/capability.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -21,10 +21,6 @@
 
 #include "kernel.h"
 #include "slot.h"
-
-#ifndef MNT_DETACH
-#define MNT_DETACH 2
-#endif
 
 static const char *const DEVICES[] = {"null", "zero", "full", "random", "urandom"};
 #define DEVICE_COUNT (sizeof DEVICES / sizeof *DEVICES)
@@ -122,7 +118,7 @@ static int hang(int tree, const char *path)
     int made = S_ISDIR(status.st_mode) ? mkdir(path, 0755) : mknod(path, S_IFREG | 0444, 0);
     if (made && errno != EEXIST)
         return -1;
-    return kernel_move_mount(tree, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH);
+    return kernel_move_mount(tree, AT_FDCWD, path, 0);
 }
 
 static int fill_root(struct slot *slot, struct fault *fault)
@@ -164,31 +160,33 @@ static int fill_root(struct slot *slot, struct fault *fault)
     return 0;
 }
 
-int scratch_mount(struct shared *shared)
+int scratch_mount(const struct slot *slot)
 {
+    const struct shared *shared = slot->shared;
     char data[128];
     snprintf(data, sizeof data, "size=%llu,nr_inodes=%u,mode=1777",
              (unsigned long long)shared->scratch_bytes, shared->scratch_inodes + 1);
-    return kernel_mount("tmpfs", "/work", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOATIME, data);
+    return kernel_mount("tmpfs", "/work", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOATIME, data,
+                        slot->word);
 }
 
 static int build_root(struct slot *slot, struct fault *fault)
 {
-    if (kernel_mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
+    if (kernel_mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL, 0))
         return fail(fault, "mount-private");
     if (kernel_mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV,
-                     "size=1m,nr_inodes=1024,mode=755"))
+                     "size=1m,nr_inodes=1024,mode=755", 0))
         return fail(fault, "mount-root");
     if (chdir("/tmp"))
         return fail(fault, "enter-root");
     if (fill_root(slot, fault))
         return -1;
     /* This one stays whole below the runs' own: see the top. */
-    if (kernel_mount("proc", "proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL))
+    if (kernel_mount("proc", "proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL, 0))
         return fail(fault, "mount-proc");
-    if (kernel_pivot_root(".", ".") || kernel_umount(".", MNT_DETACH) || chdir("/"))
+    if (kernel_pivot_root(".", ".") || kernel_unmount(".", 0) || chdir("/"))
         return fail(fault, "pivot-root");
-    if (scratch_mount(slot->shared))
+    if (scratch_mount(slot))
         return fail(fault, "mount-scratch");
     struct mount_attr attr = {.attr_set =
                                   MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV};
@@ -204,7 +202,7 @@ static int bound_resources(void)
         int resource;
         rlim_t most;
     } bounds[] = {
-        {RLIMIT_CORE, 0}, {RLIMIT_MEMLOCK, 64 << 10}, {RLIMIT_MSGQUEUE, 819200},
+        {RLIMIT_CORE, 0}, {RLIMIT_MEMLOCK, 64 << 10}, {RLIMIT_MSGQUEUE, 0},
         {RLIMIT_NICE, 0}, {RLIMIT_RTPRIO, 0},         {RLIMIT_SIGPENDING, 4096},
     };
     for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
@@ -252,6 +250,20 @@ static int pin_to_cpu(const struct slot *slot)
     return sched_setaffinity(0, sizeof set, &set);
 }
 
+/* Once for all runs: a filter's loading takes longer than all the rest of a start. */
+static int load_filter(struct slot *slot, struct fault *fault)
+{
+    slot->listener = -1;
+    if (!(slot->options->layers & LAYER_SECCOMP))
+        return 0;
+    slot->listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+                                  SECCOMP_FILTER_FLAG_NEW_LISTENER, &slot->options->filter);
+    if (slot->listener < 0)
+        return fail(fault, "load-filter");
+    slot->word = slot->options->word;
+    return 0;
+}
+
 int slot_enter(struct slot *slot, struct fault *fault)
 {
     const struct options *options = slot->options;
@@ -274,9 +286,7 @@ int slot_enter(struct slot *slot, struct fault *fault)
         return fail(fault, "drop-bounding-set");
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
         return fail(fault, "no-new-privileges");
-    struct sock_fprog floor = {.len = options->floor.length, .filter = options->floor.program};
-    if (options->layers & LAYER_SECCOMP && floor.len &&
-        syscall(SYS_seccomp, 1 /* SECCOMP_SET_MODE_FILTER */, 0, &floor))
-        return fail(fault, "seccomp-floor");
-    return 0;
+    if (setsid() < 0)
+        return fail(fault, "slot-session");
+    return load_filter(slot, fault);
 }

@@ -5,20 +5,35 @@
 #include <linux/mount.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 
+/* Calls marked `word` are refused by a slot's seccomp filter unless their sixth register, which none of them uses,
+ * holds the slot's secret word: programs run under the same filter and don't know it (docs/adr/0003). */
+
 int kernel_open_tree(int dir, const char *path, unsigned flags);
-int kernel_move_mount(int from, const char *from_path, int to, const char *to_path,
-                      unsigned flags);
+int kernel_move_mount(int from, int to, const char *to_path, uint64_t word);
 int kernel_mount_setattr(int dir, const char *path, unsigned flags, struct mount_attr *attr);
 int kernel_mount(const char *source, const char *target, const char *type, unsigned long flags,
-                 const char *data);
-int kernel_umount(const char *target, int flags);
+                 const char *data, uint64_t word);
+int kernel_unmount(const char *target,
+                   uint64_t word); /* lazily: whoever still uses it is dead or dying */
 int kernel_pivot_root(const char *new_root, const char *put_old);
 int kernel_close_range(unsigned first, unsigned last, unsigned flags);
+int kernel_unshare(unsigned long flags, uint64_t word);
+int kernel_drop_capabilities(uint64_t word);
+int kernel_execve(const char *path, char *const argv[], char *const envp[], uint64_t word);
+ssize_t kernel_recvmsg(int socket, struct msghdr *message, int flags, uint64_t word);
+ssize_t kernel_sendmsg(int socket, const struct msghdr *message, int flags, uint64_t word);
+/* How many SysV objects of any kind there are in this ipc namespace; -1: can't say. */
+int kernel_count_ipc(uint64_t word);
 
-/* fork() with namespaces; born in the v2 cgroup of descriptor `cgroup` unless that is -1. */
-pid_t kernel_fork(uint64_t flags, int cgroup);
+/* A child in new namespaces, with memory of its own. */
+pid_t kernel_fork(uint64_t flags);
+/* Runs `body`, which never returns, in a child that borrows our memory and stack while we stand still until it is gone
+ * (as vfork does), born in the v2 cgroup of descriptor `cgroup` unless that is -1. */
+pid_t kernel_lend(uint64_t flags, int cgroup, void (*body)(void *), void *argument,
+                  uint64_t word);
 
 int write_text(int dir, const char *path, const char *text);
 int put_text(int fd, const char *text);

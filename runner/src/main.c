@@ -85,25 +85,32 @@ static time_t seconds(void)
 static const char USAGE[] =
     "usage: deemster-runner --slots N [--layers MASK] [--uid-base N] [--cpu N]... [--bind "
     "SOURCE TARGET]...\n"
-    "                       [--link TEXT PATH]... [--floor FD] --filter FD...\n"
+    "                       [--link TEXT PATH]... --filter FD --profile FD...\n"
     "Runs untrusted programs in boxes; started by Deemster with a control socket as descriptor "
     "0.\n";
 
-/* A filter's file: the execve word, then the BPF instructions. */
-static int read_filter(int fd, struct filter *filter)
+/* The filter's file: the slot's word, the architecture in 8 bytes, then the BPF instructions. */
+static int read_filter(int fd, struct options *options)
 {
     struct stat status;
-    if (fstat(fd, &status) || status.st_size < 16 || status.st_size > 8 + 8 * BPF_MAXINSNS ||
-        status.st_size % 8)
+    uint64_t head[2];
+    if (fstat(fd, &status) || status.st_size < 24 || status.st_size > 16 + 8 * BPF_MAXINSNS ||
+        status.st_size % 8 || pread(fd, head, sizeof head, 0) != sizeof head)
         return -1;
-    size_t bytes = (size_t)status.st_size - 8;
-    filter->program = malloc(bytes);
-    if (!filter->program || pread(fd, &filter->exec_word, 8, 0) != 8 ||
-        pread(fd, filter->program, bytes, 8) != (ssize_t)bytes)
+    size_t bytes = (size_t)status.st_size - sizeof head;
+    options->filter.filter = malloc(bytes);
+    if (!options->filter.filter ||
+        pread(fd, options->filter.filter, bytes, sizeof head) != (ssize_t)bytes)
         return -1;
-    filter->length = (unsigned short)(bytes / 8);
-    close(fd);
-    return 0;
+    options->filter.len = (unsigned short)(bytes / 8);
+    options->word = head[0];
+    options->arch = (uint32_t)head[1];
+    return close(fd);
+}
+
+static int read_profile(int fd, struct profile *profile)
+{
+    return pread(fd, profile, sizeof *profile, 0) == sizeof *profile ? close(fd) : -1;
 }
 
 /* Takes one option with its values from argv; returns how many words it took, 0 when it is wrong. */
@@ -136,11 +143,12 @@ static int take_option(struct options *options, int left, char **argv)
         options->uid_base = (uid_t)number;
     else if (!strcmp(name, "--cpu") && options->cpu_count < MAX_CPUS && number < CPU_SETSIZE)
         options->cpus[options->cpu_count++] = (int)number;
-    else if (!strcmp(name, "--floor") && !read_filter((int)number, &options->floor))
+    else if (!strcmp(name, "--filter") && !options->filter.len &&
+             !read_filter((int)number, options))
         return 2;
-    else if (!strcmp(name, "--filter") && options->filter_count < MAX_FILTERS &&
-             !read_filter((int)number, &options->filters[options->filter_count]))
-        options->filter_count++;
+    else if (!strcmp(name, "--profile") && options->profile_count < MAX_PROFILES &&
+             !read_profile((int)number, &options->profiles[options->profile_count]))
+        options->profile_count++;
     else
         return 0;
     return 2;
@@ -158,7 +166,7 @@ static int parse_options(struct options *options, int argc, char **argv)
         }
         at += taken;
     }
-    return options->slots && options->filter_count ? 0 : -1;
+    return options->slots && options->filter.len && options->profile_count ? 0 : -1;
 }
 
 /* ---- privileges ---------------------------------------------------------------------------------------- */
@@ -307,10 +315,10 @@ static int fork_slot(struct runner *runner, struct slot *slot, int channel[2],
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sync))
         return fail(fault, "slot-sync");
     unsigned layers = slot->options->layers;
-    uint64_t namespaces = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID |
-                          (layers & LAYER_NET ? CLONE_NEWNET : 0) |
-                          (layers & LAYER_UTS ? CLONE_NEWUTS : 0);
-    pid_t pid = kernel_fork(namespaces, -1);
+    uint64_t namespaces =
+        CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | (layers & LAYER_NET ? CLONE_NEWNET : 0) |
+        (layers & LAYER_IPC ? CLONE_NEWIPC : 0) | (layers & LAYER_UTS ? CLONE_NEWUTS : 0);
+    pid_t pid = kernel_fork(namespaces);
     if (pid == 0) {
         close(sync[0]);
         close(channel[0]);

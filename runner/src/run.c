@@ -4,14 +4,12 @@
  *             sends the report, wipes the scratch, and begins again.
  *   init      pid 1 of the run's own namespace. Mounts /proc, waits for the request, starts the program, watches
  *             it. Its exit is the kill: the kernel ends everything in the namespace before the spawner can
- *             reap it.
- *   program   pid 2. Shares init's memory and descriptors until its execve (as in vfork), so the listener of its
- *             seccomp filter is in init's hands without being passed.
+ *             reap it. It borrows the spawner's memory, which stands still meanwhile.
+ *   program   pid 2. Borrows the same memory until its execve.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/capability.h>
 #include <linux/close_range.h>
 #include <linux/seccomp.h>
 #include <poll.h>
@@ -20,7 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -35,9 +32,6 @@
 #include "kernel.h"
 #include "slot.h"
 
-#ifndef MNT_DETACH
-#define MNT_DETACH 2
-#endif
 #ifndef CLONE_NEWCGROUP
 #define CLONE_NEWCGROUP 0x02000000
 #endif
@@ -45,7 +39,8 @@
 #define PROGRAM_STACK_BYTES (64 * 1024)
 #define SAMPLE_NS UINT64_C(5000000) /* between looks at memory where the kernel keeps no peak */
 #define MIN_TICK_NS UINT64_C(1000000) /* CPU limit: looked at no more often than this */
-#define LEAVE_TRIES 200               /* × 1 ms for the dead to leave the group's count */
+#define PROC_STACK  16
+#define LEAVE_TRIES 200 /* × 1 ms for the dead to leave the group's count */
 
 /* One run, seen from its init. */
 struct run {
@@ -55,7 +50,6 @@ struct run {
     int stdio[3];
     int code;
     int children; /* signalfd */
-    int listener; /* of the program's filter; -1: none */
     int exec_error;
     const char *exec_step;
     pid_t program;
@@ -102,14 +96,24 @@ static int bound_program(const struct run *run)
     return head->flags & REQUEST_ADDRESS_SPACE ? bound(RLIMIT_AS, head->memory_bytes) : 0;
 }
 
-static int give_up_privileges(bool privileged)
+static int give_up_privileges(const struct slot *slot)
 {
-    if (privileged && (setgroups(0, NULL) || setresgid(PROGRAM_ID, PROGRAM_ID, PROGRAM_ID) ||
-                       setresuid(PROGRAM_ID, PROGRAM_ID, PROGRAM_ID)))
+    if (slot->options->privileged &&
+        (setgroups(0, NULL) || setresgid(PROGRAM_ID, PROGRAM_ID, PROGRAM_ID) ||
+         setresuid(PROGRAM_ID, PROGRAM_ID, PROGRAM_ID)))
         return -1;
-    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
-    struct __user_cap_data_struct none[2] = {{0}};
-    return (int)syscall(SYS_capset, &head, none);
+    return kernel_drop_capabilities(slot->word);
+}
+
+/* Out of memory, the kernel shall kill the program, never its init or the spawner. One's own file in /proc is one's own
+ * only while dumpable; nobody lives yet who could make use of that. */
+static int offer_to_oom(void)
+{
+    return prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) ||
+                   write_text(AT_FDCWD, "/proc/self/oom_score_adj", "1000") ||
+                   prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+               ? -1
+               : 0;
 }
 
 static int wire_stdio(struct run *run)
@@ -120,24 +124,16 @@ static int wire_stdio(struct run *run)
     return kernel_close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
 }
 
-static int install_filter(struct run *run)
-{
-    if (!(run->slot->options->layers & LAYER_SECCOMP))
-        return 0;
-    const struct filter *filter = &run->slot->options->filters[run->request.head.filter];
-    struct sock_fprog program = {.len = filter->length, .filter = filter->program};
-    run->listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
-                                 SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
-    return run->listener < 0 ? -1 : 0;
-}
-
 static int start_program(void *argument)
 {
     struct run *run = argument;
     sigset_t none;
     sigemptyset(&none);
-    run->exec_step = "program-session";
-    if (setsid() < 0 || sigprocmask(SIG_SETMASK, &none, NULL))
+    run->exec_step = "program-group";
+    if (setpgid(0, 0) || sigprocmask(SIG_SETMASK, &none, NULL))
+        goto failed;
+    run->exec_step = "program-oom-score";
+    if (offer_to_oom())
         goto failed;
     run->exec_step = "program-stdio";
     if (wire_stdio(run))
@@ -149,14 +145,10 @@ static int start_program(void *argument)
     if (bound_program(run))
         goto failed;
     run->exec_step = "program-privileges";
-    if (give_up_privileges(run->slot->options->privileged))
-        goto failed;
-    run->exec_step = "program-seccomp";
-    if (install_filter(run))
+    if (give_up_privileges(run->slot))
         goto failed;
     run->exec_step = "program-exec";
-    syscall(SYS_execve, run->request.argv[0], run->request.argv, run->request.envp,
-            run->slot->options->filters[run->request.head.filter].exec_word);
+    kernel_execve(run->request.argv[0], run->request.argv, run->request.envp, run->slot->word);
 failed:
     run->exec_error = errno;
     _exit(127);
@@ -175,21 +167,15 @@ static int prepare_init(struct run *run, struct fault *fault)
     run->children = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
     if (run->children < 0)
         return fail(fault, "init-signals");
-    if (layers & LAYER_CGROUP && unshare(CLONE_NEWCGROUP))
+    if (layers & LAYER_CGROUP && kernel_unshare(CLONE_NEWCGROUP, run->slot->word))
         return fail(fault, "init-cgroup-namespace");
     if (layers & LAYER_PID) {
         if (kernel_mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC,
-                         "subset=pid,hidepid=ptraceable"))
+                         "subset=pid,hidepid=ptraceable", run->slot->word))
             return fail(fault, "init-proc");
     } else if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)) {
         return fail(fault, "init-subreaper");
     }
-    /* The whole run is what the kernel should kill when its group is out of memory, never the spawner. Our own
-     * /proc files are ours only while we are dumpable; no program lives yet that could make use of it. */
-    if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) ||
-        write_text(AT_FDCWD, "/proc/self/oom_score_adj", "1000") ||
-        prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
-        return fail(fault, "init-oom-score");
     return 0;
 }
 
@@ -208,8 +194,8 @@ static ssize_t receive(struct run *run, int fds[4], int *count, bool wait)
     *count = 0;
     ssize_t got;
     do
-        got =
-            recvmsg(run->slot->channel, &message, MSG_CMSG_CLOEXEC | (wait ? 0 : MSG_DONTWAIT));
+        got = kernel_recvmsg(run->slot->channel, &message,
+                             MSG_CMSG_CLOEXEC | (wait ? 0 : MSG_DONTWAIT), run->slot->word);
     while (got < 0 && errno == EINTR);
     if (got < 0)
         return -1;
@@ -244,7 +230,7 @@ static int await_request(struct run *run, struct fault *fault)
             return fail_with(fault, "parse-request", EBADMSG);
         bool code = run->request.head.flags & REQUEST_CODE;
         if (count != 3 + code ||
-            run->request.head.filter >= (uint32_t)run->slot->options->filter_count)
+            run->request.head.profile >= (uint32_t)run->slot->options->profile_count)
             return fail_with(fault, "parse-request", EINVAL);
         run->slot->shared->requested = true;
         memcpy(run->stdio, fds, sizeof run->stdio);
@@ -259,12 +245,12 @@ static int hang_code(struct run *run, struct fault *fault)
     struct shared *shared = run->slot->shared;
     if (run->request.head.flags & REQUEST_SAME_CODE)
         return 0;
-    if (shared->code_hung && kernel_umount("/code", MNT_DETACH))
+    if (shared->code_hung && kernel_unmount("/code", run->slot->word))
         return fail(fault, "unhang-code");
     shared->code_hung = run->code >= 0;
     if (run->code < 0)
         return 0;
-    if (kernel_move_mount(run->code, "", AT_FDCWD, "/code", MOVE_MOUNT_F_EMPTY_PATH))
+    if (kernel_move_mount(run->code, AT_FDCWD, "/code", run->slot->word))
         return fail(fault, "hang-code");
     close(run->code);
     return 0;
@@ -280,7 +266,7 @@ static int size_scratch(struct run *run, struct fault *fault)
         return 0;
     shared->scratch_bytes = head->scratch_bytes;
     shared->scratch_inodes = head->scratch_inodes;
-    if (kernel_umount("/work", MNT_DETACH) || scratch_mount(shared))
+    if (kernel_unmount("/work", run->slot->word) || scratch_mount(run->slot))
         return fail(fault, "size-scratch");
     return 0;
 }
@@ -331,18 +317,42 @@ static bool reap(struct run *run)
     return false;
 }
 
-/* A call that the filter refused: its caller waits in the kernel until the end of the run. */
+/* What the profile says about a call that the filter handed over. */
+static uint16_t answer_to(const struct run *run, const struct seccomp_data *call)
+{
+    const struct profile *profile = &run->slot->options->profiles[run->request.head.profile];
+    bool foreign = call->arch != run->slot->options->arch;
+    return foreign || call->nr < 0 || call->nr >= PROFILE_CALLS ? 0
+                                                                : profile->answers[call->nr];
+}
+
+/* Answers one such call. True: it is refused; its caller waits in the kernel until the end of the run. */
 static bool refused_call(struct run *run)
 {
     union {
         struct seccomp_notif notice;
         char room[1024]; /* a newer kernel's may be larger */
     } call = {0};
-    if (ioctl(run->listener, SECCOMP_IOCTL_NOTIF_RECV, &call))
+    union {
+        struct seccomp_notif_resp answer;
+        char room[1024];
+    } reply = {0};
+    if (ioctl(run->slot->listener, SECCOMP_IOCTL_NOTIF_RECV, &call))
         return false; /* the caller was killed meanwhile */
-    run->report->arch = call.notice.data.arch;
-    end_run(run, END_FORBIDDEN, call.notice.data.nr);
-    return true;
+    uint16_t answer = answer_to(run, &call.notice.data);
+    if (!answer) {
+        run->report->arch = call.notice.data.arch;
+        end_run(run, END_FORBIDDEN, call.notice.data.nr);
+        return true;
+    }
+    reply.answer.id = call.notice.id;
+    if (answer == PROFILE_ALLOW)
+        reply.answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+    else
+        reply.answer.error = -(int)answer;
+    ioctl(run->slot->listener, SECCOMP_IOCTL_NOTIF_SEND,
+          &reply); /* fails when the caller was killed */
+    return false;
 }
 
 static bool told_to_stop(struct run *run)
@@ -400,7 +410,7 @@ static void watch(struct run *run)
     struct pollfd watched[WATCHED] = {
         [CHANNEL] = {run->slot->channel, POLLIN, 0},
         [CHILDREN] = {run->children, POLLIN, 0},
-        [LISTENER] = {run->listener, POLLIN, 0},
+        [LISTENER] = {run->slot->listener, POLLIN, 0},
         [OOM] = {-1, POLLIN | POLLPRI, 0},
         [REFUSED] = {-1, POLLPRI, 0},
     };
@@ -416,8 +426,6 @@ static void watch(struct run *run)
         if (ready > 0) {
             if (watched[LISTENER].revents & POLLIN && refused_call(run))
                 break;
-            if (watched[LISTENER].revents & POLLHUP)
-                watched[LISTENER].fd = -1; /* nobody is left under the filter */
             /* Version 1's event means that nothing could be reclaimed; version 2's may mean less. */
             if (watched[OOM].revents && (meter->oom_event >= 0 || meter_oom(meter))) {
                 end_run(run, END_MEMORY, 0);
@@ -459,8 +467,10 @@ static void add_up(struct report *report)
     report->memory_bytes = (uint64_t)used.ru_maxrss * 1024;
 }
 
-static _Noreturn void init_main(struct slot *slot, struct run *run)
+static void init_main(void *argument)
 {
+    struct run *run = argument;
+    struct slot *slot = run->slot;
     struct fault fault = {0};
     if (prepare_init(run, &fault) || await_request(run, &fault) || launch(run, &fault)) {
         if (slot->shared->requested)
@@ -484,6 +494,13 @@ struct scratch_state {
     struct timespec changed;
     mode_t mode;
     uint64_t blocks, inodes;
+};
+
+/* What the spawner remembers from run to run. */
+struct serving {
+    struct scratch_state clean;
+    int lowest; /* the lowest run's /proc still mounted */
+    int stacked;
 };
 
 static int see_scratch(struct scratch_state *state)
@@ -513,7 +530,7 @@ static int renew_scratch(struct slot *slot, struct scratch_state *clean)
     /* A new size means a new mount, made by init: its first state was not seen, so make another. */
     if (same_scratch(&now, clean))
         return 0;
-    if (kernel_umount("/work", MNT_DETACH) || scratch_mount(slot->shared))
+    if (kernel_unmount("/work", slot->word) || scratch_mount(slot))
         return -1;
     return see_scratch(clean);
 }
@@ -534,7 +551,7 @@ static int send_report(struct slot *slot, int scratch)
         control.head.cmsg_len = CMSG_LEN(sizeof(int));
         memcpy(CMSG_DATA(&control.head), &scratch, sizeof scratch);
     }
-    return sendmsg(slot->channel, &message, MSG_NOSIGNAL) < 0 ? -1 : 0;
+    return kernel_sendmsg(slot->channel, &message, MSG_NOSIGNAL, slot->word) < 0 ? -1 : 0;
 }
 
 /* Sends the report with the scratch and waits until Python has read what it wants of it. */
@@ -547,7 +564,9 @@ static int send_and_hold(struct slot *slot)
     close(scratch);
     while (result == 0) {
         struct order order;
-        ssize_t got = recv(slot->channel, &order, sizeof order, 0);
+        struct iovec part = {&order, sizeof order};
+        struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+        ssize_t got = kernel_recvmsg(slot->channel, &message, 0, slot->word);
         if (got < 0 && errno == EINTR)
             continue;
         if (got != sizeof order)
@@ -582,13 +601,11 @@ static int spawn_and_reap(struct slot *slot, struct run *run)
 {
     const unsigned layers = slot->options->layers;
     struct shared *shared = slot->shared;
-    uint64_t namespaces =
-        (layers & LAYER_PID ? CLONE_NEWPID : 0) | (layers & LAYER_IPC ? CLONE_NEWIPC : 0);
-    pid_t init = kernel_fork(namespaces, shared->meter.on ? shared->meter.leaf : -1);
+    pid_t init =
+        kernel_lend(layers & LAYER_PID ? CLONE_NEWPID : 0,
+                    shared->meter.on ? shared->meter.leaf : -1, init_main, run, slot->word);
     if (init < 0)
         return fail(&shared->fault, "spawn-init");
-    if (init == 0)
-        init_main(slot, run);
     int status;
     while (waitpid(init, &status, __WALL) < 0)
         if (errno != EINTR)
@@ -606,32 +623,50 @@ static int spawn_and_reap(struct slot *slot, struct run *run)
     return 0;
 }
 
-/* Leaves nothing of the run behind. */
-static int clean_up(struct slot *slot, struct scratch_state *clean)
+/* The /proc of a dead run shows nothing, and the next run's covers it. An unmount costs as much as half the rest of a
+ * run, however many it takes away, so the stack goes at once when it is high enough. */
+static int take_away_proc(struct serving *serving, uint64_t word)
 {
-    if (slot->options->layers & LAYER_PID && kernel_umount("/proc", MNT_DETACH))
+    if (serving->stacked++ == 0) {
+        serving->lowest = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        return serving->lowest < 0 ? -1 : 0;
+    }
+    if (serving->stacked < PROC_STACK)
+        return 0;
+    serving->stacked = 0;
+    int result = fchdir(serving->lowest) || kernel_unmount(".", word) || chdir("/");
+    close(serving->lowest);
+    return result ? -1 : 0;
+}
+
+/* Leaves nothing of the run behind. */
+static int clean_up(struct slot *slot, struct serving *serving)
+{
+    const unsigned layers = slot->options->layers;
+    if (layers & LAYER_PID && take_away_proc(serving, slot->word))
         return fail(&slot->shared->fault, "unmount-proc");
-    if (renew_scratch(slot, clean))
+    if (layers & LAYER_IPC && kernel_count_ipc(slot->word) &&
+        kernel_unshare(CLONE_NEWIPC, slot->word))
+        return fail(&slot->shared->fault, "renew-ipc");
+    if (renew_scratch(slot, &serving->clean))
         return fail(&slot->shared->fault, "renew-scratch");
     return 0;
 }
 
-int slot_serve(struct slot *slot)
+static int serve(struct slot *slot, struct run *run)
 {
     struct shared *shared = slot->shared;
-    struct scratch_state clean;
-    struct run *run =
-        mmap(NULL, sizeof *run, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (run == MAP_FAILED || see_scratch(&clean))
+    struct serving serving = {0};
+    if (see_scratch(&serving.clean))
         return fail(&shared->fault, "begin-serving");
     run->slot = slot;
     run->report = &shared->report;
-    run->listener = run->code = -1;
     for (;;) {
         memset(&shared->report, 0, sizeof shared->report);
         shared->report.magic = WIRE_MAGIC;
         shared->flags = 0;
         shared->requested = false;
+        run->exec_error = 0; /* its memory was the last init's too */
         if (meter_ready(&shared->meter, &shared->fault) || spawn_and_reap(slot, run))
             return shared->closed ? 0 : -1;
         bool empty = collect_usage(slot);
@@ -639,7 +674,17 @@ int slot_serve(struct slot *slot)
             return 0;
         if (!empty)
             return fail_with(&shared->fault, "group-not-empty", EBUSY);
-        if (clean_up(slot, &clean))
+        if (clean_up(slot, &serving))
             return -1;
     }
+}
+
+int slot_serve(struct slot *slot)
+{
+    struct run *run = calloc(1, sizeof *run); /* too large for the stack that init borrows */
+    if (!run)
+        return fail(&slot->shared->fault, "begin-serving");
+    int result = serve(slot, run);
+    free(run);
+    return result;
 }

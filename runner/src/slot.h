@@ -11,11 +11,11 @@
 #include "fault.h"
 #include "wire.h"
 
-#define MAX_BINDS   128
-#define MAX_LINKS   32
-#define MAX_FILTERS 64
-#define MAX_SLOTS   256
-#define MAX_CPUS    1024
+#define MAX_BINDS    128
+#define MAX_LINKS    32
+#define MAX_PROFILES 64
+#define MAX_SLOTS    256
+#define MAX_CPUS     1024
 
 #define PROGRAM_ID 1000 /* uid and gid of every judged program, inside its user namespace */
 
@@ -29,11 +29,11 @@ enum layer {
 };
 #define LAYERS_ALL 63
 
-/* A seccomp program, and the word that lets the runner's own child make its one execve (policy.py). */
-struct filter {
-    uint64_t exec_word;
-    unsigned short length;
-    struct sock_filter *program;
+/* What the seccomp filter hands over, by number: 0 ends the run, ALLOW goes on, else the errno to answer with. */
+#define PROFILE_CALLS 512
+#define PROFILE_ALLOW 0xffff
+struct profile {
+    uint16_t answers[PROFILE_CALLS];
 };
 
 /* The command line, understood. */
@@ -43,12 +43,14 @@ struct options {
     uid_t
         uid_base; /* privileged: slot n's ids are uid_base + 2n (its root) and + 2n + 1 (programs) */
     bool privileged;
-    int bind_count, link_count, filter_count, cpu_count;
+    int bind_count, link_count, profile_count, cpu_count;
     struct {
         const char *source, *target;
     } binds[MAX_BINDS], links[MAX_LINKS];
-    struct filter filters[MAX_FILTERS];
-    struct filter floor; /* inherited by all of a slot; length 0: none */
+    struct profile profiles[MAX_PROFILES];
+    struct sock_fprog filter;
+    uint32_t arch; /* AUDIT_ARCH_… that profiles speak of */
+    uint64_t word; /* see kernel.h; 0 while no filter is loaded */
     int cpus[MAX_CPUS];
 };
 
@@ -70,6 +72,8 @@ struct slot {
     unsigned number;
     struct shared *shared;
     int channel;               /* the slot's end */
+    int listener;              /* of the slot's filter; -1: none */
+    uint64_t word;             /* 0 until the filter is loaded, then the options' */
     int trees[MAX_BINDS + 16]; /* detached mounts to hang into the root: binds, then devices */
     int tree_count;
 };
@@ -83,7 +87,7 @@ int open_read_only_tree(int dir, const char *path, bool device);
 /* Child side, in fresh namespaces and already in its cgroups: builds the root and gives up what isn't needed. */
 int slot_enter(struct slot *slot, struct fault *fault);
 /* Mounts an empty scratch with the quotas in `shared`. */
-int scratch_mount(struct shared *shared);
+int scratch_mount(const struct slot *slot);
 /* Child side: runs what the channel asks for. 0 once Python closed it; -1 with shared->fault otherwise. */
 int slot_serve(struct slot *slot);
 

@@ -48,7 +48,7 @@ struct request_head {
     uint32_t magic;
     uint32_t order;
     uint32_t flags;
-    uint32_t filter; /* index of a --filter */
+    uint32_t profile; /* index of a --profile */
     uint64_t cpu_ns;
     uint64_t wall_ns;
     uint64_t memory_bytes;

@@ -11,10 +11,11 @@ from pathlib import Path
 from deemster.domain.errors import Refused
 from deemster.sandbox import wire
 from deemster.sandbox.command import STANDARD_PROFILES, Bind, Command, Layers, Profile
-from deemster.sandbox.policy import build_filters
+from deemster.sandbox.policy import build_policy
 from deemster.sandbox.report import Report, make_report
 from deemster.sandbox.runner import PACKAGED_RUNNER, Runner, RunnerConfig, SandboxFault, explain
 from deemster.sandbox.slot import Collect, Slot, Streams
+from deemster.sandbox.streams import Sink
 
 FIRST_PAUSE_S = 0.05
 LONGEST_PAUSE_S = 5.0
@@ -50,7 +51,7 @@ class Boxes:
             slots=slots,
             layers=layers,
             binds=tuple(binds),
-            filters=build_filters(profiles),
+            policy=build_policy(profiles),
             executable=runner or PACKAGED_RUNNER,
             cpus=tuple(cpus),
         )
@@ -78,13 +79,18 @@ class Boxes:
         self,
         command: Command,
         *,
-        streams: Streams | None = None,
         stdin: bytes | int = b"",
+        stdout: Sink | None = None,
+        stderr: Sink | None = None,
         collect: Collect | None = None,
     ) -> Report:
-        """Runs a command in a free box. Raises SandboxFault when the cage failed, never for the program."""
-        streams = streams or Streams(stdin=stdin)
-        index = self._config.filters.index.get(command.profile)
+        """Runs a command in a free box.
+
+        `stdin` is bytes or a descriptor to read them from. Output goes to the sinks as it comes, or into
+        the report. `collect` reads the scratch, in a thread, before it is wiped. Raises SandboxFault when the
+        cage failed, never for what the program did.
+        """
+        index = self._config.policy.index.get(command.profile)
         if index is None:
             raise Refused(f"There is no sandbox profile {command.profile!r}.")
         slot = await self._take()
@@ -100,7 +106,7 @@ class Boxes:
                 )
                 ended = await slot.run(
                     packet,
-                    streams,
+                    Streams(stdin, stdout, stderr),
                     output_bytes=command.limits.output_bytes,
                     wall_s=command.limits.wall_ms / 1000,
                     code_fd=code_fd,
@@ -133,8 +139,8 @@ class Boxes:
             loop.add_reader(slot.channel, slot.hear)
             self._give_back(slot)
 
-    def filter_index(self, profile: str) -> int:
-        return self._config.filters.index[profile]
+    def profile_index(self, profile: str) -> int:
+        return self._config.policy.index[profile]
 
     # -- /code -------------------------------------------------------------------------------------
 

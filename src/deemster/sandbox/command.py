@@ -60,7 +60,11 @@ class Profile:
     """Calls answered with this error instead of ending the program: runtimes that only probe."""
 
 
-STANDARD_PROFILES = (Profile("program"), Profile("compiler", may_exec=True))
+STANDARD_PROFILES = (
+    Profile("program"),
+    Profile("compiler", may_exec=True, errno={"socket": "EACCES"}),
+)
+"""Compilers start others, and look up names by way of a daemon that isn't there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,16 @@
-"""Which system calls a program has, built with libseccomp and exported as BPF.
+"""Which system calls a program has: one filter for all, and a profile a language.
 
-Two filters stand over every program. The *floor* is loaded once, by the slot, and inherited: it knows what
-the runner itself and any program may call, and answers the rest with ENOSYS. The program's own *profile* is loaded
-before its execve: what it doesn't allow is handed to the run's init, which names the call and ends the run. The
-floor answers by SECCOMP_RET_TRACE, the one refusal that ranks below a notice, so a call refused by both is named.
+The filter is built with libseccomp and loaded once, when a slot is made; every run inherits it. It lets pass what any
+program may call. What only the runner's own processes call passes with the slot's secret word in a register that the call
+does not use. All else is handed to the run's init, which looks it up in the program's *profile*: go on, answer
+with an error, or (by default) name the call and end the run. docs/adr/0003 has the measurements.
 """
 
 import errno as errnos
 import os
 import secrets
-from collections.abc import Iterable, Sequence
+import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import IO, Final
 
@@ -47,7 +48,6 @@ BASE: Final = frozenset(
 """What any program of any language may call; the other layers bound what these can do."""
 
 ERRNO: Final = {
-    "clone3": "ENOSYS",  # its flags lie in memory, where a filter can't look: libc falls back to clone
     "sched_setaffinity": "EPERM",
     "sched_setattr": "EPERM",
     "sched_setparam": "EPERM",
@@ -58,13 +58,23 @@ ERRNO: Final = {
 }
 """Calls that programs make in good faith and do without."""
 
-RUNNER: Final = frozenset(
-    """
-    capset clone clone3 execve execveat ioctl mount mount_setattr move_mount prctl recvfrom recvmsg
-    sched_setaffinity seccomp sendmsg sendto socketpair umount2 unshare
-    """.split()
+RUNNER: Final = (
+    *(
+        "capset",
+        "execve",
+        "move_mount",
+        "mount",
+        "msgctl",
+        "recvmsg",
+        "semctl",
+        "sendmsg",
+        "shmctl",
+    ),
+    *("umount2", "unshare"),
 )
-"""What the slot's own processes call besides."""
+"""What the runner's own processes call besides, with the word."""
+WORD_ARGUMENT: Final = 5
+"""The sixth: none of them uses it, and execve clears it."""
 
 CLONE_NEW: Final = 0x7E020000
 """All namespace flags that clone takes."""
@@ -104,22 +114,25 @@ PRCTL_OPTIONS: Final = (
 """Names, timer slack, parent-death signal, reading of flags; nothing that changes what a program may do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """Seccomp programs as the runner takes them: the word that its own execve carries, then BPF."""
+PROFILE_CALLS: Final = 512
+ALLOW: Final = 0xFFFF
 
-    floor: bytes
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What the runner takes: the filter with its word, and a table of answers a profile."""
+
+    filter: bytes
     profiles: tuple[bytes, ...]
     index: dict[str, int]
 
 
-def build_filters(profiles: Sequence[Profile]) -> Filters:
-    word = secrets.randbits(64) | 1
-    head = word.to_bytes(8, "little")
-    extra = frozenset[str]().union(*(profile.allow for profile in profiles))
-    return Filters(
-        floor=bytes(8) + _floor(extra),
-        profiles=tuple(head + _profile(profile, word) for profile in profiles),
+def build_policy(profiles: Sequence[Profile]) -> Policy:
+    word = secrets.randbits(63) | 1
+    head = struct.pack("=QQ", word, pyseccomp.system_arch())
+    return Policy(
+        filter=head + _build_filter(word),
+        profiles=tuple(_build_profile(profile) for profile in profiles),
         index={profile.name: at for at, profile in enumerate(profiles)},
     )
 
@@ -146,45 +159,50 @@ def _architecture(arch: int) -> str:
     return names.get(arch, hex(arch))
 
 
-def _floor(extra: Iterable[str]) -> bytes:
-    policy = _policy(pyseccomp.TRACE(0))
-    _allow(policy, BASE | RUNNER | frozenset(ERRNO) | frozenset(extra) | {"personality"})
-    return _export(policy)
-
-
-def _profile(profile: Profile, word: int) -> bytes:
-    policy = _policy(pyseccomp.NOTIFY)
-    errno = {**ERRNO, **profile.errno}
-    _allow(policy, (BASE | profile.allow) - frozenset(errno))
-    for name, error in errno.items():
-        _add(policy, pyseccomp.ERRNO(_number(profile, error)), name)
+def _build_filter(word: int) -> bytes:
+    policy = pyseccomp.SyscallFilter(pyseccomp.NOTIFY)
+    policy.set_attr(pyseccomp.Attr.ACT_BADARCH, pyseccomp.NOTIFY)
+    policy.set_attr(pyseccomp.Attr.CTL_OPTIMIZE, 2)  # a binary tree, not a list
     allow, equal = pyseccomp.ALLOW, pyseccomp.EQ
+    for name in sorted(BASE):
+        _add(policy, allow, name)
+    for name, error in ERRNO.items():
+        _add(policy, pyseccomp.ERRNO(getattr(errnos, error)), name)
+    for name in RUNNER:
+        _add(policy, allow, name, pyseccomp.Arg(WORD_ARGUMENT, equal, word))
+    # Its flags lie in memory, where a filter can't look: libc falls back to clone.
+    _add(policy, allow, "clone3", pyseccomp.Arg(WORD_ARGUMENT, equal, word))
+    enosys = pyseccomp.ERRNO(errnos.ENOSYS)
+    _add(policy, enosys, "clone3", pyseccomp.Arg(WORD_ARGUMENT, pyseccomp.NE, word))
     _add(policy, allow, "clone", pyseccomp.Arg(0, pyseccomp.MASKED_EQ, CLONE_NEW, 0))
     _add(policy, allow, "ioctl", pyseccomp.Arg(1, pyseccomp.NE, TIOCSTI))
     for option in PRCTL_OPTIONS:
         _add(policy, allow, "prctl", pyseccomp.Arg(0, equal, option))
     for persona in PERSONALITIES:
         _add(policy, allow, "personality", pyseccomp.Arg(0, equal, persona))
-    if profile.may_exec:
-        _allow(policy, ("execve", "execveat"))
-    else:
-        # The runner's own execve, known by a word in a register that execve doesn't use and the kernel clears.
-        _add(policy, allow, "execve", pyseccomp.Arg(3, equal, word))
     return _export(policy)
 
 
-def _policy(default: int) -> pyseccomp.SyscallFilter:
-    policy = pyseccomp.SyscallFilter(default)
-    policy.set_attr(pyseccomp.Attr.ACT_BADARCH, default)
-    policy.set_attr(
-        pyseccomp.Attr.CTL_OPTIMIZE, 2
-    )  # a binary tree loads in a quarter of the time
-    return policy
+def _build_profile(profile: Profile) -> bytes:
+    answers = [0] * PROFILE_CALLS
+    exec_calls = ("execve", "execveat") if profile.may_exec else ()
+    for name in (*profile.allow, *exec_calls):
+        answers[_number(profile, name)] = ALLOW
+    for name, error in profile.errno.items():
+        value = getattr(errnos, error, None)
+        if not isinstance(value, int):
+            raise Refused(f"Profile {profile.name!r} answers with the unknown error {error!r}.")
+        answers[_number(profile, name)] = value
+    return struct.pack(f"={PROFILE_CALLS}H", *answers)
 
 
-def _allow(policy: pyseccomp.SyscallFilter, names: Iterable[str]) -> None:
-    for name in sorted(names):
-        _add(policy, pyseccomp.ALLOW, name)
+def _number(profile: Profile, name: str) -> int:
+    number = pyseccomp.resolve_syscall(pyseccomp.Arch.NATIVE, name)
+    if not 0 <= number < PROFILE_CALLS:
+        raise Refused(f"Profile {profile.name!r} names the unknown system call {name!r}.")
+    if name in BASE:
+        raise Refused(f"Profile {profile.name!r} names {name!r}, which every program has.")
+    return number
 
 
 def _add(policy: pyseccomp.SyscallFilter, action: int, name: str, *args: pyseccomp.Arg) -> None:
@@ -194,13 +212,6 @@ def _add(policy: pyseccomp.SyscallFilter, action: int, name: str, *args: pysecco
         # Not on this machine's architecture, or younger than this libseccomp: refused by default.
         if error.errno not in (errnos.EINVAL, errnos.EDOM, errnos.EFAULT):
             raise
-
-
-def _number(profile: Profile, error: str) -> int:
-    number = getattr(errnos, error, None)
-    if not isinstance(number, int):
-        raise Refused(f"Profile {profile.name!r} answers with the unknown error {error!r}.")
-    return number
 
 
 def _export(policy: pyseccomp.SyscallFilter) -> bytes:

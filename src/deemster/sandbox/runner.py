@@ -14,7 +14,7 @@ from pathlib import Path
 from deemster.domain.errors import Unavailable
 from deemster.sandbox import wire
 from deemster.sandbox.command import Bind, Layers
-from deemster.sandbox.policy import Filters
+from deemster.sandbox.policy import Policy
 from deemster.sandbox.root import base_links, merge_binds
 
 PACKAGED_RUNNER = Path(__file__).parent / "bin" / "deemster-runner"
@@ -31,7 +31,7 @@ class RunnerConfig:
     slots: int
     layers: Layers
     binds: tuple[Bind, ...]
-    filters: Filters
+    policy: Policy
     executable: Path
     cpus: tuple[int, ...] = ()
 
@@ -136,11 +136,11 @@ def explain(event: wire.RunnerEvent) -> str:
 
 
 def _spawn(config: RunnerConfig, control: socket.socket) -> subprocess.Popen[bytes]:
-    filters = [_as_file(data) for data in (config.filters.floor, *config.filters.profiles)]
+    files = [_as_file(data) for data in (config.policy.filter, *config.policy.profiles)]
     arguments = [str(config.executable), "--slots", str(config.slots)]
-    arguments += ["--layers", str(config.layers.value), "--floor", str(filters[0])]
-    for fd in filters[1:]:
-        arguments += ["--filter", str(fd)]
+    arguments += ["--layers", str(config.layers.value), "--filter", str(files[0])]
+    for fd in files[1:]:
+        arguments += ["--profile", str(fd)]
     for bind in merge_binds(config.binds):
         arguments += ["--bind", str(bind.source), bind.target]
     for text, place in base_links():
@@ -152,18 +152,17 @@ def _spawn(config: RunnerConfig, control: socket.socket) -> subprocess.Popen[byt
             arguments,
             stdin=control,
             stdout=subprocess.DEVNULL,
-            pass_fds=filters,
+            pass_fds=files,
             start_new_session=True,
             env={"PATH": "/usr/bin:/bin", "LC_ALL": "C"},
             cwd="/",
         )
     finally:
-        for fd in filters:
-            os.close(fd)
+        close_all(files)
 
 
 def _as_file(data: bytes) -> int:
-    fd = os.memfd_create("filter", os.MFD_CLOEXEC)
+    fd = os.memfd_create("policy", os.MFD_CLOEXEC)
     os.write(fd, data)
     return fd
 

@@ -83,7 +83,7 @@ def pack_request(
     argv: Sequence[str],
     environment: Mapping[str, str],
     limits: Limits,
-    filter_index: int,
+    profile_index: int,
     flags: RequestFlag,
 ) -> bytes:
     env = [f"{name}={value}" for name, value in environment.items()]
@@ -99,7 +99,7 @@ def pack_request(
         MAGIC,
         Order.RUN,
         flags,
-        filter_index,
+        profile_index,
         limits.cpu_ms * 1_000_000,
         limits.wall_ms * 1_000_000,
         limits.memory_bytes,

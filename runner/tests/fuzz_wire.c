@@ -1,0 +1,33 @@
+/* libFuzzer's door to the request parser. Whatever it accepts must keep its promises. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "wire.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+
+static void check_strings(char **strings, uint32_t count, const char *from, const char *to)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (strings[i] < from || strings[i] + strlen(strings[i]) >= to)
+            abort();
+    if (strings[count])
+        abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+    static struct request out;
+    char *copy = malloc(bytes ? bytes : 1);
+    if (!copy)
+        return 0;
+    memcpy(copy, data, bytes);
+    if (!wire_parse_request(copy, bytes, &out)) {
+        check_strings(out.argv, out.head.argc, copy, copy + bytes);
+        check_strings(out.envp, out.head.envc, copy, copy + bytes);
+        if (out.argv[0][0] != '/' || out.head.memory_bytes < WIRE_MIN_MEMORY)
+            abort();
+    }
+    free(copy);
+    return 0;
+}
