@@ -20,24 +20,25 @@
 /* ---- slot channel: Python -> slot ---------------------------------------------------------- */
 
 enum slot_order {
-    ORDER_RUN =
-        1, /* struct request_head, then text; descriptors: stdin, stdout, stderr [, code] */
-    ORDER_CANCEL = 2,  /* struct order: end the running program; ignored when none runs */
-    ORDER_RELEASE = 3, /* struct order: the held scratch has been read and may be wiped */
+    /* struct request_head, then text; descriptors: stdin, stdout, stderr [, code] */
+    ORDER_RUN = 1,
+    /* struct order: end the running program; passed over when none runs */
+    ORDER_CANCEL = 2,
+    /* struct order: the held scratch has been read and may be wiped */
+    ORDER_RELEASE = 3,
 };
 
 enum request_flag {
-    REQUEST_CODE = 1
-        << 0, /* a fourth descriptor, a detached mount, replaces what is at /code */
-    REQUEST_HOLD = 1
-        << 1, /* send a descriptor of the scratch with the report and wait for RELEASE */
-    REQUEST_ADDRESS_SPACE = 1
-        << 2, /* RLIMIT_AS too; for programs that don't reserve what they never use */
-    REQUEST_SAME_CODE = 1
-        << 3, /* leave /code as the run before had it; otherwise it is taken away */
+    /* A fourth descriptor, a detached mount, replaces what is at /code. */
+    REQUEST_CODE = 1 << 0,
+    /* Send a descriptor of the scratch with the report and wait for RELEASE. */
+    REQUEST_HOLD = 1 << 1,
+    /* RLIMIT_AS too: for programs that don't reserve what they never use. */
+    REQUEST_ADDRESS_SPACE = 1 << 2,
+    /* Leave /code as the run before had it; otherwise it is taken away. */
+    REQUEST_SAME_CODE = 1 << 3,
 };
-#define REQUEST_FLAGS_KNOWN                                                                    \
-    (REQUEST_CODE | REQUEST_HOLD | REQUEST_ADDRESS_SPACE | REQUEST_SAME_CODE)
+#define REQUEST_FLAGS_KNOWN 15
 
 struct order {
     uint32_t magic;
@@ -107,8 +108,8 @@ struct report {
 /* ---- control channel: Python -> runner ------------------------------------------------------ */
 
 enum control_order {
-    CONTROL_ATTACH =
-        16, /* struct order, then a directory's path; answered by EVENT_ATTACHED or EVENT_REFUSED */
+    /* struct order, then a directory's path; answered by EVENT_ATTACHED or EVENT_REFUSED */
+    CONTROL_ATTACH = 16,
 };
 
 /* ---- control channel: runner -> Python ------------------------------------------------------ */

@@ -1,0 +1,269 @@
+"""The pool of boxes: streams, cancelling, /code, collecting, and what happens when parts of it die."""
+
+import asyncio
+import os
+import signal
+import tracemalloc
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from deemster.domain.errors import Refused
+from deemster.domain.limits import MIB, Limits
+from deemster.domain.outcome import Status
+from deemster.sandbox.boxes import Boxes
+from deemster.sandbox.command import Command, Profile
+from deemster.sandbox.runner import SandboxFault
+from tests.sandbox.conftest import PATIENCE_S, RUNNER, processes_under, until
+
+SHELL = "/bin/sh"
+PATIENT = Limits(wall_ms=PATIENCE_S * 1000, cpu_ms=60_000)
+
+
+def shell(script: str, limits: Limits = PATIENT, code: Path | None = None) -> Command:
+    return Command((SHELL, "-c", script), limits=limits, profile="compiler", code=code)
+
+
+async def started(box: "asyncio.Task[object]", seen: bytearray) -> None:
+    """Waits until a program has written something."""
+    await until(lambda: bool(seen) or box.done())
+    assert seen
+
+
+async def test_output_and_exit_code_come_back() -> None:
+    async with Boxes.open(runner=RUNNER) as boxes:
+        report = await boxes.run(shell("cat; echo err >&2; exit 3"), stdin=b"hello\n")
+    assert (report.status, report.exit_code) == (Status.NONZERO_EXIT, 3)
+    assert (report.stdout, report.stderr) == (b"hello\n", b"err\n")
+
+
+async def test_large_input_and_output_pass_whole() -> None:
+    data = os.urandom(MIB) * 5
+    async with Boxes.open(runner=RUNNER) as boxes:
+        report = await boxes.run(shell("cat"), stdin=data)
+    assert report.stdout == data
+
+
+async def test_input_is_pumped_from_a_descriptor_as_it_comes() -> None:
+    reader, writer = os.pipe()
+    seen = bytearray()
+    async with Boxes.open(runner=RUNNER) as boxes, asyncio.TaskGroup() as group:
+        command = shell("read a; echo got $a; read b; echo got $b")
+        run = group.create_task(boxes.run(command, stdin=reader, stdout=seen.extend))
+        os.write(writer, b"one\n")
+        await started(run, seen)
+        assert seen == b"got one\n"
+        os.write(writer, b"two\n")
+        await run
+    assert seen == b"got one\ngot two\n"
+    os.close(reader)
+    os.close(writer)
+
+
+async def test_input_comes_from_a_plain_file(tmp_path: Path) -> None:
+    (tmp_path / "input").write_bytes(b"x" * 3 * MIB)
+    with (tmp_path / "input").open("rb") as file:
+        async with Boxes.open(runner=RUNNER) as boxes:
+            report = await boxes.run(shell("wc -c"), stdin=file.fileno())
+    assert report.stdout.strip() == str(3 * MIB).encode()
+
+
+async def test_j2_a_flood_costs_constant_memory_and_keeps_its_beginning() -> None:
+    async with Boxes.open(runner=RUNNER) as boxes:
+        taken = 0
+
+        def count(chunk: bytes) -> None:
+            nonlocal taken
+            taken += len(chunk)
+
+        tracemalloc.start()
+        limits = Limits(output_bytes=50 * MIB, wall_ms=PATIENCE_S * 1000, cpu_ms=60_000)
+        report = await boxes.run(shell("cat /dev/zero", limits), stdout=count)
+        peak_bytes = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert report.status is Status.OUTPUT_LIMIT
+    assert report.stdout_truncated
+    assert taken == 50 * MIB
+    assert peak_bytes < 8 * MIB
+
+
+async def test_a_cancelled_run_ends_its_program_and_frees_its_box() -> None:
+    async with Boxes.open(runner=RUNNER) as boxes:
+        seen = bytearray()
+        run = asyncio.create_task(boxes.run(shell("echo x; sleep 1000"), stdout=seen.extend))
+        await started(run, seen)
+        run.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+        report = await boxes.run(shell("ls /proc | grep -c '^[0-9]'"))
+    assert report.status is Status.OK
+
+
+async def test_runs_wait_for_a_free_box_in_order() -> None:
+    async with Boxes.open(slots=2, runner=RUNNER) as boxes:
+        reports = await asyncio.gather(*(boxes.run(shell(f"echo {n}")) for n in range(20)))
+    assert [int(report.stdout) for report in reports] == list(range(20))
+
+
+async def test_a_waiting_run_can_be_cancelled_without_harm() -> None:
+    async with Boxes.open(runner=RUNNER) as boxes:
+        seen = bytearray()
+        first = asyncio.create_task(boxes.run(shell("echo x; read a"), stdout=seen.extend))
+        second = asyncio.create_task(boxes.run(shell("true")))
+        await started(first, seen)
+        second.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await second
+        await first
+        assert (await boxes.run(shell("echo y"))).stdout == b"y\n"
+
+
+async def test_x2_code_is_shown_read_only_and_taken_away_again(tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    for folder in (one, two):
+        folder.mkdir()
+        (folder / "name").write_text(folder.name)
+    look = "cat /code/name; touch /code/x 2>/dev/null && echo written; ls /code | wc -l"
+    async with Boxes.open(runner=RUNNER) as boxes:
+        outputs = [
+            (await boxes.run(shell(look, code=code))).stdout.decode().split()
+            for code in (one, one, two, None, one)
+        ]
+    assert outputs == [["one1"], ["one1"], ["two1"], ["0"], ["one1"]]
+
+
+async def test_a_replaced_code_directory_is_seen_anew(tmp_path: Path) -> None:
+    code = tmp_path / "code"
+    code.mkdir()
+    (code / "name").write_text("old")
+    async with Boxes.open(runner=RUNNER) as boxes:
+        await boxes.run(shell("cat /code/name", code=code))
+        code.rename(tmp_path / "aside")
+        code.mkdir()
+        (code / "name").write_text("new")
+        assert (await boxes.run(shell("cat /code/name", code=code))).stdout == b"new"
+
+
+async def test_the_scratch_can_be_read_before_it_is_wiped() -> None:
+    async with Boxes.open(runner=RUNNER) as boxes:
+        found: dict[str, bytes] = {}
+
+        def collect(scratch: int) -> None:
+            fd = os.open("out", os.O_RDONLY | os.O_NOFOLLOW, dir_fd=scratch)
+            found["out"] = os.read(fd, 100)
+            os.close(fd)
+
+        await boxes.run(shell("echo result > out"), collect=collect)
+        left = await boxes.run(shell("ls -A /work"))
+    assert found == {"out": b"result\n"}
+    assert left.stdout == b""
+
+
+async def test_a_failing_collector_is_heard_and_the_box_goes_on() -> None:
+    async with Boxes.open(runner=RUNNER) as boxes:
+
+        def collect(_: int) -> None:
+            raise ValueError("not what I wanted")
+
+        with pytest.raises(ValueError, match="wanted"):
+            await boxes.run(shell("echo result > out"), collect=collect)
+        assert (await boxes.run(shell("ls -A /work"))).stdout == b""
+
+
+async def test_a_killed_runner_is_ours_to_retry_and_comes_back() -> None:
+    async with Boxes.open(slots=2, runner=RUNNER) as boxes:
+        old = boxes.runner_pid
+        family = processes_under(old)
+        seen = bytearray()
+        run = asyncio.create_task(boxes.run(shell("echo x; sleep 1000"), stdout=seen.extend))
+        await started(run, seen)
+        family |= processes_under(old)
+        os.kill(old, signal.SIGKILL)
+        with pytest.raises(SandboxFault):
+            await run
+        assert (await boxes.run(shell("echo again"))).stdout == b"again\n"
+        assert boxes.runner_pid != old
+        await until(lambda: not any(_lives(pid) for pid in family))
+
+
+async def test_a_killed_slot_is_made_anew() -> None:
+    async with Boxes.open(slots=1, runner=RUNNER) as boxes:
+        seen = bytearray()
+        run = asyncio.create_task(boxes.run(shell("echo x; sleep 1000"), stdout=seen.extend))
+        await started(run, seen)
+        spawner = min(processes_under(boxes.runner_pid) - {boxes.runner_pid})
+        os.kill(spawner, signal.SIGKILL)
+        with pytest.raises(SandboxFault):
+            await run
+        assert (await boxes.run(shell("echo again"))).stdout == b"again\n"
+
+
+async def test_what_cannot_be_executed_is_not_blamed_on_the_program() -> None:
+    async with Boxes.open(runner=RUNNER) as boxes:
+        with pytest.raises(SandboxFault, match="program-exec"):
+            await boxes.run(Command(("/usr/bin/no-such-program",)))
+        assert (await boxes.run(shell("echo on"))).stdout == b"on\n"
+
+
+async def test_an_unknown_profile_is_refused() -> None:
+    async with Boxes.open(runner=RUNNER) as boxes:
+        with pytest.raises(Refused, match="profile"):
+            await boxes.run(Command(("/bin/true",), profile="none"))
+
+
+async def test_a_profile_answers_calls_as_it_says() -> None:
+    profiles = (
+        Profile("lenient", may_exec=True, errno={"socket": "EACCES"}),
+        Profile("open", may_exec=True, allow=frozenset({"sethostname"})),
+    )
+    script = (SHELL, "-c", "hostname other; echo $?; hostname")
+    async with Boxes.open(profiles=profiles, runner=RUNNER) as boxes:
+        refused = await boxes.run(Command(script, profile="lenient", limits=PATIENT))
+        let = await boxes.run(Command(script, profile="open", limits=PATIENT))
+    assert (refused.status, refused.syscall) == (Status.FORBIDDEN_SYSCALL, "sethostname")
+    assert let.stdout.split() == [b"1", b"box"]  # allowed by the filter, refused by the kernel
+
+
+async def test_a_missing_runner_is_one_clear_error(tmp_path: Path) -> None:
+    with pytest.raises(SandboxFault, match="DEEMSTER_RUNNER"):
+        async with Boxes.open(runner=tmp_path / "none"):
+            pass
+
+
+@pytest.mark.parametrize(
+    "cut", ["before", "after"], ids=["killed before the request", "killed after it"]
+)
+async def test_many_runs_survive_many_deaths(cut: str) -> None:
+    """Nothing hangs and nothing is reported twice while the runner dies again and again."""
+    async with Boxes.open(slots=2, runner=RUNNER) as boxes:
+        for _ in range(5):
+            if cut == "before":
+                with suppress(SandboxFault):
+                    os.kill(boxes.runner_pid, signal.SIGKILL)
+            runs = [asyncio.create_task(boxes.run(shell("echo x"))) for _ in range(4)]
+            if cut == "after":
+                await asyncio.sleep(0)
+                with suppress(SandboxFault):
+                    os.kill(boxes.runner_pid, signal.SIGKILL)
+            for result in await asyncio.gather(*runs, return_exceptions=True):
+                assert isinstance(result, SandboxFault) or result.stdout == b"x\n"  # type: ignore[union-attr]
+        assert (await boxes.run(shell("echo end"))).stdout == b"end\n"
+
+
+async def test_descriptors_and_tasks_do_not_grow() -> None:
+    async with Boxes.open(runner=RUNNER) as boxes:
+        await boxes.run(shell("true"))
+        before = _open_files()
+        for _ in range(50):
+            await boxes.run(shell("echo x"), stdin=b"y")
+        assert _open_files() == before
+        assert _open_files(boxes.runner_pid) < 40
+
+
+def _open_files(pid: int | None = None) -> int:
+    return len(list(Path(f"/proc/{pid or os.getpid()}/fd").iterdir()))
+
+
+def _lives(pid: int) -> bool:
+    return Path(f"/proc/{pid}").exists()

@@ -1,0 +1,56 @@
+"""J7: one table names how a run ended."""
+
+import signal
+
+import pytest
+
+from deemster.domain.limits import MIB, Limits
+from deemster.domain.outcome import Status
+from deemster.sandbox.report import judge_run
+from deemster.sandbox.wire import End, RawReport
+
+LIMITS = Limits(cpu_ms=1000, memory_bytes=64 * MIB)
+
+
+def raw(end: End, code: int = 0, **more: int) -> RawReport:
+    facts = {"arch": 0, "cpu_ns": 0, "wall_ns": 0, "memory_bytes": 0, "oom_kills": 0}
+    facts |= {"process_refusals": 0, "error": 0} | more
+    return RawReport(end=end, code=code, step="", **facts)
+
+
+CASES = {
+    "exit code 0": (raw(End.EXITED), Status.OK),
+    "another exit code": (raw(End.EXITED, 3), Status.NONZERO_EXIT),
+    "a signal": (raw(End.SIGNALLED, signal.SIGSEGV), Status.SIGNALLED),
+    "the CPU clock": (raw(End.CPU), Status.TIME_LIMIT),
+    "RLIMIT_CPU": (raw(End.SIGNALLED, signal.SIGXCPU), Status.TIME_LIMIT),
+    "exit 0 beyond the CPU limit": (raw(End.EXITED, cpu_ns=10**9), Status.TIME_LIMIT),
+    "the wall clock": (raw(End.WALL), Status.WALL_LIMIT),
+    "both clocks": (raw(End.WALL, cpu_ns=10**9), Status.TIME_LIMIT),
+    "out of memory": (raw(End.MEMORY), Status.MEMORY_LIMIT),
+    "a child out of memory": (raw(End.EXITED, oom_kills=1), Status.MEMORY_LIMIT),
+    "killed for memory": (raw(End.SIGNALLED, signal.SIGKILL, oom_kills=1), Status.MEMORY_LIMIT),
+    "exit 0 at the memory limit": (raw(End.EXITED, memory_bytes=64 * MIB), Status.MEMORY_LIMIT),
+    "too many processes": (raw(End.PROCESSES), Status.PROCESS_LIMIT),
+    "a refused fork that was borne": (raw(End.EXITED, process_refusals=1), Status.OK),
+    "a forbidden call": (raw(End.FORBIDDEN, 41, oom_kills=1), Status.FORBIDDEN_SYSCALL),
+    "a file beyond its limit": (raw(End.SIGNALLED, signal.SIGXFSZ), Status.OUTPUT_LIMIT),
+    "cancelled": (raw(End.CANCELLED), Status.CANCELLED),
+    "our own fault": (raw(End.FAULT), Status.INTERNAL_ERROR),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_j7_an_end_has_one_name(case: str) -> None:
+    report, status = CASES[case]
+    assert judge_run(report, LIMITS, flooded=False) is status
+
+
+@pytest.mark.parametrize("end", [End.CANCELLED, End.EXITED, End.SIGNALLED, End.CPU])
+def test_j2_a_flood_is_an_output_limit_however_it_ended(end: End) -> None:
+    assert judge_run(raw(end, 9), LIMITS, flooded=True) is Status.OUTPUT_LIMIT
+
+
+def test_x4_a_forbidden_call_outranks_a_flood() -> None:
+    status = judge_run(raw(End.FORBIDDEN, 41), LIMITS, flooded=True)
+    assert status is Status.FORBIDDEN_SYSCALL
