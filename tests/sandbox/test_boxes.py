@@ -1,4 +1,4 @@
-"""The pool of boxes: streams, cancelling, /code, collecting, and what happens when parts of it die."""
+"""The pool of boxes: streams, cancelling, /code, collecting, and the death of its parts."""
 
 import asyncio
 import os
@@ -107,15 +107,19 @@ async def test_runs_wait_for_a_free_box_in_order() -> None:
 
 
 async def test_a_waiting_run_can_be_cancelled_without_harm() -> None:
+    reader, writer = os.pipe()
     async with Boxes.open(runner=RUNNER) as boxes:
         seen = bytearray()
-        first = asyncio.create_task(boxes.run(shell("echo x; read a"), stdout=seen.extend))
+        command = shell("echo x; read a")
+        first = asyncio.create_task(boxes.run(command, stdin=reader, stdout=seen.extend))
         second = asyncio.create_task(boxes.run(shell("true")))
         await started(first, seen)
         second.cancel()
         with pytest.raises(asyncio.CancelledError):
             await second
+        os.close(writer)
         await first
+        os.close(reader)
         assert (await boxes.run(shell("echo y"))).stdout == b"y\n"
 
 
@@ -247,7 +251,10 @@ async def test_many_runs_survive_many_deaths(cut: str) -> None:
                 with suppress(SandboxFault):
                     os.kill(boxes.runner_pid, signal.SIGKILL)
             for result in await asyncio.gather(*runs, return_exceptions=True):
-                assert isinstance(result, SandboxFault) or result.stdout == b"x\n"  # type: ignore[union-attr]
+                if isinstance(result, BaseException):
+                    assert isinstance(result, SandboxFault)
+                else:
+                    assert result.stdout == b"x\n"
         assert (await boxes.run(shell("echo end"))).stdout == b"end\n"
 
 

@@ -56,7 +56,7 @@ class RunStep:
     extra_cpu_ms: int = 0
     extra_processes: int = 0
     out_of_memory: str = ""
-    """What the runtime says on stderr when its heap, bounded by the program's limit, is full."""
+    """What the runtime says on stderr when the heap that the program's limit bounds is full."""
     entry: EntryRule | None = None
 
 
@@ -105,7 +105,7 @@ class Language:
     """Host paths beyond the base system, shown read-only in the box; patterns are allowed."""
 
     def file_name(self, given: str, text: str) -> str:
-        """The name that a source is compiled by: what it demands, else the user's, else ours."""
+        """The name a source is compiled by: what it demands, else the user's, else ours."""
         demanded = re.search(self.source.named_by, text) if self.source.named_by else None
         if demanded:
             return f"{demanded[1]}.{self.extensions[0]}"

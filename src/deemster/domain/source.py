@@ -23,8 +23,8 @@ class Source:
         size = sum(map(len, self.files.values()))
         if size > SOURCE_BYTES:
             raise Refused(
-                f"The source is larger than {SOURCE_BYTES // 1024:,} KiB, which is the most that "
-                "a program may have: make it smaller."
+                f"The source is larger than the {SOURCE_BYTES // 1024:,} KiB that a "
+                "program may have: make it smaller."
             )
 
 

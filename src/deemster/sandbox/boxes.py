@@ -23,7 +23,7 @@ START_TIMEOUT_S = 60.0
 
 
 class Boxes:
-    """Keeps one runner alive and hands its slots out, one run each at a time, in order of asking."""
+    """Keeps one runner alive and hands its slots out, in order of asking."""
 
     def __init__(self, config: RunnerConfig) -> None:
         self._config = config
@@ -46,7 +46,7 @@ class Boxes:
         runner: Path | None = None,
         cpus: Sequence[int] = (),
     ) -> AsyncIterator["Boxes"]:
-        """Starts a runner with warm slots; the end of the block ends it and all that runs in it."""
+        """Starts a runner with warm slots; leaving the block ends all that runs in them."""
         config = RunnerConfig(
             slots=slots,
             layers=layers,
@@ -57,13 +57,19 @@ class Boxes:
         )
         boxes = cls(config)
         await boxes._start()
-        async with asyncio.TaskGroup() as group:
-            keeper = group.create_task(boxes._keep_running())
-            try:
-                yield boxes
-            finally:
-                keeper.cancel()
-                await asyncio.shield(boxes._stop())
+        try:
+            async with asyncio.TaskGroup() as group:
+                keeper = group.create_task(boxes._keep_running())
+                try:
+                    yield boxes
+                finally:
+                    keeper.cancel()
+                    await asyncio.shield(boxes._stop())
+        except BaseExceptionGroup as group_error:
+            # What the block raised is the caller's, not a group of one.
+            if len(group_error.exceptions) == 1:
+                raise group_error.exceptions[0] from None
+            raise
 
     @property
     def runner_pid(self) -> int:
@@ -86,9 +92,9 @@ class Boxes:
     ) -> Report:
         """Runs a command in a free box.
 
-        `stdin` is bytes or a descriptor to read them from. Output goes to the sinks as it comes, or into
-        the report. `collect` reads the scratch, in a thread, before it is wiped. Raises SandboxFault when the
-        cage failed, never for what the program did.
+        `stdin` is bytes or a descriptor to read them from. Output goes to the sinks as it
+        comes, or into the report. `collect` reads the scratch, in a thread, before it is wiped.
+        Raises SandboxFault when the cage failed, never for what the program did.
         """
         index = self._config.policy.index.get(command.profile)
         if index is None:
@@ -142,17 +148,16 @@ class Boxes:
     def profile_index(self, profile: str) -> int:
         return self._config.policy.index[profile]
 
-    # -- /code -------------------------------------------------------------------------------------
+    # -- /code --
 
     async def _show_code(
         self, slot: Slot, directory: Path | None
     ) -> tuple[wire.RequestFlag, int | None]:
-        """What to tell the slot of /code, with a mount to hang there when it isn't there yet."""
+        """What to tell the slot of /code, with a mount when it has to be hung there."""
         if directory is None:
             slot.code = None
             return wire.RequestFlag(0), None
-        status = directory.stat()
-        identity = (status.st_dev, status.st_ino)
+        identity = identify(directory)
         if slot.code == identity:
             return wire.RequestFlag.SAME_CODE, None
         if self._runner is None:
@@ -161,7 +166,7 @@ class Boxes:
         slot.code = identity
         return wire.RequestFlag.CODE, fd
 
-    # -- slots ---------------------------------------------------------------------------------------
+    # -- slots --
 
     async def _take(self) -> Slot:
         while self._free:
@@ -194,7 +199,7 @@ class Boxes:
             self._first_slot.set_result(None)
         self._give_back(slot)
 
-    # -- the runner's life ----------------------------------------------------------------------------
+    # -- the runner's life --
 
     async def _start(self) -> None:
         """Starts a runner and returns once its first slot is there."""
@@ -224,7 +229,7 @@ class Boxes:
             )
 
     async def _keep_running(self) -> None:
-        """Starts another runner whenever one ends; whoever waits meanwhile hears why that fails."""
+        """Starts another runner when one ends; who waits meanwhile hears why that fails."""
         pause_s = FIRST_PAUSE_S
         while True:
             await self._ended.wait()
@@ -248,3 +253,8 @@ class Boxes:
         runner, self._runner = self._runner, None
         if runner is not None:
             await runner.stop()
+
+
+def identify(directory: Path) -> tuple[int, int]:
+    status = directory.stat()
+    return status.st_dev, status.st_ino

@@ -28,7 +28,7 @@ ENVIRONMENT: Mapping[str, str] = MappingProxyType(
 
 
 class Layers(Flag):
-    """Protections that can be left out; mount, user and the slot's pid namespace always stand."""
+    """What can be left out; mount, user and the slot's pid namespace always stand."""
 
     SECCOMP = auto()
     CGROUP = auto()
@@ -57,7 +57,7 @@ class Profile:
     """Start other programs (compilers, shells)."""
     allow: frozenset[str] = frozenset()
     errno: Mapping[str, str] = field(default_factory=dict)
-    """Calls answered with this error instead of ending the program: runtimes that only probe."""
+    """Calls answered with this error instead of ending the program, which only probes."""
 
 
 STANDARD_PROFILES = (

@@ -1,9 +1,10 @@
 """Which system calls a program has: one filter for all, and a profile a language.
 
-The filter is built with libseccomp and loaded once, when a slot is made; every run inherits it. It lets pass what any
-program may call. What only the runner's own processes call passes with the slot's secret word in a register that the call
-does not use. All else is handed to the run's init, which looks it up in the program's *profile*: go on, answer
-with an error, or (by default) name the call and end the run. docs/adr/0003 has the measurements.
+The filter is built with libseccomp and loaded once, when a slot is made; every run inherits it.
+It lets pass what any program may call. What only the runner's own processes call passes with
+the slot's secret word in a register that the call does not use. All else is handed to the run's
+init, which looks it up in the program's *profile*: go on, answer with an error, or (by default)
+name the call and end the run. docs/adr/0003 has the measurements.
 """
 
 import errno as errnos
@@ -21,28 +22,31 @@ from deemster.sandbox.command import Profile
 
 BASE: Final = frozenset(
     """
-    access alarm arch_prctl brk capget chdir chmod chown clock_getres clock_gettime clock_nanosleep
-    close close_range copy_file_range creat dup dup2 dup3 epoll_create epoll_create1 epoll_ctl
-    epoll_pwait epoll_pwait2 epoll_wait eventfd eventfd2 exit exit_group faccessat faccessat2
-    fadvise64 fallocate fchdir fchmod fchmodat fchmodat2 fchown fchownat fcntl fdatasync fgetxattr
-    flistxattr flock fork fstat fstatfs fsync ftruncate futex futex_requeue futex_wait futex_waitv
-    futex_wake futimesat get_mempolicy get_robust_list getcpu getcwd getdents getdents64 getegid
-    geteuid getgid getgroups getitimer getpgid getpgrp getpid getppid getpriority getrandom getresgid
-    getresuid getrlimit getrusage getsid gettid gettimeofday getuid getxattr kill lchown lgetxattr
-    link linkat listxattr llistxattr lseek lstat madvise map_shadow_stack membarrier memfd_create
-    mincore mkdir mkdirat mknod mknodat mlock mlock2 mmap mprotect mremap mseal msync munlock
-    munlockall munmap nanosleep newfstatat open openat openat2 pause pidfd_open pidfd_send_signal pipe
-    pipe2 pkey_alloc pkey_free pkey_mprotect poll ppoll pread64 preadv preadv2 prlimit64 pselect6
-    pwrite64 pwritev pwritev2 read readahead readlink readlinkat readv rename renameat renameat2
-    restart_syscall rmdir rseq rt_sigaction rt_sigpending rt_sigprocmask rt_sigqueueinfo rt_sigreturn
-    rt_sigsuspend rt_sigtimedwait rt_tgsigqueueinfo sched_get_priority_max sched_get_priority_min
-    sched_getaffinity sched_getattr sched_getparam sched_getscheduler sched_rr_get_interval sched_yield
-    select sendfile set_robust_list set_tid_address setfsgid setfsuid setgid setgroups setitimer
-    setpgid setpriority setregid setresgid setresuid setreuid setrlimit setsid setuid sigaltstack
-    signalfd signalfd4 splice stat statfs statx symlink symlinkat sync_file_range sysinfo tee tgkill
-    time timer_create timer_delete timer_getoverrun timer_gettime timer_settime timerfd_create
-    timerfd_gettime timerfd_settime times tkill truncate umask uname unlink unlinkat utime utimensat
-    utimes vfork vmsplice wait4 waitid write writev
+    access alarm arch_prctl brk capget chdir chmod chown clock_getres clock_gettime
+    clock_nanosleep close close_range copy_file_range creat dup dup2 dup3 epoll_create
+    epoll_create1 epoll_ctl epoll_pwait epoll_pwait2 epoll_wait eventfd eventfd2 exit
+    exit_group faccessat faccessat2 fadvise64 fallocate fchdir fchmod fchmodat fchmodat2
+    fchown fchownat fcntl fdatasync fgetxattr flistxattr flock fork fstat fstatfs fsync
+    ftruncate futex futex_requeue futex_wait futex_waitv futex_wake futimesat get_mempolicy
+    get_robust_list getcpu getcwd getdents getdents64 getegid geteuid getgid getgroups
+    getitimer getpgid getpgrp getpid getppid getpriority getrandom getresgid getresuid
+    getrlimit getrusage getsid gettid gettimeofday getuid getxattr kill lchown lgetxattr
+    link linkat listxattr llistxattr lseek lstat madvise map_shadow_stack membarrier
+    memfd_create mincore mkdir mkdirat mknod mknodat mlock mlock2 mmap mprotect mremap mseal
+    msync munlock munlockall munmap nanosleep newfstatat open openat openat2 pause
+    pidfd_open pidfd_send_signal pipe pipe2 pkey_alloc pkey_free pkey_mprotect poll ppoll
+    pread64 preadv preadv2 prlimit64 pselect6 pwrite64 pwritev pwritev2 read readahead
+    readlink readlinkat readv rename renameat renameat2 restart_syscall rmdir rseq
+    rt_sigaction rt_sigpending rt_sigprocmask rt_sigqueueinfo rt_sigreturn rt_sigsuspend
+    rt_sigtimedwait rt_tgsigqueueinfo sched_get_priority_max sched_get_priority_min
+    sched_getaffinity sched_getattr sched_getparam sched_getscheduler sched_rr_get_interval
+    sched_yield select sendfile set_robust_list set_tid_address setfsgid setfsuid setgid
+    setgroups setitimer setpgid setpriority setregid setresgid setresuid setreuid setrlimit
+    setsid setuid sigaltstack signalfd signalfd4 splice stat statfs statx symlink symlinkat
+    sync_file_range sysinfo tee tgkill time timer_create timer_delete timer_getoverrun
+    timer_gettime timer_settime timerfd_create timerfd_gettime timerfd_settime times tkill
+    truncate umask uname unlink unlinkat utime utimensat utimes vfork vmsplice wait4 waitid
+    write writev
     """.split()
 )
 """What any program of any language may call; the other layers bound what these can do."""
@@ -111,7 +115,7 @@ PRCTL_OPTIONS: Final = (
     ),
     *(41, 42, 47, 52, 53, 65, 66, 0x41555856, 0x53564D41, 0x59616D61),
 )
-"""Names, timer slack, parent-death signal, reading of flags; nothing that changes what a program may do."""
+"""Names, timer slack, reading of flags; nothing that changes what a program may do."""
 
 
 PROFILE_CALLS: Final = 512
@@ -138,7 +142,7 @@ def build_policy(profiles: Sequence[Profile]) -> Policy:
 
 
 def name_syscall(arch: int, number: int) -> str:
-    """The name of a refused call; calls by another ABI than the machine's own carry that in front."""
+    """The name of a refused call; one by a foreign ABI carries that in front."""
     x32 = 0x40000000
     if arch == pyseccomp.system_arch():
         if number & x32:
@@ -149,7 +153,7 @@ def name_syscall(arch: int, number: int) -> str:
 
 def _resolve(arch: int, number: int) -> str:
     try:
-        return pyseccomp.resolve_syscall(arch, number).decode()
+        return str(pyseccomp.resolve_syscall(arch, number), "ascii")
     except OSError:
         return f"#{number}"
 
@@ -197,7 +201,7 @@ def _build_profile(profile: Profile) -> bytes:
 
 
 def _number(profile: Profile, name: str) -> int:
-    number = pyseccomp.resolve_syscall(pyseccomp.Arch.NATIVE, name)
+    number = int(pyseccomp.resolve_syscall(pyseccomp.Arch.NATIVE, name))
     if not 0 <= number < PROFILE_CALLS:
         raise Refused(f"Profile {profile.name!r} names the unknown system call {name!r}.")
     if name in BASE:
@@ -209,7 +213,7 @@ def _add(policy: pyseccomp.SyscallFilter, action: int, name: str, *args: pysecco
     try:
         policy.add_rule(action, name, *args)
     except OSError as error:
-        # Not on this machine's architecture, or younger than this libseccomp: refused by default.
+        # Not on this architecture, or younger than this libseccomp: refused by default.
         if error.errno not in (errnos.EINVAL, errnos.EDOM, errnos.EFAULT):
             raise
 

@@ -37,7 +37,7 @@ class RunnerConfig:
 
 
 class Runner:
-    """A started runner. `on_slot` gets each slot's channel; `on_end` is called once, when it is gone."""
+    """One process. `on_slot` gets each slot's channel; `on_end` is called when it is gone."""
 
     def __init__(
         self,
@@ -65,8 +65,8 @@ class Runner:
             self._process = await asyncio.to_thread(_spawn, self._config, self._theirs)
         except OSError as error:
             raise SandboxFault(
-                f"The sandbox runner {self._config.executable} can't be started ({error.strerror}); "
-                "reinstall Deemster or set DEEMSTER_RUNNER."
+                f"The sandbox runner {self._config.executable} can't be started "
+                f"({error.strerror}); reinstall Deemster or set DEEMSTER_RUNNER."
             ) from error
         finally:
             self._theirs.close()
@@ -117,18 +117,22 @@ class Runner:
         """A descriptor of a read-only mount of the directory, to be hung into one slot."""
         waiting: asyncio.Future[int] = self._loop.create_future()
         try:
-            self._control.send(wire.pack_order(wire.Order.ATTACH, str(directory.resolve())))
+            self._control.send(attach_order(directory))
         except OSError as error:
             raise SandboxFault("The sandbox runner ended; try again.") from error
         self._attaching.append(waiting)
         return await waiting
 
     async def stop(self) -> None:
-        """Closes the control channel, which ends the runner and all of its slots, and waits for that."""
+        """Closes the control channel, which ends the runner and its slots."""
         self._loop.remove_reader(self._control)
         self._control.close()
         if self._process is not None:
             await asyncio.to_thread(_reap, self._process)
+
+
+def attach_order(directory: Path) -> bytes:
+    return wire.pack_order(wire.Order.ATTACH, str(directory.absolute()))
 
 
 def explain(event: wire.RunnerEvent) -> str:
@@ -150,7 +154,7 @@ def _spawn(config: RunnerConfig, control: socket.socket) -> subprocess.Popen[byt
     try:
         return subprocess.Popen(
             arguments,
-            stdin=control,
+            stdin=control.fileno(),
             stdout=subprocess.DEVNULL,
             pass_fds=files,
             start_new_session=True,

@@ -14,7 +14,7 @@ GRACE_S = 30.0
 """How long after its wall limit a run's report may take before the slot is given up."""
 
 Collect = Callable[[int], None]
-"""Reads what it wants from the scratch, given as a directory's descriptor, before that is wiped."""
+"""Reads what it wants from the scratch, given as a descriptor, before that is wiped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Slot:
         code_fd: int | None,
         collect: Collect | None,
     ) -> Ended:
-        """Runs one request to its end. A cancelled caller leaves at once; the program dies with it."""
+        """Runs one request to its end. A cancelled caller leaves at once; the program dies."""
         out = OutputPipe(output_bytes, streams.stdout, self.cancel)
         err = OutputPipe(output_bytes, streams.stderr, self.cancel)
         pump: InputPump | None = None
@@ -162,7 +162,7 @@ class Slot:
         return self._abandoned
 
     def die(self) -> None:
-        """Closes the channel: the runner makes the slot anew, and a run in flight is ours to repeat."""
+        """Closes the channel: the runner makes the slot anew; its run is to be repeated."""
         if self.channel.fileno() < 0:
             return
         self._loop.remove_reader(self.channel)

@@ -72,7 +72,7 @@ class OutputPipe:
 
 
 def sealed_input(data: bytes) -> int:
-    """A descriptor to read `data` from, which nobody can write to, however it is opened again."""
+    """A descriptor to read `data` from; nobody can write to it, however they open it again."""
     fd = os.memfd_create("stdin", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     view = memoryview(data)
     while view:

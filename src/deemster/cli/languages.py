@@ -1,0 +1,121 @@
+"""`deemster languages`: what is installed here, in which version, and whether it works."""
+
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+import uvloop
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import track
+from rich.table import Table
+
+from deemster.domain.language import LanguageId
+from deemster.pipeline.judge.languages import load_catalogue
+from deemster.pipeline.judge.selftest import SelfTestResult, self_test
+from deemster.pipeline.judge.toolchain import Missing, Toolchain, Toolchains
+from deemster.settings import load_settings
+from deemster.wiring import open_boxes
+
+EXIT_FAILED = 1
+
+Found = Toolchain | Missing
+Results = Mapping[LanguageId, SelfTestResult]
+
+
+def languages(
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    test: Annotated[
+        bool, typer.Option("--test", help="Run each language's own test in the sandbox.")
+    ] = False,
+    packages: Annotated[
+        bool,
+        typer.Option("--packages", help="Print only the Debian packages of what is missing."),
+    ] = False,
+) -> None:
+    """Show the languages: found or missing, with exact versions.
+
+    The exit code is 1 when a test failed.
+    """
+    found, results = uvloop.run(look(test and not packages))
+    if packages:
+        for name in missing_packages(found):
+            print(name)
+    elif as_json:
+        print(json.dumps({"languages": [as_object(each, results) for each in found]}))
+    else:
+        Console().print(as_table(found, results))
+    if any(result.problem for result in results.values()):
+        raise typer.Exit(EXIT_FAILED)
+
+
+async def look(test: bool) -> tuple[list[Found], Results]:
+    found = await Toolchains().find_all(load_catalogue())
+    if not test:
+        return found, {}
+    settings = load_settings()
+    toolchains = [each for each in found if isinstance(each, Toolchain)]
+    results: dict[LanguageId, SelfTestResult] = {}
+    async with open_boxes(settings, toolchains) as boxes:
+        console = Console(stderr=True)
+        shown = track(toolchains, "Testing", console=console, transient=True)
+        for toolchain in shown if console.is_terminal else toolchains:
+            result = await self_test(boxes, toolchain, settings.work_dir)
+            results[toolchain.language.id] = result
+    return found, results
+
+
+def missing_packages(found: list[Found]) -> list[str]:
+    missing = [each.language for each in found if isinstance(each, Missing)]
+    return sorted({package for language in missing for package in language.packages})
+
+
+def as_object(each: Found, results: Results) -> dict[str, Any]:
+    language = each.language
+    shown: dict[str, Any] = {
+        "id": language.id,
+        "name": language.name,
+        "aliases": list(language.aliases),
+        "extensions": list(language.extensions),
+        "packages": list(language.packages),
+        "found": isinstance(each, Toolchain),
+        "version": each.version if isinstance(each, Toolchain) else None,
+        "tools": dict(each.tools) if isinstance(each, Toolchain) else {},
+        "problem": each.reason if isinstance(each, Missing) else None,
+    }
+    if result := results.get(language.id):
+        shown["test"] = {
+            "ok": not result.problem,
+            "problem": result.problem or None,
+            "cpu_ms": result.cpu_ms,
+            "memory_kb": result.memory_kb,
+        }
+    return shown
+
+
+def as_table(found: list[Found], results: Results) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("language", "files", "version") + (("test",) if results else ()):
+        table.add_column(heading, overflow="fold")
+    for each in found:
+        language = each.language
+        row = [f"{language.name} [dim]({language.id})[/]"]
+        row.append(" ".join(f".{extension}" for extension in language.extensions))
+        if isinstance(each, Missing):
+            packages = " ".join(language.packages)
+            row.append(f"[yellow]missing[/]: apt-get install {packages}")
+        else:
+            row.append(each.version)
+        if result := results.get(language.id):
+            row.append(failed(result) if result.problem else passed(result))
+        table.add_row(*row)
+    return table
+
+
+def failed(result: SelfTestResult) -> str:
+    return f"[red]failed[/]: {escape(result.problem)}"
+
+
+def passed(result: SelfTestResult) -> str:
+    return f"[green]ok[/] [dim]{result.cpu_ms} ms, {result.memory_kb // 1024} MB[/]"

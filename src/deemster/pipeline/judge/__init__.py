@@ -1,0 +1,1 @@
+"""Compiles and runs programs in the cage."""

@@ -1,0 +1,233 @@
+"""Reads the language files and turns them into the domain's languages."""
+
+import errno
+import re
+import tomllib
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    NonNegativeInt,
+    PositiveInt,
+    StringConstraints,
+    ValidationError,
+)
+
+import deemster
+from deemster.domain.errors import Refused
+from deemster.domain.language import (
+    Catalogue,
+    CompileStep,
+    EntryRule,
+    Language,
+    LanguageId,
+    Permissions,
+    RunStep,
+    SelfTest,
+    SourceNaming,
+    VersionQuery,
+    placeholders,
+)
+from deemster.domain.limits import MIB, Limits
+
+COMPILER_OUTPUT_BYTES = MIB
+"""Most bytes of diagnostics; a flood of them is a compile error anyhow."""
+
+
+def load_catalogue(directory: Path | None = None) -> Catalogue:
+    """All languages of a directory, or those that came with this installation."""
+    place = directory or shipped_directory()
+    files = sorted(place.glob("*.toml"))
+    if not files:
+        raise Refused(f"There is no language file in {place}: install Deemster again.")
+    return Catalogue(load_language(file) for file in files)
+
+
+def shipped_directory() -> Path:
+    """Beside the package in a wheel; at the top of the repository in an editable install."""
+    package = Path(deemster.__file__).parent
+    shipped = package / "languages"
+    return shipped if shipped.is_dir() else package.parents[1] / "languages"
+
+
+def load_language(file: Path) -> Language:
+    try:
+        read = LanguageFile.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:
+        raise Refused(f"{file} is not TOML: {fault}.") from fault
+    except ValidationError as fault:
+        raise Refused(f"{file}: {in_words(fault)}") from fault
+    language = read.to_domain()
+    check_placeholders(file, language)
+    return language
+
+
+def in_words(fault: ValidationError) -> str:
+    first = fault.errors()[0]
+    key = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "extra_forbidden":
+        return f"the key {key} is unknown; take it out or correct its name."
+    return f"the key {key} is wrong: {first['msg']}."
+
+
+def check_placeholders(file: Path, language: Language) -> None:
+    steps = {
+        "version.argv": (language.version.argv, set[str]()),
+        "run.argv": (language.run.argv, {"code", "entry", "heap_mb", "memory_mb"}),
+    }
+    if language.compile:
+        known = {"code", "source", "sources", "output", "memory_mb"}
+        steps["compile.argv"] = (language.compile.argv, known)
+    for key, (argv, known) in steps.items():
+        for name in sorted(placeholders(argv) - known - language.tools.keys()):
+            raise Refused(f"{file}: the key {key} has the unknown placeholder {{{name}}}.")
+
+
+def is_pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as fault:
+        raise ValueError(f"not a regular expression, {fault}") from fault
+    return text
+
+
+def is_error_name(text: str) -> str:
+    if not hasattr(errno, text):
+        raise ValueError(f"{text} is no name of an error")
+    return text
+
+
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9+_.-]*$")]
+Pattern = Annotated[str, AfterValidator(is_pattern)]
+Texts = Annotated[tuple[str, ...], Field(min_length=1)]
+
+
+class Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
+
+
+class PermissionsTable(Table):
+    allow: frozenset[Name] = frozenset()
+    errno: dict[Name, Annotated[str, AfterValidator(is_error_name)]] = {}
+
+    def to_domain(self, own_name: str, base: str) -> Permissions:
+        return Permissions(base, self.allow, self.errno, own_name)
+
+
+class CompileTable(Table):
+    argv: Texts
+    output: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$")]
+    profile: Literal["program", "compiler"] = "compiler"
+    permissions: PermissionsTable = PermissionsTable()
+    cpu_s: PositiveInt
+    memory_mb: PositiveInt
+    processes: PositiveInt = 64
+    file_mb: PositiveInt = 64
+    """Largest file, and also the most that the scratch may hold."""
+
+    def to_domain(self, language: str) -> CompileStep:
+        limits = Limits(
+            cpu_ms=self.cpu_s * 1000,
+            wall_ms=self.cpu_s * 3000,
+            memory_bytes=self.memory_mb * MIB,
+            processes=self.processes,
+            output_bytes=COMPILER_OUTPUT_BYTES,
+            file_bytes=self.file_mb * MIB,
+            scratch_bytes=self.file_mb * MIB,
+        )
+        permissions = self.permissions.to_domain(f"{language}-compile", self.profile)
+        return CompileStep(self.argv, self.output, permissions, limits)
+
+
+class EntryTable(Table):
+    suffix: str
+    contains: tuple[str, ...]
+
+    def to_domain(self) -> EntryRule:
+        return EntryRule(self.suffix, tuple(text.encode() for text in self.contains))
+
+
+class RunTable(Table):
+    argv: Texts
+    profile: Literal["program", "compiler"] = "program"
+    permissions: PermissionsTable = PermissionsTable()
+    address_space: bool = False
+    extra_memory_mb: NonNegativeInt = 0
+    extra_cpu_ms: NonNegativeInt = 0
+    extra_processes: NonNegativeInt = 0
+    out_of_memory: str = ""
+    entry: EntryTable | None = None
+
+    def to_domain(self, language: str) -> RunStep:
+        return RunStep(
+            argv=self.argv,
+            permissions=self.permissions.to_domain(f"{language}-run", self.profile),
+            address_space=self.address_space,
+            extra_memory_bytes=self.extra_memory_mb * MIB,
+            extra_cpu_ms=self.extra_cpu_ms,
+            extra_processes=self.extra_processes,
+            out_of_memory=self.out_of_memory,
+            entry=self.entry.to_domain() if self.entry else None,
+        )
+
+
+class SourceTable(Table):
+    file: str
+    accepts: Pattern | None = None
+    named_by: Pattern = ""
+
+    def to_domain(self, extensions: tuple[str, ...]) -> SourceNaming:
+        ending = "|".join(re.escape(extension) for extension in extensions)
+        usual = rf"[A-Za-z0-9_][A-Za-z0-9_.+-]{{0,99}}\.(?:{ending})"
+        return SourceNaming(self.file, self.accepts or usual, self.named_by)
+
+
+class VersionTable(Table):
+    argv: Texts
+    pattern: Pattern
+    text: str
+
+
+class TestTable(Table):
+    source: str
+    stdin: str
+    stdout: str
+
+
+class LanguageFile(Table):
+    """One file of `languages/`; docs/languages.md explains each key."""
+
+    id: Name
+    name: str
+    aliases: tuple[Name, ...] = ()
+    extensions: Annotated[tuple[Name, ...], Field(min_length=1)]
+    packages: tuple[Name, ...]
+    binds: tuple[Annotated[str, StringConstraints(pattern="^/")], ...] = ()
+    template: str
+    source: SourceTable
+    tools: Annotated[dict[str, Texts], Field(min_length=1)]
+    version: VersionTable
+    compile: CompileTable | None = None
+    run: RunTable
+    test: TestTable
+
+    def to_domain(self) -> Language:
+        return Language(
+            id=LanguageId(self.id),
+            name=self.name,
+            aliases=self.aliases,
+            extensions=self.extensions,
+            packages=self.packages,
+            source=self.source.to_domain(self.extensions),
+            tools=self.tools,
+            version=VersionQuery(self.version.argv, self.version.pattern, self.version.text),
+            compile=self.compile.to_domain(self.id) if self.compile else None,
+            run=self.run.to_domain(self.id),
+            template=self.template.lstrip("\n"),
+            test=SelfTest(self.test.source, self.test.stdin, self.test.stdout),
+            binds=self.binds,
+        )

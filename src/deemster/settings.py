@@ -1,0 +1,182 @@
+"""All settings: from the environment, from files that it names, or from a TOML file."""
+
+import os
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, SecretStr, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_settings import (
+    BaseSettings,
+    EnvSettingsSource,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
+
+from deemster.domain.errors import Refused
+
+PREFIX = "DEEMSTER_"
+CONFIG_VARIABLE = f"{PREFIX}CONFIG"
+CONFIG_FILE = Path("/etc/deemster/deemster.toml")
+"""Read when it exists. Never one of the working directory: that may be anybody's."""
+
+LayerName = Literal["seccomp", "cgroup", "pid", "net", "ipc", "uts"]
+
+
+def split_list(value: object) -> object:
+    if isinstance(value, str):
+        return [part.strip().lower() for part in value.split(",") if part.strip()]
+    return value
+
+
+def default_data_dir() -> Path:
+    if os.geteuid() == 0:
+        return Path("/var/lib/deemster")
+    home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(home) / "deemster"
+
+
+def default_work_dir(known: dict[str, Any]) -> Path:
+    """In memory where the system has a place for that, so that sources never reach a disk."""
+    if os.geteuid() == 0:
+        return Path("/run/deemster/work")
+    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    return Path(runtime) / "deemster" / "work" if runtime else known["data_dir"] / "work"
+
+
+class Settings(BaseSettings):
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True)
+
+    env: Annotated[str, Field(description="dev, or the name of what this serves")] = "dev"
+    data_dir: Annotated[
+        Path, Field(default_factory=default_data_dir, description="what is kept lies here")
+    ]
+    work_dir: Annotated[
+        Path, Field(default_factory=default_work_dir, description="sources and builds of a run")
+    ]
+    runner: Annotated[
+        Path | None, Field(description="a sandbox runner to use instead of the one shipped")
+    ] = None
+    sandbox_without: Annotated[
+        frozenset[LayerName],
+        NoDecode,
+        BeforeValidator(split_list),
+        Field(description="sandbox layers to do without, knowingly: seccomp, cgroup, …"),
+    ] = frozenset()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return init_settings, *outside_sources(settings_cls)
+
+
+class NamedFiles(EnvSettingsSource):
+    """Variables that end in _FILE and name the file which holds the value."""
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        variable = variable_of(field_name)
+        named = os.environ.get(f"{variable}_FILE")
+        if named is None:
+            return None, field_name, False
+        if variable in os.environ:
+            raise Refused(f"Both {variable} and {variable}_FILE are set: unset one of them.")
+        try:
+            return Path(named).read_text(encoding="utf-8").rstrip("\r\n"), field_name, False
+        except (OSError, UnicodeDecodeError) as fault:
+            raise Refused(
+                f"{variable}_FILE names {named}, which can't be read: {fault}."
+            ) from fault
+
+
+class TomlFile(PydanticBaseSettingsSource):
+    def __call__(self) -> dict[str, Any]:
+        file = config_file()
+        if file is None:
+            return {}
+        try:
+            return tomllib.loads(file.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as fault:
+            raise Refused(f"The settings file {file} can't be read: {fault}.") from fault
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        raise NotImplementedError("the whole file is one value")
+
+
+def outside_sources(settings: type[BaseSettings]) -> tuple[PydanticBaseSettingsSource, ...]:
+    """Earlier ones win."""
+    return EnvSettingsSource(settings), NamedFiles(settings), TomlFile(settings)
+
+
+def config_file() -> Path | None:
+    named = os.environ.get(CONFIG_VARIABLE)
+    if named:
+        return Path(named)
+    return CONFIG_FILE if CONFIG_FILE.exists() else None
+
+
+def variable_of(field_name: str) -> str:
+    return f"{PREFIX}{field_name.upper()}"
+
+
+def load_settings() -> Settings:
+    try:
+        return Settings()
+    except ValidationError as fault:
+        first = fault.errors()[0]
+        name = str(first["loc"][0]) if first["loc"] else "?"
+        if first["type"] == "extra_forbidden":
+            raise Refused(
+                f"The settings file {config_file()} has the unknown key {name}."
+            ) from fault
+        raise Refused(f"The setting {name} ({variable_of(name)}): {first['msg']}.") from fault
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    name: str
+    variable: str
+    value: str
+    source: str
+    description: str
+
+
+def origins(settings: Settings) -> list[Origin]:
+    """Each setting with its value, secrets hidden, and where it came from."""
+    env, files, toml = (source() for source in outside_sources(Settings))
+    found = []
+    for name, field in Settings.model_fields.items():
+        variable = variable_of(name)
+        places = {
+            variable: name in env,
+            f"{variable}_FILE": name in files,
+            str(config_file()): name in toml,
+        }
+        source = next((place for place, holds in places.items() if holds), "default")
+        value = shown(getattr(settings, name))
+        found.append(Origin(name, variable, value, source, field.description or ""))
+    return found
+
+
+def unknown_variables() -> list[str]:
+    """Variables with our prefix that are no setting: most likely misspelt."""
+    known = {CONFIG_VARIABLE, f"{PREFIX}URL", f"{PREFIX}TOKEN"}
+    for name in Settings.model_fields:
+        known |= {variable_of(name), f"{variable_of(name)}_FILE"}
+    return sorted(name for name in os.environ if name.startswith(PREFIX) and name not in known)
+
+
+def shown(value: object) -> str:
+    if isinstance(value, frozenset):
+        return ", ".join(sorted(value))
+    if value is None or isinstance(value, SecretStr):
+        return "" if value is None else "********"
+    return str(value)

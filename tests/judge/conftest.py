@@ -1,0 +1,62 @@
+"""Real toolchains in real boxes."""
+
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from deemster.domain.limits import Limits
+from deemster.domain.source import Source, single
+from deemster.pipeline.judge.compile import Build, build
+from deemster.pipeline.judge.execute import execute
+from deemster.pipeline.judge.languages import load_catalogue
+from deemster.pipeline.judge.toolchain import Missing, Toolchain, Toolchains
+from deemster.pipeline.judge.workspace import workspace
+from deemster.sandbox.boxes import Boxes
+from deemster.sandbox.report import Report
+from deemster.settings import Settings
+from deemster.wiring import open_boxes
+
+
+@dataclass(frozen=True, slots=True)
+class Workshop:
+    boxes: Boxes
+    toolchain: Toolchain
+    place: Path
+
+    async def build(self, text: str, name: str = "upload") -> Build:
+        return await self.build_source(single(self.toolchain.language, name, text.encode()))
+
+    async def build_source(self, source: Source) -> Build:
+        return await build(self.boxes, self.toolchain, source, self.place)
+
+    async def run(self, built: Build, limits: Limits, stdin: bytes = b"") -> Report:
+        assert built.artifact is not None, built.compilation
+        return await execute(self.boxes, built.artifact, limits, stdin=stdin)
+
+
+OpenWorkshop = Callable[[str], AbstractAsyncContextManager[Workshop]]
+
+
+@pytest.fixture
+def workshop(tmp_path: Path) -> OpenWorkshop:
+    """Opens boxes for one language; skips where its toolchain isn't installed."""
+    runner = Path(os.environ["DEEMSTER_RUNNER"]) if "DEEMSTER_RUNNER" in os.environ else None
+    settings = Settings(work_dir=tmp_path / "work", runner=runner)
+
+    @asynccontextmanager
+    async def opened(language: str) -> AsyncIterator[Workshop]:
+        found = await Toolchains().find(load_catalogue().named(language))
+        if isinstance(found, Missing):
+            pytest.skip(found.reason)
+        async with (
+            open_boxes(settings, [found]) as boxes,
+            workspace(settings.work_dir) as place,
+        ):
+            yield Workshop(boxes, found, place)
+        assert not any(settings.work_dir.iterdir())
+
+    return opened

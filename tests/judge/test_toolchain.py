@@ -1,0 +1,106 @@
+"""Finding compilers and their versions."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from deemster.domain.errors import Refused
+from deemster.domain.language import Language
+from deemster.pipeline.judge.languages import load_catalogue
+from deemster.pipeline.judge.toolchain import (
+    Missing,
+    Toolchain,
+    Toolchains,
+    discover,
+    newest_first,
+)
+
+
+def language_with(tools: Mapping[str, tuple[str, ...]]) -> Language:
+    python = load_catalogue().named("python3")
+    argv = ("{interpreter}", "--version")
+    version = replace(python.version, argv=argv, pattern=r"v(\d+)", text=r"Tool \1")
+    return replace(python, tools=tools, version=version)
+
+
+def make_tool(path: Path, text: str = "echo v7") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path
+
+
+async def test_a_tool_is_found_behind_links_with_its_version(tmp_path: Path) -> None:
+    tool = make_tool(tmp_path / "real" / "tool-7")
+    (tmp_path / "link").symlink_to(tool)
+    found = await discover(language_with({"interpreter": (str(tmp_path / "link"),)}))
+    assert isinstance(found, Toolchain)
+    assert found.tools == {"interpreter": str(tool.resolve())}
+    assert found.version == "Tool 7"
+
+
+async def test_a_second_tool_is_sought_beside_the_first(tmp_path: Path) -> None:
+    first = make_tool(tmp_path / "jdk" / "first")
+    second = make_tool(tmp_path / "jdk" / "second")
+    tools = {"interpreter": (str(first),), "other": ("{interpreter_dir}/second",)}
+    found = await discover(language_with(tools))
+    assert isinstance(found, Toolchain)
+    assert found.tools["other"] == str(second.resolve())
+
+
+async def test_the_newest_of_several_is_taken(tmp_path: Path) -> None:
+    for version in (8, 21, 17):
+        make_tool(tmp_path / f"jdk-{version}" / "java", f"echo v{version}")
+    found = await discover(language_with({"interpreter": (f"{tmp_path}/jdk-*/java",)}))
+    assert isinstance(found, Toolchain)
+    assert found.version == "Tool 21"
+
+
+def test_numbers_in_names_are_compared_as_numbers() -> None:
+    paths = [Path("/jvm/java-8/bin"), Path("/jvm/java-17/bin"), Path("/jvm/java-11/bin")]
+    assert newest_first(paths) == [paths[1], paths[2], paths[0]]
+
+
+async def test_the_callers_path_does_not_choose_the_compiler(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_tool(tmp_path / "deemster-no-such-tool")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    found = await discover(language_with({"interpreter": ("deemster-no-such-tool",)}))
+    assert isinstance(found, Missing)
+
+
+async def test_no_variable_of_the_caller_reaches_a_tool(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEEMSTER_LEAK", "7")
+    tool = make_tool(tmp_path / "tool", "echo v$DEEMSTER_LEAK")
+    found = await discover(language_with({"interpreter": (str(tool),)}))
+    assert isinstance(found, Missing)
+
+
+@pytest.mark.parametrize("text", ["echo v7; exit 1", "echo nothing", "kill -9 $$"])
+async def test_a_tool_that_gives_no_version_is_broken(tmp_path: Path, text: str) -> None:
+    tool = make_tool(tmp_path / "tool", text)
+    found = await discover(language_with({"interpreter": (str(tool),)}))
+    assert isinstance(found, Missing)
+    assert "gave no version" in found.reason
+
+
+async def test_a_missing_toolchain_is_refused_with_its_package() -> None:
+    language = language_with({"interpreter": ("deemster-no-such-tool",)})
+    with pytest.raises(Refused, match="apt-get install python3"):
+        await Toolchains().require(language)
+
+
+async def test_a_language_is_looked_for_once(tmp_path: Path) -> None:
+    count = tmp_path / "count"
+    tool = make_tool(tmp_path / "tool", f"echo x >>{count}; echo v7")
+    toolchains = Toolchains()
+    language = language_with({"interpreter": (str(tool),)})
+    for _ in range(3):
+        await toolchains.find(language)
+    assert count.read_text() == "x\n"

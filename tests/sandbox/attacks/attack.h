@@ -1,0 +1,140 @@
+/* What every attack says: "started" first, each try that got through, "held" if none did. */
+#ifndef ATTACK_H
+#define ATTACK_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static bool any_got_through;
+
+/* Unbuffered, so that nothing is said twice after fork and nothing is lost at a kill. */
+static inline void start(void)
+{
+    setvbuf(stdout, NULL, _IONBF, 0);
+    puts("started");
+}
+
+__attribute__((format(printf, 1, 2))) static inline void got_through(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    any_got_through = true;
+    fputs("got through: ", stdout);
+    vprintf(format, arguments);
+    putchar('\n');
+    va_end(arguments);
+}
+
+/* main() ends with this. */
+static inline int held(void)
+{
+    if (!any_got_through)
+        puts("held");
+    return any_got_through;
+}
+
+static inline void check_failed(const char *try, long result, int error, const int *wanted)
+{
+    if (result != -1) {
+        got_through("%s = %ld", try, result);
+        return;
+    }
+    for (; *wanted; wanted++)
+        if (error == *wanted)
+            return;
+    got_through("%s failed the wrong way: %s", try, strerror(error));
+}
+
+/* The call must fail, and with one of these errors. */
+#define must_fail(call, ...)                                                                   \
+    do {                                                                                       \
+        long result_ = (errno = 0, (long)(call));                                              \
+        check_failed(#call, result_, errno, (const int[]){__VA_ARGS__, 0});                    \
+    } while (0)
+
+/* Something that no attack lies in, but without which it proves nothing. */
+#define must_work(call)                                                                        \
+    do {                                                                                       \
+        if ((errno = 0, (long)(call)) == -1)                                                   \
+            got_through("%s, which should work: %s", #call, strerror(errno));                  \
+    } while (0)
+
+#define must_be(condition)                                                                     \
+    do {                                                                                       \
+        if (!(condition))                                                                      \
+            got_through("not %s", #condition);                                                 \
+    } while (0)
+
+static inline long cpu_ms(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Burns this much CPU time of the calling thread. */
+static inline void burn_ms(long duration)
+{
+    long end = cpu_ms(CLOCK_THREAD_CPUTIME_ID) + duration;
+    while (cpu_ms(CLOCK_THREAD_CPUTIME_ID) < end)
+        for (volatile int i = 0; i < 10000; i++)
+            ;
+}
+
+_Noreturn static inline void burn(void)
+{
+    for (volatile unsigned long i = 0;; i++)
+        ;
+}
+
+_Noreturn static inline void sleep_forever(void)
+{
+    for (;;)
+        pause();
+}
+
+/* A child that only does this; the parent goes on. */
+static inline pid_t in_child(void (*work)(void))
+{
+    pid_t child = fork();
+    if (child == 0) {
+        work();
+        _exit(0);
+    }
+    return child;
+}
+
+/* Reads at most size - 1 bytes of a file; the result is a string, empty if it can't be read. */
+static inline ssize_t read_file(const char *path, char *text, size_t size)
+{
+    text[0] = 0;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return -1;
+    size_t length = 0;
+    ssize_t count;
+    while (length < size - 1 && (count = read(file, text + length, size - 1 - length)) > 0)
+        length += (size_t)count;
+    text[length] = 0;
+    close(file);
+    return (ssize_t)length;
+}
+
+#endif

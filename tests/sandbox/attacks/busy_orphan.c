@@ -1,0 +1,26 @@
+/* Rules: X7 X2
+ * Attack: ends well, but leaves busy children behind in sessions of their own.
+ * Expect: ok
+ * Without PID: ok
+ * Without CGROUP: ok
+ * Without ALL: ok
+ */
+#include "attack.h"
+
+static void detach(void)
+{
+    setsid();
+    for (int number = SIGHUP; number < NSIG; number++)
+        signal(number, SIG_IGN);
+    if (fork() == 0)
+        burn();
+    burn();
+}
+
+int main(void)
+{
+    start();
+    for (int i = 0; i < 3; i++)
+        must_work(in_child(detach));
+    return held();
+}

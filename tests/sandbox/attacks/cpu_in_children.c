@@ -1,0 +1,19 @@
+/* Rules: X5 J7
+ * Attack: lets its children burn the CPU time and waits, idle itself.
+ * Expect: time_limit
+ * Without CGROUP: time_limit | wall_limit
+ * Limits: cpu_ms=500 wall_ms=20000
+ * At least: cpu_ms=450
+ */
+#include "attack.h"
+
+int main(void)
+{
+    start();
+    for (int i = 0; i < 4; i++)
+        must_work(in_child(burn));
+    for (;;) {
+        wait(NULL);
+        in_child(burn);
+    }
+}

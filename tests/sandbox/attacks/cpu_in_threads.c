@@ -1,0 +1,24 @@
+/* Rules: X5 J7
+ * Attack: spreads the work over threads, each of which uses little.
+ * Expect: time_limit
+ * Without CGROUP: time_limit
+ * Limits: cpu_ms=500
+ * At least: cpu_ms=450
+ */
+#include "attack.h"
+#include <pthread.h>
+
+static void *burn_on(void *unused)
+{
+    (void)unused;
+    burn();
+}
+
+int main(void)
+{
+    start();
+    pthread_t thread;
+    for (int i = 0; i < 8; i++)
+        must_be(pthread_create(&thread, NULL, burn_on, NULL) == 0);
+    sleep_forever();
+}

@@ -1,0 +1,39 @@
+/* Rules: J7
+ * Attack: hides its CPU time in a grandchild and a thread that are gone before it ends.
+ * Expect: ok
+ * Without CGROUP: ok
+ * At least: cpu_ms=300
+ */
+#include "attack.h"
+#include <pthread.h>
+
+static void *burn_in_thread(void *unused)
+{
+    (void)unused;
+    burn_ms(100);
+    return NULL;
+}
+
+static void burn_in_child(void)
+{
+    burn_ms(100);
+    _exit(0);
+}
+
+static void burn_in_grandchild(void)
+{
+    in_child(burn_in_child);
+    wait(NULL);
+}
+
+int main(void)
+{
+    start();
+    pthread_t thread;
+    must_be(pthread_create(&thread, NULL, burn_in_thread, NULL) == 0);
+    must_be(pthread_join(thread, NULL) == 0);
+    must_work(in_child(burn_in_grandchild));
+    must_work(wait(NULL));
+    burn_ms(100);
+    return held();
+}

@@ -1,0 +1,16 @@
+/* Rules: X7 X1 X5
+ * Attack: doubles itself until nothing is left.
+ * Expect: process_limit
+ * Without PID: process_limit
+ * Without CGROUP: time_limit | wall_limit
+ * Without SECCOMP NAMESPACES: process_limit
+ * Limits: cpu_ms=1000 wall_ms=3000
+ */
+#include "attack.h"
+
+int main(void)
+{
+    start();
+    for (;;)
+        fork();
+}

@@ -1,0 +1,18 @@
+/* Rules: X5 J7
+ * Attack: burns CPU time and ignores every signal that would tell it to stop.
+ * Expect: time_limit
+ * Without PID: time_limit
+ * Without CGROUP: time_limit
+ * Without ALL: time_limit
+ * Limits: cpu_ms=500
+ * At least: cpu_ms=450
+ */
+#include "attack.h"
+
+int main(void)
+{
+    start();
+    for (int number = SIGHUP; number < NSIG; number++)
+        signal(number, SIG_IGN);
+    burn();
+}

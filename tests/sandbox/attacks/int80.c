@@ -1,0 +1,17 @@
+/* Rules: X1 X4
+ * Attack: enters the kernel by the 32-bit gate, where numbers mean other calls.
+ * Machine: x86_64
+ * Expect: forbidden_syscall | signalled SIGSEGV
+ * Only SECCOMP: forbidden_syscall | signalled SIGSEGV
+ */
+#include "attack.h"
+
+int main(void)
+{
+    start();
+    const long getpid_of_i386 = 20;
+    long result = -1;
+    __asm__ volatile("int $0x80" : "=a"(result) : "a"(getpid_of_i386) : "memory");
+    got_through("int 0x80 = %ld", result);
+    return held();
+}

@@ -1,0 +1,26 @@
+/* Rules: X7 X1
+ * Attack: kills and stops its parent, its init, and everyone else in reach.
+ * Expect: ok
+ * Without PID: ok
+ * Without SECCOMP: ok
+ * Without ALL: ok
+ */
+#include "attack.h"
+
+int main(void)
+{
+    start();
+    const int signals[] = {0, SIGKILL, SIGSTOP, SIGTERM, SIGCONT, SIGSEGV};
+    pid_t parent = getppid();
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        must_fail(kill(1, signals[i]), EPERM, ESRCH);
+        must_fail(kill(-1, signals[i]), EPERM, ESRCH);
+        if (parent)
+            must_fail(kill(parent, signals[i]), EPERM, ESRCH);
+        for (pid_t pid = 2; pid < 300; pid++)
+            if (pid != getpid())
+                must_fail(kill(pid, signals[i]), EPERM, ESRCH);
+    }
+    must_be(getppid() == parent);
+    return held();
+}

@@ -1,0 +1,21 @@
+/* Rules: X7 X5 J7
+ * Attack: shares the memory out among children, each of them below the limit.
+ * Expect: memory_limit
+ * Limits: memory_bytes=32MiB
+ * At least: memory_bytes=28MiB
+ */
+#include "attack.h"
+
+static void take(void)
+{
+    memset(malloc(8 << 20), 1, 8 << 20);
+    sleep_forever();
+}
+
+int main(void)
+{
+    start();
+    for (int i = 0; i < 8; i++)
+        must_work(in_child(take));
+    sleep_forever();
+}

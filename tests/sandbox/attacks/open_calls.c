@@ -1,0 +1,45 @@
+/* Rules: X1 X4 X7
+ * Attack: calls what the kernel gives to everyone, but what has let many out of a cage.
+ * Each: io_uring_setup io_uring_enter io_uring_register add_key request_key keyctl syslog
+ * Each: name_to_handle_at modify_ldt shmget semget msgget mq_open kcmp lookup_dcookie
+ * Expect: forbidden_syscall $1
+ * Only SECCOMP: forbidden_syscall $1
+ */
+#include "attack.h"
+#include <linux/io_uring.h>
+#include <sys/ipc.h>
+
+static void try_call(const char *name)
+{
+    struct io_uring_params ring = {0};
+    char memory[256] = {0};
+#define TRY(call, ...)                                                                         \
+    do {                                                                                       \
+        if (strcmp(name, #call) == 0)                                                          \
+            syscall(SYS_##call, __VA_ARGS__);                                                  \
+    } while (0)
+    TRY(io_uring_setup, 8, &ring);
+    TRY(io_uring_enter, -1, 0, 0, 0, NULL, 0);
+    TRY(io_uring_register, -1, 0, NULL, 0);
+    TRY(add_key, "user", "planted", "x", 1, -4);
+    TRY(request_key, "user", "planted", NULL, 0);
+    TRY(keyctl, 0, -3, 1);
+    TRY(syslog, 3, memory, sizeof memory);
+    TRY(name_to_handle_at, AT_FDCWD, "/", memory, memory, 0);
+    TRY(modify_ldt, 0, memory, sizeof memory);
+    TRY(shmget, IPC_PRIVATE, 4096, IPC_CREAT | 0600);
+    TRY(semget, IPC_PRIVATE, 1, IPC_CREAT | 0600);
+    TRY(msgget, IPC_PRIVATE, IPC_CREAT | 0600);
+    TRY(mq_open, "planted", O_CREAT | O_RDWR, 0600, NULL);
+    TRY(kcmp, 1, 1, 0, 0, 0);
+    TRY(lookup_dcookie, 0, memory, sizeof memory);
+}
+
+int main(int count, char **arguments)
+{
+    start();
+    const char *name = count > 1 ? arguments[1] : "";
+    try_call(name);
+    got_through("%s: %s", name, strerror(errno));
+    return held();
+}

@@ -1,0 +1,27 @@
+"""Rules: X4 X7
+Attack: reaches for the system through the interpreter's own library.
+Each: socket execve ptrace unshare mount
+Expect: forbidden_syscall $1
+Limits: memory_bytes=128MiB
+"""
+
+import ctypes
+import os
+import socket
+import sys
+
+print("started", flush=True)
+libc = ctypes.CDLL(None, use_errno=True)
+match sys.argv[1]:
+    case "socket":
+        socket.create_connection(("127.0.0.1", 80))
+    case "execve":
+        os.system("id")
+    case "ptrace":
+        libc.ptrace(16, 1, 0, 0)
+    case "unshare":
+        libc.unshare(0x10000000)
+    case "mount":
+        libc.mount(b"none", b"/work", b"tmpfs", 0, None)
+print("got through:", os.strerror(ctypes.get_errno()))
+sys.exit(1)

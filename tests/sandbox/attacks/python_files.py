@@ -1,0 +1,26 @@
+"""Rules: X2 J8
+Attack: follows every path that it can see, looking for one that it may write to.
+Profile: compiler
+Expect: ok
+Without ALL: ok
+Limits: memory_bytes=128MiB cpu_ms=20000
+"""
+
+import os
+import sys
+from pathlib import Path
+
+print("started", flush=True)
+writable = []
+for folder, folders, files in os.walk("/"):
+    if folder == "/":
+        folders[:] = [name for name in folders if name not in {"proc", "work"}]
+    paths = [folder, *(str(Path(folder, name)) for name in files)]
+    writable += [path for path in paths if os.access(path, os.W_OK)]
+devices = {f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom")}
+links = {"/dev/stdin", "/dev/stdout", "/dev/stderr"}
+found = [path for path in writable if path not in devices | links]
+if found:
+    print("got through:", found[:20])
+    sys.exit(1)
+print("held")

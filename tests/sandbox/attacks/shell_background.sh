@@ -1,0 +1,11 @@
+# Rules: X7
+# Attack: leaves programs running in the background that hold its output and ignore hang-ups.
+# Profile: compiler
+# Expect: ok
+# Without PID: ok
+echo started
+for _ in 1 2 3; do
+    (trap '' HUP INT TERM && setsid sleep 1000) &
+    nohup sh -c 'while :; do :; done' &
+done 2>/dev/null
+echo held

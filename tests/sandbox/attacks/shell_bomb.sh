@@ -1,0 +1,13 @@
+# Rules: X7 X5
+# Attack: the shell's own fork bomb.
+# Profile: compiler
+# Expect: process_limit
+# Without CGROUP: time_limit | wall_limit | nonzero_exit | ok | signalled
+# Limits: cpu_ms=1000 wall_ms=3000
+echo started
+bomb() {
+    # shellcheck disable=SC2264 # that is the bomb
+    bomb | bomb &
+}
+bomb
+while :; do :; done

@@ -1,0 +1,45 @@
+/* Rules: X2 X7 J8
+ * Attack: looks for anything that an earlier run left behind; it follows every other attack.
+ * Expect: ok
+ * Without PID: ok
+ * Without ALL: ok
+ */
+#include "attack.h"
+#include <ctype.h>
+#include <dirent.h>
+#include <sys/statvfs.h>
+#include <sys/xattr.h>
+
+static void look_for_files(void)
+{
+    DIR *work = opendir("/work");
+    must_be(work != NULL);
+    for (struct dirent *entry; work && (entry = readdir(work));)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            got_through("a file named %s", entry->d_name);
+    must_work(open("/work/mine", O_CREAT | O_EXCL | O_WRONLY, 0600));
+    char names[256];
+    must_be(listxattr("/work", names, sizeof names) <= 0);
+    struct statvfs quota;
+    must_work(statvfs("/work", &quota));
+    must_be(quota.f_blocks - quota.f_bfree <= 4);
+    must_be(quota.f_files - quota.f_ffree <= 4);
+}
+
+static void look_for_processes(void)
+{
+    DIR *proc = opendir("/proc");
+    must_be(proc != NULL);
+    for (struct dirent *entry; proc && (entry = readdir(proc));)
+        if (isdigit(entry->d_name[0]) && atoi(entry->d_name) != getpid())
+            got_through("a process %s", entry->d_name);
+    must_fail(kill(-1, 0), ESRCH, EPERM);
+}
+
+int main(void)
+{
+    start();
+    look_for_files();
+    look_for_processes();
+    return held();
+}

@@ -1,0 +1,16 @@
+/* Rules: X1 X4
+ * Attack: calls by the numbers of the x32 interface, which a filter may have forgotten.
+ * Machine: x86_64
+ * Expect: forbidden_syscall
+ * Only SECCOMP: forbidden_syscall
+ */
+#include "attack.h"
+
+int main(void)
+{
+    start();
+    const long x32_bit = 0x40000000;
+    long result = syscall(x32_bit | SYS_getpid);
+    got_through("an x32 call = %ld", result);
+    return held();
+}

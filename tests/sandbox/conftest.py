@@ -1,0 +1,111 @@
+"""Real boxes for tests, opened once for each set of layers."""
+
+import asyncio
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from deemster.sandbox.boxes import Boxes
+from deemster.sandbox.command import Bind, Layers
+
+RUNNER = Path(os.environ["DEEMSTER_RUNNER"]) if "DEEMSTER_RUNNER" in os.environ else None
+"""Another build of the runner than the packaged one, such as that with sanitizers."""
+BINDS = tuple(Bind(path, str(path)) for path in sorted(Path("/etc").glob("java-*-openjdk")))
+PATIENCE_S = 180
+"""For what takes no time at all on an idle machine, and much on an emulated one."""
+
+C_FLAGS = ("-std=gnu17", "-D_GNU_SOURCE", "-O1", "-Wall", "-Wextra", "-static", "-pthread")
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Waits for something that other processes bring about."""
+    async with asyncio.timeout(PATIENCE_S):
+        while not condition():  # noqa: ASYNC110 - other processes set no event
+            await asyncio.sleep(0.01)
+
+
+def processes_under(pid: int) -> set[int]:
+    """A process and all of its descendants, in whatever namespaces."""
+    found = {pid} if Path(f"/proc/{pid}").exists() else set()
+    for children in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(OSError):
+            for child in children.read_text().split():
+                found |= processes_under(int(child))
+    return found
+
+
+class OpenBoxes:
+    """Boxes by their layers. A task of its own holds each open, since tests come and go."""
+
+    def __init__(self) -> None:
+        self._closing = asyncio.Event()
+        self._opened: dict[Layers, asyncio.Future[Boxes]] = {}
+        self._keepers: list[asyncio.Task[None]] = []
+
+    async def with_layers(self, layers: Layers) -> Boxes:
+        if layers not in self._opened:
+            opened = self._opened[layers] = asyncio.get_running_loop().create_future()
+            self._keepers.append(asyncio.create_task(self._keep(layers, opened)))
+        return await self._opened[layers]
+
+    async def _keep(self, layers: Layers, opened: asyncio.Future[Boxes]) -> None:
+        try:
+            async with Boxes.open(layers=layers, binds=BINDS, runner=RUNNER) as boxes:
+                opened.set_result(boxes)
+                await self._closing.wait()
+        except Exception as error:
+            if opened.done():
+                raise
+            opened.set_exception(error)
+
+    async def close(self) -> None:
+        self._closing.set()
+        await asyncio.gather(*self._keepers)
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def open_boxes() -> AsyncIterator[OpenBoxes]:
+    boxes = OpenBoxes()
+    yield boxes
+    await boxes.close()
+
+
+@pytest.fixture(scope="session")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path]:
+    """Makes from a source file what a box shows as /code, once for all workers."""
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+
+    def build_once(source: Path) -> Path:
+        folder = shared / f"code-{source.stem}"
+        if not folder.exists():
+            unfinished = Path(tempfile.mkdtemp(dir=shared))
+            _compile(source, unfinished)
+            unfinished.chmod(0o755)
+            try:
+                unfinished.rename(folder)
+            except OSError:  # another worker was faster
+                shutil.rmtree(unfinished)
+        return folder
+
+    return build_once
+
+
+def _compile(source: Path, folder: Path) -> None:
+    match source.suffix:
+        case ".c":
+            command = ["gcc", *C_FLAGS, "-o", str(folder / "attack"), str(source)]
+        case ".java":
+            command = ["javac", "-d", str(folder), str(source)]
+        case _:
+            shutil.copy(source, folder)
+            return
+    subprocess.run(command, check=True, capture_output=True, text=True)

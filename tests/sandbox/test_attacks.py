@@ -1,0 +1,282 @@
+"""Every program in attacks/ against the real cage; its head says what has to come of it.
+
+    Rules, Attack             what it tries, in one sentence, and what forbids that
+    Expect                    how it ends with all layers on: `status detail | status detail`
+    Without X Y, Only X       the same with those layers off, or with only those on
+    Each                      one trial for each of these words; $1 stands for it
+    Args, Stdin, Limits,      how to run it
+      Profile, Address space
+    Twice: yes                a second run, which is told `again`, is the one that counts
+    At least                  what the meters must have seen
+    Machine                   the only kind of machine on which it means something
+
+An attack says `started` first. It says `held` and ends with 0 only when each of its tries
+failed in the right way; else it tells what got through. After each, `witness.c` looks over
+the box.
+"""
+
+import asyncio
+import os
+import platform
+import re
+import signal
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from deemster.domain.errors import Refused
+from deemster.domain.limits import Limits
+from deemster.domain.outcome import Status
+from deemster.sandbox.boxes import Boxes
+from deemster.sandbox.command import Command, Layers
+from deemster.sandbox.report import Report
+from tests.sandbox.conftest import PATIENCE_S, OpenBoxes, processes_under, until
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+ATTACKS = Path(__file__).parent / "attacks"
+WITNESS = ATTACKS / "witness.c"
+KIB, MIB = 1 << 10, 1 << 20
+SMALL = Limits(
+    cpu_ms=5_000,
+    wall_ms=60_000,
+    memory_bytes=64 * MIB,
+    processes=16,
+    output_bytes=MIB,
+    file_bytes=4 * MIB,
+    scratch_bytes=8 * MIB,
+    scratch_inodes=256,
+    open_files=64,
+)
+"""What an attack gets unless its head says otherwise: enough to start, and quick to reach."""
+
+KEY = re.compile(
+    r"Rules|Attack|Expect|Each|Args|Stdin|Limits|Profile|Address space|Twice|At least|Machine"
+    r"|(?P<how>Without|Only) (?P<layers>[A-Z]+( [A-Z]+)*)"
+)
+HEAD_LINE = re.compile(r'[ /*#"]*([A-Z][A-Za-z ]+): (.+)')
+RUN = {
+    ".c": ("/code/attack",),
+    ".sh": ("/bin/sh", "/code/{name}"),
+    ".py": ("/usr/bin/python3", "-I", "/code/{name}"),
+    ".js": ("/usr/bin/node", "/code/{name}"),
+    ".java": ("/usr/bin/java", "-XX:+UseSerialGC", "-Xmx64m", "-cp", "/code", "{stem}"),
+}
+
+
+@dataclass(frozen=True)
+class Trial:
+    source: Path
+    head: dict[str, str]
+    word: str
+    """One of Each, or empty."""
+    key: str
+    """Expect, Without … or Only …"""
+
+    def __str__(self) -> str:
+        layers = "" if self.key == "Expect" else self.key.replace("W", "w").replace("O", "o")
+        return " ".join(filter(None, (self.source.stem, self.word, layers)))
+
+    @property
+    def layers(self) -> Layers:
+        key = KEY.fullmatch(self.key)
+        assert key is not None
+        named = Layers(0)
+        for name in (key["layers"] or "").split():
+            named |= Layers[name]
+        return named if key["how"] == "Only" else Layers.ALL & ~named
+
+    def skip_if_meaningless(self) -> None:
+        machine, interpreter = platform.machine(), RUN[self.source.suffix][0]
+        if self.head.get("Machine", machine) != machine:
+            pytest.skip(f"is about {self.head['Machine']}")
+        if self.source.suffix != ".c" and not Path(interpreter).exists():
+            pytest.skip(f"needs {interpreter}")
+
+    @property
+    def endings(self) -> list[str]:
+        return [self._fill(ending.strip()) for ending in self.head[self.key].split("|")]
+
+    def command(self, code: Path, port: int) -> Command:
+        argv = [
+            word.format(name=self.source.name, stem=self.source.stem)
+            for word in RUN[self.source.suffix]
+        ]
+        argv += [self.word] if self.word else []
+        argv += self.head.get("Args", "").replace("$port", str(port)).split()
+        return Command(
+            argv=tuple(argv),
+            code=code,
+            limits=replace(SMALL, **_quantities(self.head.get("Limits", ""))),
+            profile=self.head.get("Profile", "program"),
+            address_space="Address space" in self.head,
+        )
+
+    @property
+    def at_least(self) -> dict[str, int]:
+        return _quantities(self.head.get("At least", ""))
+
+    def _fill(self, text: str) -> str:
+        return text.replace("$1", self.word)
+
+
+def _quantities(text: str) -> dict[str, int]:
+    units = {"KiB": KIB, "MiB": MIB, "": 1}
+    pairs = re.findall(r"(\w+)=(\d+)(KiB|MiB|)", text)
+    return {name: int(number) * units[unit] for name, number, unit in pairs}
+
+
+def _read_head(source: Path) -> dict[str, str]:
+    head: dict[str, str] = {}
+    for line in source.read_text().splitlines():
+        found = HEAD_LINE.fullmatch(line)
+        if found:
+            assert KEY.fullmatch(found[1]), f"{source.name}: what is {found[1]}?"
+            head[found[1]] = f"{head.get(found[1], '')} {found[2]}".strip()
+        if not line:
+            break
+    return head
+
+
+def _trials() -> Iterator[Trial]:
+    for source in sorted(ATTACKS.iterdir()):
+        if source.suffix not in RUN:
+            continue
+        head = _read_head(source)
+        for key in head:
+            if key == "Expect" or key.startswith(("Without", "Only")):
+                for word in head.get("Each", "").split() or [""]:
+                    yield Trial(source, head, word, key)
+
+
+TRIALS = list(_trials())
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def host_port() -> AsyncIterator[int]:
+    """A service of the host's, on its loopback and on an abstract name with the same number."""
+
+    def hang_up(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.close()
+
+    async with await asyncio.start_server(hang_up, "127.0.0.1", 0) as tcp:
+        port: int = tcp.sockets[0].getsockname()[1]
+        async with await asyncio.start_unix_server(hang_up, f"\0deemster-attack-{port}"):
+            yield port
+
+
+@pytest.mark.parametrize("trial", TRIALS, ids=str)
+async def test_the_cage_holds(
+    trial: Trial, open_boxes: OpenBoxes, build: Callable[[Path], Path], host_port: int
+) -> None:
+    """X1-X7, J2, J5, J7, J8: it ends as its head says, and leaves nothing to the next run."""
+    trial.skip_if_meaningless()
+    boxes = await open_boxes.with_layers(trial.layers)
+    command = trial.command(build(trial.source), host_port)
+    if "Twice" in trial.head:
+        await run(boxes, command, trial.head)
+        command = replace(command, argv=(*command.argv, "again"))
+    report = await run(boxes, command, trial.head)
+    check(trial, command, report)
+    await look_over(boxes, build)
+
+
+async def run(boxes: Boxes, command: Command, head: dict[str, str]) -> Report:
+    with ExitStack() as stack:
+        stdin: bytes | int = head.get("Stdin", "").encode()
+        if stdin == b"never closed":
+            stdin, writer = os.pipe()
+            stack.callback(os.close, stdin)
+            stack.callback(os.close, writer)
+        async with asyncio.timeout(PATIENCE_S):
+            return await boxes.run(command, stdin=stdin)
+
+
+def check(trial: Trial, command: Command, report: Report) -> None:
+    story = f"{report}\nstdout: {report.stdout[-2000:]!r}\nstderr: {report.stderr[-2000:]!r}"
+    ending = describe(report)
+    assert {ending, report.status.value} & set(trial.endings), f"{ending}\n{story}"
+    assert report.stdout.startswith(b"started\n"), story
+    assert report.stdout.endswith(b"\nheld\n") or report.status is not Status.OK, story
+    assert b"\ngot through" in report.stdout or report.status is not Status.NONZERO_EXIT, story
+
+    cap = command.limits.output_bytes
+    streams = (report.stdout, report.stdout_truncated), (report.stderr, report.stderr_truncated)
+    assert all(len(data) == cap if cut else len(data) <= cap for data, cut in streams), story
+    flooded = report.stdout_truncated or report.stderr_truncated
+    assert flooded == (report.status is Status.OUTPUT_LIMIT), story
+
+    seen = {"cpu_ms": report.cpu_ns // 1_000_000, "memory_bytes": report.memory_bytes}
+    assert all(seen[name] >= least for name, least in trial.at_least.items()), story
+
+
+def describe(report: Report) -> str:
+    match report.status:
+        case Status.FORBIDDEN_SYSCALL:
+            return f"{report.status} {report.syscall}"
+        case Status.SIGNALLED:
+            assert report.signal is not None
+            return f"{report.status} {signal.Signals(report.signal).name}"
+        case Status.NONZERO_EXIT:
+            return f"{report.status} {report.exit_code}"
+    return report.status
+
+
+async def look_over(boxes: Boxes, build: Callable[[Path], Path]) -> None:
+    """The next run finds nothing, and outside nothing is left of the last one."""
+    command = Command(argv=("/code/attack",), code=build(WITNESS), limits=SMALL)
+    report = await run(boxes, command, {})
+    assert report.stdout == b"started\nheld\n", f"left behind: {report.stdout!r}"
+    # The runner itself, and the one slot's own process.
+    await until(lambda: len(processes_under(boxes.runner_pid)) <= 2)
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        pytest.param((), id="nothing"),
+        pytest.param(("/code/attack", "x" * (4 * MIB)), id="one of 4 MiB"),
+        pytest.param(("/code/attack", *("x",) * 1_000_000), id="a million"),
+        pytest.param(("/code/attack", "a\0b"), id="a zero byte"),
+        pytest.param(("", "x"), id="no name"),
+        pytest.param(("attack",), id="a relative path"),
+        pytest.param(("../code/attack",), id="a path upwards"),
+    ],
+)
+async def test_arguments_that_no_program_can_have_are_refused(
+    argv: tuple[str, ...], open_boxes: OpenBoxes, build: Callable[[Path], Path]
+) -> None:
+    """X7: a huge argv is the caller's fault, told politely, and the box lives on."""
+    boxes = await open_boxes.with_layers(Layers.ALL)
+    with pytest.raises(Refused):
+        await run(boxes, Command(argv=argv, code=build(WITNESS), limits=SMALL), {})
+    await look_over(boxes, build)
+
+
+async def test_arguments_reach_the_program_as_they_are(
+    open_boxes: OpenBoxes, build: Callable[[Path], Path]
+) -> None:
+    """J1: newlines, quotes and dollars are nothing but bytes of one argument."""
+    boxes = await open_boxes.with_layers(Layers.ALL)
+    words = (
+        "-o\n/etc/passwd",
+        "; id",
+        "$(id)",
+        "`id`",
+        '"',
+        "'",
+        "",
+        "\udcff",
+        " ",
+        "x" * 50_000,
+    )
+    script = (
+        "import os, sys; sys.stdout.buffer.write(b'\\0'.join(map(os.fsencode, sys.argv[1:])))"
+    )
+    argv = ("/usr/bin/python3", "-c", script, *words)
+    report = await run(boxes, Command(argv=argv, limits=SMALL), {})
+    assert report.stdout == b"\0".join(map(os.fsencode, words))
