@@ -1,10 +1,10 @@
-/* Builds a slot's root: a small read-only tmpfs with bind mounts of the toolchains, a synthetic /etc, five
- * devices, /proc, and a scratch.
+/* Builds a slot's root: a small read-only tmpfs with bind mounts of the toolchains, a
+ * synthetic /etc, five devices, /proc, and a scratch.
  *
- * The mounts are cloned by the runner, which may see paths that the slot's own uid may not, and hung in here as
- * descriptors. The slot keeps a whole, covered /proc: the kernel lets a user namespace mount a new one only
- * while an unmasked one is there, and each run gets its own above it.
- */
+ * The mounts are cloned by the runner, which may see paths that the slot's own uid may not,
+ * and hung in here as descriptors. The slot keeps a whole, covered /proc: the kernel lets a
+ * user namespace mount a new one only while an unmasked one is there, and each run gets its
+ * own above it. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <grp.h>
@@ -37,7 +37,7 @@ static const struct {
     {"etc/timezone", "Etc/UTC\n"},
 };
 
-/* ---- runner side ---------------------------------------------------------------------------------- */
+/* ---- runner side ---- */
 
 int open_read_only_tree(int dir, const char *path, bool device)
 {
@@ -83,7 +83,7 @@ void slot_close_trees(struct slot *slot)
         close(slot->trees[--slot->tree_count]);
 }
 
-/* ---- child side ------------------------------------------------------------------------------------- */
+/* ---- child side ---- */
 
 /* Makes the directories above `path` (relative to the new root). */
 static int make_parents(const char *path)
@@ -218,7 +218,8 @@ static int bound_resources(void)
     return 0;
 }
 
-/* No new user namespaces below this one: what seccomp refuses, the kernel's own count refuses again. */
+/* No new user namespaces below this one: what seccomp refuses, the kernel's own count
+ * refuses again. */
 static int forbid_namespaces(void)
 {
     static const char *const kinds[] = {"user", "mnt", "net", "uts", "time"};

@@ -16,12 +16,13 @@
 
 #include "kernel.h"
 
-/* Page cache that earlier runs left in the group is given back above this; below it costs more than it is worth. */
+/* Page cache that earlier runs left in the group is given back above this; below it costs
+ * more than it is worth. */
 #define STALE_BYTES (UINT64_C(8) << 20)
 
 static const char *const NAMES[CONTROLLERS] = {"memory", "pids", "cpu", "cpuacct"};
 
-/* ---- finding the hierarchies ---------------------------------------------------------------- */
+/* ---- finding the hierarchies ---- */
 
 static bool has_word(const char *list, const char *word)
 {
@@ -34,7 +35,8 @@ static bool has_word(const char *list, const char *word)
     return false;
 }
 
-/* The runner's own group in the hierarchy with this controller ("" is version 2), from /proc/self/cgroup. */
+/* The runner's own group in the hierarchy with this controller ("" is version 2), from
+ * /proc/self/cgroup. */
 static bool own_group(const char *controller, char *out, size_t bytes)
 {
     FILE *file = fopen("/proc/self/cgroup", "re");
@@ -88,7 +90,7 @@ static bool own_directory(const char *controller, char *out, size_t bytes)
     return found;
 }
 
-/* ---- sweeping what a dead runner left --------------------------------------------------------- */
+/* ---- sweeping what a dead runner left ---- */
 
 static void kill_members(int dir)
 {
@@ -105,7 +107,8 @@ static void kill_members(int dir)
     fclose(file);
 }
 
-/* Removes a group with all below it. Members die asynchronously, so a busy directory is tried again. */
+/* Removes a group with all below it. Members die asynchronously, so a busy directory is
+ * tried again. */
 static void remove_group(int parent, const char *name)
 {
     int dir = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -143,9 +146,10 @@ static void sweep(int parent)
     closedir(list);
 }
 
-/* ---- the runner's own directories -------------------------------------------------------------- */
+/* ---- the runner's own directories ---- */
 
-/* Makes and locks <parent>/deemster.<pid>. A sweeper may take it between the two: then once more. */
+/* Makes and locks <parent>/deemster.<pid>. A sweeper may take it between the two: then once
+ * more. */
 static int make_locked(struct hierarchy *at, const char *parent)
 {
     if (snprintf(at->path, sizeof at->path, "%s/deemster.%d", parent, (int)getpid()) >=
@@ -169,7 +173,8 @@ static int make_locked(struct hierarchy *at, const char *parent)
     return -1;
 }
 
-/* Version 2 allows controllers only in groups whose processes all sit in leaves: move ours into one. */
+/* Version 2 allows controllers only in groups whose processes all sit in leaves: move ours
+ * into one. */
 static int evacuate(int parent)
 {
     if (mkdirat(parent, "main", 0755) && errno != EEXIST)
@@ -197,7 +202,8 @@ static int enable_controllers(int dir)
     return 0;
 }
 
-/* The version 2 group below which ours may stand: our own where it was delegated to us, else the top. */
+/* The version 2 group below which ours may stand: our own where it was delegated to us,
+ * else the top. */
 static int choose_parent(bool privileged, char *path, size_t bytes)
 {
     char own[PATH_MAX], group[PATH_MAX];
@@ -208,7 +214,8 @@ static int choose_parent(bool privileged, char *path, size_t bytes)
                      getxattr(own, "user.delegate", mark, sizeof mark) > 0;
     size_t top = strlen(own) - (strcmp(group, "/") ? strlen(group) : 0);
     snprintf(path, bytes, "%.*s", (int)(delegated ? strlen(own) : top), own);
-    /* Started again below a group that an earlier start had evacuated: its parent is the delegated one. */
+    /* Started again below a group that an earlier start had evacuated: its parent is the
+     * delegated one. */
     size_t length = strlen(path);
     if (delegated && length > 5 && !strcmp(path + length - 5, "/main"))
         path[length - 5] = 0;
@@ -291,7 +298,7 @@ void cgroups_close(struct cgroups *groups)
     groups->count = 0;
 }
 
-/* ---- slots, runner side -------------------------------------------------------------------------- */
+/* ---- slots, runner side ---- */
 
 static void slot_name(char *out, size_t bytes, unsigned slot)
 {
@@ -445,7 +452,7 @@ void meter_close(struct meter *meter)
         close(meter->slot_dir);
 }
 
-/* ---- the meter, inside the slot ----------------------------------------------------------------- */
+/* ---- the meter, inside the slot ---- */
 
 /* Version 2: takes a fresh leaf. */
 static int renew_leaf(struct meter *m)

@@ -1,15 +1,14 @@
 /* Control groups, version 1, 2 or mixed, chosen controller by controller.
  *
- * The runner makes one directory `deemster.<pid>` in each hierarchy that it uses, below its own group, and
- * holds a lock on it: a directory that can be locked belongs to a dead runner and is swept at the next
- * start. In it each slot has `s<n>`.
+ * The runner makes one directory `deemster.<pid>` in each hierarchy that it uses, below its
+ * own group, and holds a lock on it: a directory that can be locked belongs to a dead
+ * runner and is swept at the next start. In it each slot has `s<n>`.
  *
- * Version 1: the slot's spawner is moved into `s<n>` once, at the slot's making, and every run is born
- * there; counters are reset between runs. Version 2: the spawner sits in `s<n>/keep`, and runs are born in
- * `s<n>/run.<k>` by CLONE_INTO_CGROUP; that leaf is used again where memory.peak can be reset (Linux 6.12),
- * and otherwise replaced between runs. No process is ever moved on a run's path: a move costs
- * milliseconds, a birth nothing.
- */
+ * Version 1: the slot's spawner is moved into `s<n>` once, at the slot's making, and every
+ * run is born there; counters are reset between runs. Version 2: the spawner sits in
+ * `s<n>/keep`, and runs are born in `s<n>/run.<k>` by CLONE_INTO_CGROUP; that leaf is used
+ * again where memory.peak can be reset (Linux 6.12), and otherwise replaced between runs.
+ * No process is ever moved on a run's path: a move costs milliseconds, a birth nothing. */
 #ifndef DEEMSTER_CGROUP_H
 #define DEEMSTER_CGROUP_H
 
@@ -34,8 +33,8 @@ struct cgroups {
     int of[CONTROLLERS]; /* index in list, or -1: only CPU, the quota, may be missing */
 };
 
-/* What a spawner holds of its slot's groups: descriptors, and what it last saw there. -1: not there.
- * Lies in memory shared by the spawner and its inits, because both write to it. */
+/* What a spawner holds of its slot's groups: descriptors, and what it last saw there. -1:
+ * not there. Lies in memory shared by the spawner and its inits, because both write to it. */
 struct meter {
     bool on;
     bool v2[CONTROLLERS];

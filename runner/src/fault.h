@@ -12,7 +12,8 @@ struct fault {
     char step[WIRE_STEP_BYTES];
 };
 
-/* Records the step that failed with the current errno; returns -1 so that callers can `return fail(…)`. */
+/* Records the step that failed with the current errno; returns -1 so that callers can
+ * `return fail(…)`. */
 static inline int fail(struct fault *fault, const char *step)
 {
     fault->error = errno ? errno : EPROTO;

@@ -1,4 +1,5 @@
-/* System calls that the C library doesn't wrap everywhere, and small readers and writers of kernel files. */
+/* System calls that the C library doesn't wrap everywhere, and small readers and writers of
+ * kernel files. */
 #ifndef DEEMSTER_KERNEL_H
 #define DEEMSTER_KERNEL_H
 
@@ -8,8 +9,9 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
-/* Calls marked `word` are refused by a slot's seccomp filter unless their sixth register, which none of them uses,
- * holds the slot's secret word: programs run under the same filter and don't know it (docs/adr/0003). */
+/* Calls marked `word` are refused by a slot's seccomp filter unless their sixth register,
+ * which none of them uses, holds the slot's secret word: programs run under the same filter
+ * and don't know it (docs/adr/0003). */
 
 int kernel_open_tree(int dir, const char *path, unsigned flags);
 int kernel_move_mount(int from, int to, const char *to_path, uint64_t word);
@@ -30,8 +32,9 @@ int kernel_count_ipc(uint64_t word);
 
 /* A child in new namespaces, with memory of its own. */
 pid_t kernel_fork(uint64_t flags);
-/* Runs `body`, which never returns, in a child that borrows our memory and stack while we stand still until it is gone
- * (as vfork does), born in the v2 cgroup of descriptor `cgroup` unless that is -1. */
+/* Runs `body`, which never returns, in a child that borrows our memory and stack while we
+ * stand still until it is gone (as vfork does), born in the v2 cgroup of descriptor
+ * `cgroup` unless that is -1. */
 pid_t kernel_lend(uint64_t flags, int cgroup, void (*body)(void *), void *argument,
                   uint64_t word);
 

@@ -1,29 +1,35 @@
 /* deemster-runner: runs untrusted programs in warm boxes for one Python process.
  *
  * Processes
- *   runner    this file. Started by Python with the control channel as descriptor 0. Makes the slots, makes a dead
- *             slot again, clones mounts for /code, removes its cgroups at the end. It never talks to a program.
- *   spawner   one a slot (box.c builds its world, run.c serves it): pid 1 of the slot's pid namespace, in the
- *             slot's mount, net, uts and user namespaces and in its cgroups. Talks to Python over the slot's
- *             own channel, so a run costs no hop through the runner.
- *   init      one a run, made ahead: pid 1 of a fresh pid and ipc namespace. Reads the request, starts and watches
- *             the program. When it exits, the kernel kills all that is left in the namespace.
- *   program   pid 2: limits, no privileges, seccomp, execve.
+ *   runner    this file. Started by Python with the control channel as descriptor 0. Makes
+ *             the slots, makes a dead slot again, clones mounts for /code, removes its
+ *             cgroups at the end. It never talks to a program.
+ *   spawner   one a slot (box.c builds its world, run.c serves it): pid 1 of the slot's pid
+ *             namespace, in the slot's mount, net, uts and user namespaces and in its
+ *             cgroups. Talks to Python over the slot's own channel, so a run costs no hop
+ *             through the runner.
+ *   init      one a run, made ahead: pid 1 of a fresh pid namespace. Reads the request, starts
+ *             and watches the program, answers the calls that the seccomp filter hands
+ *             over. When it exits, the kernel kills all that is left in the namespace.
+ *   program   pid 2: limits, no privileges, execve.
  *
  * Who ends when whom dies
- *   Python dies   -> both channels close: inits exit, spawners exit, the runner removes its cgroups and exits.
- *   runner dies   -> spawners get SIGKILL (parent-death signal), and with pid 1 all of the slot; Python sees the
- *                    closed channels and starts another runner, which sweeps the cgroups left by this one.
- *   spawner dies  -> the kernel kills the slot; the runner makes it anew and hands Python the new channel.
+ *   Python dies   -> both channels close: inits exit, spawners exit, the runner removes its
+ *                 cgroups and exits.
+ *   runner dies   -> spawners get SIGKILL (parent-death signal), and with pid 1 all of the
+ *                 slot; Python sees the closed channels and starts another runner, which
+ *                 sweeps the cgroups left by this one.
+ *   spawner dies  -> the kernel kills the slot; the runner makes it anew and hands Python
+ *                 the new channel.
  *
  * Privileges
- *   With root: everything above the slot runs as root; each slot is a user namespace whose root is the host's uid
- *   uid_base + 2n and whose programs are uid_base + 2n + 1, which own nothing anywhere.
- *   Without: the runner first enters a user and a mount namespace of its own, and the one uid that it has is that of the
- *   programs too.
+ *   With root: everything above the slot runs as root; each slot is a user namespace whose
+ *   root is the host's uid uid_base + 2n and whose programs are uid_base + 2n + 1, which
+ *   own nothing anywhere. Without: the runner first enters a user and a mount namespace of
+ *   its own, and the one uid that it has is that of the programs too.
  *
- * Exit codes: 0 the control channel was closed; 2 wrong usage; 3 slots can't be made (EVENT_FAULT said why).
- */
+ * Exit codes: 0 the control channel was closed; 2 wrong usage; 3 slots can't be made
+ * (EVENT_FAULT said why). */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <inttypes.h>
@@ -80,7 +86,7 @@ static time_t seconds(void)
     return now.tv_sec;
 }
 
-/* ---- command line ----------------------------------------------------------------------------------- */
+/* ---- command line ---- */
 
 static const char USAGE[] =
     "usage: deemster-runner --slots N [--layers MASK] [--uid-base N] [--cpu N]... [--bind "
@@ -89,7 +95,8 @@ static const char USAGE[] =
     "Runs untrusted programs in boxes; started by Deemster with a control socket as descriptor "
     "0.\n";
 
-/* The filter's file: the slot's word, the architecture in 8 bytes, then the BPF instructions. */
+/* The filter's file: the slot's word, the architecture in 8 bytes, then the BPF
+ * instructions. */
 static int read_filter(int fd, struct options *options)
 {
     struct stat status;
@@ -113,7 +120,8 @@ static int read_profile(int fd, struct profile *profile)
     return pread(fd, profile, sizeof *profile, 0) == sizeof *profile ? close(fd) : -1;
 }
 
-/* Takes one option with its values from argv; returns how many words it took, 0 when it is wrong. */
+/* Takes one option with its values from argv; returns how many words it took, 0 when it is
+ * wrong. */
 static int take_option(struct options *options, int left, char **argv)
 {
     const char *name = argv[0];
@@ -169,7 +177,7 @@ static int parse_options(struct options *options, int argc, char **argv)
     return options->slots && options->filter.len && options->profile_count ? 0 : -1;
 }
 
-/* ---- privileges ---------------------------------------------------------------------------------------- */
+/* ---- privileges ---- */
 
 static bool maps_ids(const char *path, uint64_t first, uint64_t count)
 {
@@ -218,7 +226,7 @@ static int enter_own_namespace(struct fault *fault)
     return 0;
 }
 
-/* ---- making slots ------------------------------------------------------------------------------------------ */
+/* ---- making slots ---- */
 
 static int send_event(enum control_event kind, unsigned slot, const struct fault *fault, int fd)
 {
@@ -360,7 +368,8 @@ static int make_slot(struct runner *runner, unsigned number, struct fault *fault
         slot.shared->meter; /* the child opens and closes more: don't look there later */
     if (!result)
         result = fork_slot(runner, &slot, channel, fault);
-    /* From here on the child's copies count, and later children must not see this slot's memory. */
+    /* From here on the child's copies count, and later children must not see this slot's
+     * memory. */
     slot_close_trees(&slot);
     meter_close(&ours);
     close(channel[1]);
@@ -392,9 +401,10 @@ static void end_slot(struct runner *runner, unsigned number)
     forget_slot(runner, number);
 }
 
-/* ---- serving ----------------------------------------------------------------------------------------------- */
+/* ---- serving ---- */
 
-/* A slot that ends by itself is made again, with the reason told; one that keeps ending ends the runner. */
+/* A slot that ends by itself is made again, with the reason told; one that keeps ending
+ * ends the runner. */
 static int replace_slot(struct runner *runner, unsigned number)
 {
     struct fault fault = runner->slots[number].shared->fault;

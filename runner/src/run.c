@@ -1,12 +1,12 @@
 /* Serves one slot: the spawner's loop, the init of each run, and the program itself.
  *
- *   spawner   pid 1 of the slot. Makes an init ahead of every run, waits for its end, reads the counters,
- *             sends the report, wipes the scratch, and begins again.
- *   init      pid 1 of the run's own namespace. Mounts /proc, waits for the request, starts the program, watches
- *             it. Its exit is the kill: the kernel ends everything in the namespace before the spawner can
- *             reap it. It borrows the spawner's memory, which stands still meanwhile.
- *   program   pid 2. Borrows the same memory until its execve.
- */
+ *   spawner   pid 1 of the slot. Makes an init ahead of every run, waits for its end, reads
+ *             the counters, sends the report, wipes the scratch, and begins again.
+ *   init      pid 1 of the run's own namespace. Mounts /proc, waits for the request, starts
+ *             the program, watches it. Its exit is the kill: the kernel ends everything in
+ *             the namespace before the spawner can reap it. It borrows the spawner's
+ *             memory, which stands still meanwhile.
+ *   program   pid 2. Borrows the same memory until its execve. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <grp.h>
@@ -72,7 +72,7 @@ static void report_fault(struct report *report, const struct fault *fault)
     memcpy(report->step, fault->step, sizeof report->step);
 }
 
-/* ---- program ------------------------------------------------------------------------------------------ */
+/* ---- program ---- */
 
 static int bound(int resource, uint64_t most)
 {
@@ -105,8 +105,9 @@ static int give_up_privileges(const struct slot *slot)
     return kernel_drop_capabilities(slot->word);
 }
 
-/* Out of memory, the kernel shall kill the program, never its init or the spawner. One's own file in /proc is one's own
- * only while dumpable; nobody lives yet who could make use of that. */
+/* Out of memory, the kernel shall kill the program, never its init or the spawner. One's
+ * own file in /proc is one's own only while dumpable; nobody lives yet who could make use
+ * of that. */
 static int offer_to_oom(void)
 {
     return prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) ||
@@ -154,7 +155,7 @@ failed:
     _exit(127);
 }
 
-/* ---- init: before the run ----------------------------------------------------------------------------- */
+/* ---- init: before the run ---- */
 
 static int prepare_init(struct run *run, struct fault *fault)
 {
@@ -179,7 +180,8 @@ static int prepare_init(struct run *run, struct fault *fault)
     return 0;
 }
 
-/* Receives one packet with up to four descriptors. Returns its length, 0 at the end, -1 on errors. */
+/* Receives one packet with up to four descriptors. Returns its length, 0 at the end, -1 on
+ * errors. */
 static ssize_t receive(struct run *run, int fds[4], int *count, bool wait)
 {
     union {
@@ -291,7 +293,7 @@ static int launch(struct run *run, struct fault *fault)
     return kernel_close_range(0, 2, 0) ? fail(fault, "init-close-stdio") : 0;
 }
 
-/* ---- init: during the run -------------------------------------------------------------------------------- */
+/* ---- init: during the run ---- */
 
 static void end_run(struct run *run, enum run_end end, int code)
 {
@@ -326,7 +328,8 @@ static uint16_t answer_to(const struct run *run, const struct seccomp_data *call
                                                                 : profile->answers[call->nr];
 }
 
-/* Answers one such call. True: it is refused; its caller waits in the kernel until the end of the run. */
+/* Answers one such call. True: it is refused; its caller waits in the kernel until the end
+ * of the run. */
 static bool refused_call(struct run *run)
 {
     union {
@@ -426,7 +429,8 @@ static void watch(struct run *run)
         if (ready > 0) {
             if (watched[LISTENER].revents & POLLIN && refused_call(run))
                 break;
-            /* Version 1's event means that nothing could be reclaimed; version 2's may mean less. */
+            /* Version 1's event means that nothing could be reclaimed; version 2's may mean
+             * less. */
             if (watched[OOM].revents && (meter->oom_event >= 0 || meter_oom(meter))) {
                 end_run(run, END_MEMORY, 0);
                 break;
@@ -446,7 +450,8 @@ static void watch(struct run *run)
     run->report->wall_ns = now_ns() - run->started_ns;
 }
 
-/* Without a pid namespace of its own the run's processes are all of the slot's but the spawner and us. */
+/* Without a pid namespace of its own the run's processes are all of the slot's but the
+ * spawner and us. */
 static void kill_without_namespace(void)
 {
     for (int status, quiet = 0; !quiet;) {
@@ -487,7 +492,7 @@ static void init_main(void *argument)
     _exit(0);
 }
 
-/* ---- spawner ---------------------------------------------------------------------------------------------- */
+/* ---- spawner ---- */
 
 /* The scratch's first state, which tells whether a run touched it. */
 struct scratch_state {
@@ -521,13 +526,15 @@ static bool same_scratch(const struct scratch_state *a, const struct scratch_sta
            a->mode == b->mode && a->blocks == b->blocks && a->inodes == b->inodes;
 }
 
-/* A used scratch is not emptied but replaced: that takes the same time whatever a program left in it. */
+/* A used scratch is not emptied but replaced: that takes the same time whatever a program
+ * left in it. */
 static int renew_scratch(struct slot *slot, struct scratch_state *clean)
 {
     struct scratch_state now;
     if (see_scratch(&now))
         return -1;
-    /* A new size means a new mount, made by init: its first state was not seen, so make another. */
+    /* A new size means a new mount, made by init: its first state was not seen, so make
+     * another. */
     if (same_scratch(&now, clean))
         return 0;
     if (kernel_unmount("/work", slot->word) || scratch_mount(slot))
@@ -577,7 +584,8 @@ static int send_and_hold(struct slot *slot)
     return result;
 }
 
-/* Reads the counters once all of the run is dead. Dying processes leave the count a moment after they are reaped. */
+/* Reads the counters once all of the run is dead. Dying processes leave the count a moment
+ * after they are reaped. */
 static bool collect_usage(struct slot *slot)
 {
     struct report *report = &slot->shared->report;
@@ -623,8 +631,9 @@ static int spawn_and_reap(struct slot *slot, struct run *run)
     return 0;
 }
 
-/* The /proc of a dead run shows nothing, and the next run's covers it. An unmount costs as much as half the rest of a
- * run, however many it takes away, so the stack goes at once when it is high enough. */
+/* The /proc of a dead run shows nothing, and the next run's covers it. An unmount costs as
+ * much as half the rest of a run, however many it takes away, so the stack goes at once
+ * when it is high enough. */
 static int take_away_proc(struct serving *serving, uint64_t word)
 {
     if (serving->stacked++ == 0) {

@@ -29,7 +29,8 @@ enum layer {
 };
 #define LAYERS_ALL 63
 
-/* What the seccomp filter hands over, by number: 0 ends the run, ALLOW goes on, else the errno to answer with. */
+/* What the seccomp filter hands over, by number: 0 ends the run, ALLOW goes on, else the
+ * errno to answer with. */
 #define PROFILE_CALLS 512
 #define PROFILE_ALLOW 0xffff
 struct profile {
@@ -41,7 +42,7 @@ struct options {
     unsigned slots;
     unsigned layers;
     uid_t
-        uid_base; /* privileged: slot n's ids are uid_base + 2n (its root) and + 2n + 1 (programs) */
+        uid_base; /* privileged: slot n has uid_base + 2n (its root) and + 2n + 1 (programs) */
     bool privileged;
     int bind_count, link_count, profile_count, cpu_count;
     struct {
@@ -84,11 +85,13 @@ void slot_close_trees(struct slot *slot);
 /* A detached, recursive, read-only copy of a directory or file. */
 int open_read_only_tree(int dir, const char *path, bool device);
 
-/* Child side, in fresh namespaces and already in its cgroups: builds the root and gives up what isn't needed. */
+/* Child side, in fresh namespaces and already in its cgroups: builds the root and gives up
+ * what isn't needed. */
 int slot_enter(struct slot *slot, struct fault *fault);
 /* Mounts an empty scratch with the quotas in `shared`. */
 int scratch_mount(const struct slot *slot);
-/* Child side: runs what the channel asks for. 0 once Python closed it; -1 with shared->fault otherwise. */
+/* Child side: runs what the channel asks for. 0 once Python closed it; -1 with
+ * shared->fault otherwise. */
 int slot_serve(struct slot *slot);
 
 #endif

@@ -1,9 +1,8 @@
 /* The messages between Python and the runner: fixed heads, bounded lengths, no pointers.
  *
- * Two kinds of SOCK_SEQPACKET channel carry them, one message a packet, host byte order (both ends
- * are one machine). The Python twin of this file is src/deemster/sandbox/wire.py; a test compares
- * sizes and field offsets.
- */
+ * Two kinds of SOCK_SEQPACKET channel carry them, one message a packet, host byte order
+ * (both ends are one machine). The Python twin of this file is
+ * src/deemster/sandbox/wire.py; a test compares sizes and field offsets. */
 #ifndef DEEMSTER_WIRE_H
 #define DEEMSTER_WIRE_H
 
@@ -17,7 +16,7 @@
 #define WIRE_MIN_MEMORY  (1 << 20)
 #define WIRE_MIN_FILES   64 /* the runner itself needs some until the execve */
 
-/* ---- slot channel: Python -> slot ---------------------------------------------------------- */
+/* ---- slot channel: Python -> slot ---- */
 
 enum slot_order {
     /* struct request_head, then text; descriptors: stdin, stdout, stderr [, code] */
@@ -75,7 +74,7 @@ struct request {
 /* Checks a packet and points argv/envp into it. Returns NULL, or what is wrong with it. */
 const char *wire_parse_request(char *packet, size_t bytes, struct request *out);
 
-/* ---- slot channel: slot -> Python ---------------------------------------------------------- */
+/* ---- slot channel: slot -> Python ---- */
 
 enum run_end {
     END_NONE = 0,
@@ -105,14 +104,14 @@ struct report {
     char step[WIRE_STEP_BYTES];
 };
 
-/* ---- control channel: Python -> runner ------------------------------------------------------ */
+/* ---- control channel: Python -> runner ---- */
 
 enum control_order {
     /* struct order, then a directory's path; answered by EVENT_ATTACHED or EVENT_REFUSED */
     CONTROL_ATTACH = 16,
 };
 
-/* ---- control channel: runner -> Python ------------------------------------------------------ */
+/* ---- control channel: runner -> Python ---- */
 
 enum control_event {
     EVENT_SLOT = 32,     /* a slot is ready; descriptor: its channel */
