@@ -18,7 +18,7 @@ from deemster.sandbox.command import Bind, Layers
 RUNNER = Path(os.environ["DEEMSTER_RUNNER"]) if "DEEMSTER_RUNNER" in os.environ else None
 """Another build of the runner than the packaged one, such as that with sanitizers."""
 BINDS = tuple(Bind(path, str(path)) for path in sorted(Path("/etc").glob("java-*-openjdk")))
-PATIENCE_S = 180
+PATIENCE_S = 20
 """For what takes no time at all on an idle machine, and much on an emulated one."""
 
 C_FLAGS = ("-std=gnu17", "-D_GNU_SOURCE", "-O1", "-Wall", "-Wextra", "-static", "-pthread")

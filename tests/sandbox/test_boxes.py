@@ -17,6 +17,8 @@ from deemster.sandbox.command import Command, Profile
 from deemster.sandbox.runner import SandboxFault
 from tests.sandbox.conftest import PATIENCE_S, RUNNER, processes_under, until
 
+pytestmark = pytest.mark.rootless
+
 SHELL = "/bin/sh"
 PATIENT = Limits(wall_ms=PATIENCE_S * 1000, cpu_ms=60_000)
 

@@ -1,9 +1,9 @@
 /* Rules: X7 X2
  * Attack: looks for other processes in /proc, and for anything there but processes.
  * Expect: ok
- * Without PID: ok
  * Without SECCOMP: ok
- * Without ALL: ok
+ * Only PID: ok
+ * Without PID: nonzero_exit 1
  */
 #include "attack.h"
 #include <ctype.h>

@@ -3,6 +3,7 @@
 # Profile: compiler
 # Expect: ok
 # Without PID: ok
+[ "$HOME" = /work ] || exit 2
 echo started
 for _ in 1 2 3; do
     (trap '' HUP INT TERM && setsid sleep 1000) &

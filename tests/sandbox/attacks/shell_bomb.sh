@@ -4,6 +4,7 @@
 # Expect: process_limit
 # Without CGROUP: time_limit | wall_limit | nonzero_exit | ok | signalled
 # Limits: cpu_ms=1000 wall_ms=3000
+[ "$HOME" = /work ] || exit 2
 echo started
 bomb() {
     # shellcheck disable=SC2264 # that is the bomb

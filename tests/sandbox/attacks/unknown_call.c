@@ -1,6 +1,6 @@
 /* Rules: X4
  * Attack: calls numbers that no kernel has yet, or never will.
- * Each: 450 600 4000 65535 1073741823 -1
+ * Each: 600 4000 65535 1073741823 -1
  * Expect: forbidden_syscall | ok
  */
 #include "attack.h"

@@ -30,10 +30,15 @@ static void look_for_processes(void)
 {
     DIR *proc = opendir("/proc");
     must_be(proc != NULL);
-    for (struct dirent *entry; proc && (entry = readdir(proc));)
-        if (isdigit(entry->d_name[0]) && atoi(entry->d_name) != getpid())
-            got_through("a process %s", entry->d_name);
-    must_fail(kill(-1, 0), ESRCH, EPERM);
+    char path[PATH_MAX], status[4096];
+    for (struct dirent *entry; proc && (entry = readdir(proc));) {
+        if (!isdigit(entry->d_name[0]) || atoi(entry->d_name) == getpid())
+            continue;
+        snprintf(path, sizeof path, "/proc/%s/status", entry->d_name);
+        read_file(path, status, sizeof status);
+        if (strstr(status, "\nUid:\t1000\t"))
+            got_through("a process %s:\n%s", entry->d_name, status);
+    }
 }
 
 int main(void)
