@@ -620,10 +620,10 @@ static int spawn_and_reap(struct slot *slot, struct run *run)
             return fail(&shared->fault, "wait-for-init");
     if (shared->closed || shared->fault.error)
         return -1;
-    if (shared->report.end == END_NONE) {
+    if ((!WIFEXITED(status) || WEXITSTATUS(status)) && shared->report.end != END_FAULT) {
         /* Out of memory, the kernel may pick init itself; anything else is our fault. */
         struct fault fault = {0};
-        fail_with(&fault, "init-killed", ECHILD);
+        fail_with(&fault, "init-died", ECHILD);
         report_fault(&shared->report, &fault);
         if (meter_oom(&shared->meter))
             shared->report.end = END_MEMORY;
