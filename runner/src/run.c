@@ -631,9 +631,10 @@ static int spawn_and_reap(struct slot *slot, struct run *run)
     return 0;
 }
 
-/* The /proc of a dead run shows nothing, and the next run's covers it. An unmount costs as
- * much as half the rest of a run, however many it takes away, so the stack goes at once
- * when it is high enough. */
+/* The /proc of a dead run shows nothing, and the next run's covers it. An unmount costs as much
+ * as half the rest of a run, however many mounts it takes away, so the stack goes at once when it
+ * is high enough. A path always leads to the top of a stack: to take all of it, it is moved below
+ * a mount of its own, and that one is unmounted. */
 static int take_away_proc(struct serving *serving, uint64_t word)
 {
     if (serving->stacked++ == 0) {
@@ -643,9 +644,12 @@ static int take_away_proc(struct serving *serving, uint64_t word)
     if (serving->stacked < PROC_STACK)
         return 0;
     serving->stacked = 0;
-    int result = fchdir(serving->lowest) || kernel_unmount(".", word) || chdir("/");
+    bool gone = kernel_mount("tmpfs", "/run", "tmpfs", 0, "size=4k,nr_inodes=4", word) == 0 &&
+                mkdir("/run/stack", 0700) == 0 &&
+                kernel_move_mount(serving->lowest, AT_FDCWD, "/run/stack", word) == 0 &&
+                kernel_unmount("/run", word) == 0;
     close(serving->lowest);
-    return result ? -1 : 0;
+    return gone ? 0 : -1;
 }
 
 /* Leaves nothing of the run behind. */

@@ -1,0 +1,118 @@
+"""Many runs in a row leave the runner as they found it: memory, descriptors, mounts, groups."""
+
+import asyncio
+import os
+import re
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from deemster.domain.limits import Limits
+from deemster.sandbox import wire
+from deemster.sandbox.boxes import Boxes
+from deemster.sandbox.command import ENVIRONMENT, Command
+from tests.sandbox.conftest import PATIENCE_S, RUNNER, processes_under, until
+
+SCRIPT = "echo $$ > file; mkdir -p a/b; sleep 0 & cat"
+PATIENT = Limits(wall_ms=PATIENCE_S * 1000, cpu_ms=60_000)
+WARM_UP = 300
+"""Runs until the allocators of the kernel and of Python have what they keep."""
+RESTING = 3
+"""The runner, one spawner, and the init that waits for the next run."""
+SLACK_BYTES = 2 << 20
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """What the runner and its slot hold, between runs."""
+
+    processes: int
+    descriptors: int
+    mounts: int
+    groups: int
+    resident_bytes: int
+    group_bytes: int
+
+
+async def footprint(boxes: Boxes) -> Footprint:
+    runner = boxes.runner_pid
+    await until(lambda: len(processes_under(runner)) == RESTING)
+    family = sorted(processes_under(runner))
+    spawner = min(pid for pid in family if pid != runner)
+    return Footprint(
+        processes=len(family),
+        descriptors=sum(len(list(Path(f"/proc/{pid}/fd").iterdir())) for pid in family[:2]),
+        mounts=len(Path(f"/proc/{spawner}/mountinfo").read_text().splitlines()),
+        groups=len(own_groups(runner)),
+        resident_bytes=sum(resident(pid) for pid in family[:2]),
+        group_bytes=sum(held(group) for group in own_groups(runner)),
+    )
+
+
+def resident(pid: int) -> int:
+    found = re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())
+    return int(found[1]) * 1024 if found else 0
+
+
+def own_groups(runner: int) -> list[Path]:
+    root = Path("/sys/fs/cgroup")
+    tops = [path for path in root.rglob(f"deemster.{runner}") if path.is_dir()]
+    return [path for top in tops for path in (top, *top.rglob("*")) if path.is_dir()]
+
+
+def held(group: Path) -> int:
+    for name in ("memory.usage_in_bytes", "memory.current"):
+        if (group / name).exists():
+            return int((group / name).read_text())
+    return 0
+
+
+def assert_same(before: Footprint, after: Footprint) -> None:
+    assert after.processes == before.processes
+    assert after.descriptors == before.descriptors
+    assert abs(after.mounts - before.mounts) <= 16  # a stack of dead /proc, not yet taken away
+    assert after.groups == before.groups
+    assert after.resident_bytes <= before.resident_bytes + SLACK_BYTES
+    assert after.group_bytes <= before.group_bytes + 3 * SLACK_BYTES
+
+
+def run_raw(channel: socket.socket, packet: bytes, times: int) -> None:
+    null = os.open(os.devnull, os.O_RDWR)
+    try:
+        for _ in range(times):
+            socket.send_fds(channel, [packet], [null, null, null])
+            report = wire.unpack_report(channel.recv(wire.REPORT.size))
+            assert report.end is wire.End.EXITED
+    finally:
+        os.close(null)
+
+
+async def leak_test(raw_runs: int, api_runs: int) -> None:
+    command = Command(("/bin/sh", "-c", SCRIPT), limits=PATIENT, profile="compiler")
+    async with Boxes.open(runner=RUNNER) as boxes:
+        profile = boxes.profile_index("compiler")
+        packet = wire.pack_request(
+            ["/bin/true"], ENVIRONMENT, PATIENT, profile, wire.RequestFlag(0)
+        )
+        async with boxes.borrowed_channel() as channel:
+            await asyncio.to_thread(run_raw, channel, packet, WARM_UP)
+        for _ in range(WARM_UP // 10):
+            await boxes.run(command, stdin=b"x")
+        before = await footprint(boxes)
+        async with boxes.borrowed_channel() as channel:
+            await asyncio.to_thread(run_raw, channel, packet, raw_runs)
+        for _ in range(api_runs):
+            report = await boxes.run(command, stdin=b"x")
+            assert report.stdout == b"x"
+        assert_same(before, await footprint(boxes))
+
+
+async def test_x2_a_thousand_runs_leak_nothing() -> None:
+    await leak_test(raw_runs=800, api_runs=200)
+
+
+@pytest.mark.soak
+async def test_x2_a_hundred_thousand_runs_leak_nothing() -> None:
+    await leak_test(raw_runs=90_000, api_runs=10_000)
