@@ -2,7 +2,7 @@
 
 import pytest
 
-from deemster.domain.limits import Limits
+from deemster.domain.limits import MIB, Limits
 from deemster.domain.outcome import Status
 from deemster.domain.source import Source
 from tests.judge.conftest import OpenWorkshop
@@ -85,11 +85,14 @@ async def test_a_compiler_reads_nothing_of_the_host(
     assert said in built.compilation.output
 
 
-async def test_a_flood_of_messages_is_a_compile_error(workshop: OpenWorkshop) -> None:
-    text = "#define A(x) x x x x x x x x x x\n" + "A(A(A(A(A(A(#))))))\n" * 20
+async def test_a_flood_of_messages_ends_the_compiler(workshop: OpenWorkshop) -> None:
+    text = f"#warning {'x' * 80}\n" * 8000 + "int main(void) {}"
     async with workshop("c") as shop:
-        built = await shop.build(text + "int main(void) { B C D }")
+        built = await shop.build(text)
     assert built.artifact is None
+    assert built.compilation is not None
+    assert built.compilation.output.endswith("The compiler wrote more than 1 MB.")
+    assert len(built.compilation.output) < 1.1 * MIB
 
 
 async def test_the_source_is_not_part_of_what_runs(workshop: OpenWorkshop) -> None:

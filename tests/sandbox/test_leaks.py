@@ -71,8 +71,9 @@ def held(group: Path) -> int:
 
 def assert_same(before: Footprint, after: Footprint) -> None:
     assert after.processes == before.processes
-    assert after.descriptors == before.descriptors
-    assert abs(after.mounts - before.mounts) <= 16  # a stack of dead /proc, not yet taken away
+    # Between runs there may be a stack of dead /proc not yet taken away, and its descriptor.
+    assert abs(after.descriptors - before.descriptors) <= 2
+    assert abs(after.mounts - before.mounts) <= 16
     assert after.groups == before.groups
     assert after.resident_bytes <= before.resident_bytes + SLACK_BYTES
     assert after.group_bytes <= before.group_bytes + 3 * SLACK_BYTES
