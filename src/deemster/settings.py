@@ -79,22 +79,15 @@ class Settings(BaseSettings):
         return init_settings, *outside_sources(settings_cls)
 
 
-class NamedFiles(EnvSettingsSource):
+class NamedFiles(PydanticBaseSettingsSource):
     """Variables that end in _FILE and name the file which holds the value."""
 
+    def __call__(self) -> dict[str, Any]:
+        names = self.settings_cls.model_fields
+        return {name: read_named(name) for name in names if named_file(name) in os.environ}
+
     def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
-        variable = variable_of(field_name)
-        named = os.environ.get(f"{variable}_FILE")
-        if named is None:
-            return None, field_name, False
-        if variable in os.environ:
-            raise Refused(f"Both {variable} and {variable}_FILE are set: unset one of them.")
-        try:
-            return Path(named).read_text(encoding="utf-8").rstrip("\r\n"), field_name, False
-        except (OSError, UnicodeDecodeError) as fault:
-            raise Refused(
-                f"{variable}_FILE names {named}, which can't be read: {fault}."
-            ) from fault
+        raise NotImplementedError("all values are read at once")
 
 
 class TomlFile(PydanticBaseSettingsSource):
@@ -108,7 +101,18 @@ class TomlFile(PydanticBaseSettingsSource):
             raise Refused(f"The settings file {file} can't be read: {fault}.") from fault
 
     def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
-        raise NotImplementedError("the whole file is one value")
+        raise NotImplementedError("all values are read at once")
+
+
+def read_named(field_name: str) -> str:
+    variable, by_file = variable_of(field_name), named_file(field_name)
+    if variable in os.environ:
+        raise Refused(f"Both {variable} and {by_file} are set: unset one of them.")
+    path = os.environ[by_file]
+    try:
+        return Path(path).read_text(encoding="utf-8").rstrip("\r\n")
+    except (OSError, UnicodeDecodeError) as fault:
+        raise Refused(f"{by_file} names {path}, which can't be read: {fault}.") from fault
 
 
 def outside_sources(settings: type[BaseSettings]) -> tuple[PydanticBaseSettingsSource, ...]:
@@ -125,6 +129,10 @@ def config_file() -> Path | None:
 
 def variable_of(field_name: str) -> str:
     return f"{PREFIX}{field_name.upper()}"
+
+
+def named_file(field_name: str) -> str:
+    return f"{variable_of(field_name)}_FILE"
 
 
 def load_settings() -> Settings:
@@ -157,7 +165,7 @@ def origins(settings: Settings) -> list[Origin]:
         variable = variable_of(name)
         places = {
             variable: name in env,
-            f"{variable}_FILE": name in files,
+            named_file(name): name in files,
             str(config_file()): name in toml,
         }
         source = next((place for place, holds in places.items() if holds), "default")
@@ -170,7 +178,7 @@ def unknown_variables() -> list[str]:
     """Variables with our prefix that are no setting: most likely misspelt."""
     known = {CONFIG_VARIABLE, f"{PREFIX}URL", f"{PREFIX}TOKEN"}
     for name in Settings.model_fields:
-        known |= {variable_of(name), f"{variable_of(name)}_FILE"}
+        known |= {variable_of(name), named_file(name)}
     return sorted(name for name in os.environ if name.startswith(PREFIX) and name not in known)
 
 

@@ -78,7 +78,7 @@ class Trial:
     """Expect, Without … or Only …"""
 
     def __str__(self) -> str:
-        layers = "" if self.key == "Expect" else self.key.replace("W", "w").replace("O", "o")
+        layers = "" if self.key == "Expect" else self.key[0].lower() + self.key[1:]
         return " ".join(filter(None, (self.source.stem, self.word, layers)))
 
     @property
@@ -231,8 +231,8 @@ async def look_over(boxes: Boxes, build: Callable[[Path], Path]) -> None:
     command = Command(argv=("/code/attack",), code=build(WITNESS), limits=SMALL)
     report = await run(boxes, command, {})
     assert report.stdout == b"started\nheld\n", f"left behind: {report.stdout!r}"
-    # The runner itself, and the one slot's own process.
-    await until(lambda: len(processes_under(boxes.runner_pid)) <= 2)
+    # The runner itself, the one slot's spawner, and the init that it keeps for the next run.
+    await until(lambda: len(processes_under(boxes.runner_pid)) == 3)
 
 
 @pytest.mark.parametrize(

@@ -69,8 +69,8 @@ def run(
         float | None,
         typer.Option(
             metavar="S",
-            help="Seconds by the clock; by default twice the CPU seconds and one more, or an "
-            "hour when the input is typed at a terminal.",
+            help="Seconds by the clock; by default twice the CPU seconds and at least 10 more "
+            "than these, or an hour when the input is typed at a terminal.",
             min=0.001,
             max=86400,
             show_default=False,
@@ -103,7 +103,7 @@ def run(
 
 def default_wall_s(time_s: float, stdin: int | bytes) -> float:
     typed = isinstance(stdin, int) and os.isatty(stdin)
-    return TERMINAL_WALL_S if typed else 2 * time_s + 1
+    return TERMINAL_WALL_S if typed else max(2 * time_s, time_s + 10)
 
 
 async def run_file(
