@@ -252,11 +252,13 @@ static int pin_to_cpu(const struct slot *slot)
 }
 
 /* Once for all runs: a filter's loading takes longer than all the rest of a start. */
-static int load_filter(struct slot *slot, struct fault *fault)
+static int load_filters(struct slot *slot, struct fault *fault)
 {
     slot->listener = -1;
     if (!(slot->options->layers & LAYER_SECCOMP))
         return 0;
+    if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &slot->options->floor))
+        return fail(fault, "load-floor");
     slot->listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
                                   SECCOMP_FILTER_FLAG_NEW_LISTENER, &slot->options->filter);
     if (slot->listener < 0)
@@ -289,5 +291,5 @@ int slot_enter(struct slot *slot, struct fault *fault)
         return fail(fault, "no-new-privileges");
     if (setsid() < 0)
         return fail(fault, "slot-session");
-    return load_filter(slot, fault);
+    return load_filters(slot, fault);
 }

@@ -91,13 +91,13 @@ static time_t seconds(void)
 static const char USAGE[] =
     "usage: deemster-runner --slots N [--layers MASK] [--uid-base N] [--cpu N]... [--bind "
     "SOURCE TARGET]...\n"
-    "                       [--link TEXT PATH]... --filter FD --profile FD...\n"
+    "                       [--link TEXT PATH]... --floor FD --filter FD --profile FD...\n"
     "Runs untrusted programs in boxes; started by Deemster with a control socket as descriptor "
     "0.\n";
 
-/* The filter's file: the slot's word, the architecture in 8 bytes, then the BPF
+/* A filter's file: the slot's word, the architecture in 8 bytes, then the BPF
  * instructions. */
-static int read_filter(int fd, struct options *options)
+static int read_filter(int fd, struct sock_fprog *filter, struct options *options)
 {
     struct stat status;
     uint64_t head[2];
@@ -105,11 +105,10 @@ static int read_filter(int fd, struct options *options)
         status.st_size % 8 || pread(fd, head, sizeof head, 0) != sizeof head)
         return -1;
     size_t bytes = (size_t)status.st_size - sizeof head;
-    options->filter.filter = malloc(bytes);
-    if (!options->filter.filter ||
-        pread(fd, options->filter.filter, bytes, sizeof head) != (ssize_t)bytes)
+    filter->filter = malloc(bytes);
+    if (!filter->filter || pread(fd, filter->filter, bytes, sizeof head) != (ssize_t)bytes)
         return -1;
-    options->filter.len = (unsigned short)(bytes / 8);
+    filter->len = (unsigned short)(bytes / 8);
     options->word = head[0];
     options->arch = (uint32_t)head[1];
     return close(fd);
@@ -151,8 +150,11 @@ static int take_option(struct options *options, int left, char **argv)
         options->uid_base = (uid_t)number;
     else if (!strcmp(name, "--cpu") && options->cpu_count < MAX_CPUS && number < CPU_SETSIZE)
         options->cpus[options->cpu_count++] = (int)number;
+    else if (!strcmp(name, "--floor") && !options->floor.len &&
+             !read_filter((int)number, &options->floor, options))
+        return 2;
     else if (!strcmp(name, "--filter") && !options->filter.len &&
-             !read_filter((int)number, options))
+             !read_filter((int)number, &options->filter, options))
         return 2;
     else if (!strcmp(name, "--profile") && options->profile_count < MAX_PROFILES &&
              !read_profile((int)number, &options->profiles[options->profile_count]))
@@ -174,7 +176,9 @@ static int parse_options(struct options *options, int argc, char **argv)
         }
         at += taken;
     }
-    return options->slots && options->filter.len && options->profile_count ? 0 : -1;
+    return options->slots && options->floor.len && options->filter.len && options->profile_count
+               ? 0
+               : -1;
 }
 
 /* ---- privileges ---- */

@@ -49,7 +49,7 @@ struct options {
         const char *source, *target;
     } binds[MAX_BINDS], links[MAX_LINKS];
     struct profile profiles[MAX_PROFILES];
-    struct sock_fprog filter;
+    struct sock_fprog floor, filter;
     uint32_t arch; /* AUDIT_ARCH_… that profiles speak of */
     uint64_t word; /* see kernel.h; 0 while no filter is loaded */
     int cpus[MAX_CPUS];

@@ -36,7 +36,7 @@ MENDS = (
         ),
     ),
     (
-        r"load-filter",
+        r"load-f",
         "Use a kernel with CONFIG_SECCOMP_FILTER and SECCOMP_RET_USER_NOTIF (5.0).",
     ),
     (r"clone-bind|clone-device|root-|mount-", "Run `deemster doctor` as root to compare."),

@@ -1,10 +1,12 @@
-"""Which system calls a program has: one filter for all, and a profile a language.
+"""Which system calls a program has: two filters for all, and a profile a language.
 
-The filter is built with libseccomp and loaded once, when a slot is made; every run inherits it.
-It lets pass what any program may call. What only the runner's own processes call passes with
-the slot's secret word in a register that the call does not use. All else is handed to the run's
-init, which looks it up in the program's *profile*: go on, answer with an error, or (by default)
-name the call and end the run. docs/adr/0003 has the measurements.
+The filters are built with libseccomp and loaded once, when a slot is made; every run inherits
+them. The *filter* lets pass what any program may call. What only the runner's own processes call
+passes with the slot's secret word in a register that the call does not use. All else is handed
+to the run's init, which looks it up in the program's *profile*: go on, answer with an error, or
+(by default) name the call and end the run. Below it, the *floor* refuses what neither the runner
+nor any profile needs, whatever init would answer. It refuses by SECCOMP_RET_TRACE, the one refusal
+that ranks below a notice, so that such a call is still named. docs/adr/0003 has the measurements.
 """
 
 import errno as errnos
@@ -124,8 +126,9 @@ ALLOW: Final = 0xFFFF
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What the runner takes: the filter with its word, and a table of answers a profile."""
+    """What the runner takes: two filters, the slot's word, and a table of answers a profile."""
 
+    floor: bytes
     filter: bytes
     profiles: tuple[bytes, ...]
     index: dict[str, int]
@@ -135,6 +138,7 @@ def build_policy(profiles: Sequence[Profile]) -> Policy:
     word = secrets.randbits(63) | 1
     head = struct.pack("=QQ", word, pyseccomp.system_arch())
     return Policy(
+        floor=head + _build_floor(profiles),
         filter=head + _build_filter(word),
         profiles=tuple(_build_profile(profile) for profile in profiles),
         index={profile.name: at for at, profile in enumerate(profiles)},
@@ -163,10 +167,24 @@ def _architecture(arch: int) -> str:
     return names.get(arch, hex(arch))
 
 
-def _build_filter(word: int) -> bytes:
-    policy = pyseccomp.SyscallFilter(pyseccomp.NOTIFY)
-    policy.set_attr(pyseccomp.Attr.ACT_BADARCH, pyseccomp.NOTIFY)
+def _build_floor(profiles: Sequence[Profile]) -> bytes:
+    policy = _new_filter(pyseccomp.TRACE(0))  # no tracer: ENOSYS
+    extra = frozenset[str]().union(*(profile.allow for profile in profiles))
+    masked = {"clone", "clone3", "execveat", "ioctl", "personality", "prctl", "seccomp"}
+    for name in sorted(BASE | ERRNO.keys() | frozenset(RUNNER) | masked | extra):
+        _add(policy, pyseccomp.ALLOW, name)
+    return _export(policy)
+
+
+def _new_filter(default: int) -> pyseccomp.SyscallFilter:
+    policy = pyseccomp.SyscallFilter(default)
+    policy.set_attr(pyseccomp.Attr.ACT_BADARCH, default)
     policy.set_attr(pyseccomp.Attr.CTL_OPTIMIZE, 2)  # a binary tree, not a list
+    return policy
+
+
+def _build_filter(word: int) -> bytes:
+    policy = _new_filter(pyseccomp.NOTIFY)
     allow, equal = pyseccomp.ALLOW, pyseccomp.EQ
     for name in sorted(BASE):
         _add(policy, allow, name)

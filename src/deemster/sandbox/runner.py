@@ -140,10 +140,12 @@ def explain(event: wire.RunnerEvent) -> str:
 
 
 def _spawn(config: RunnerConfig, control: socket.socket) -> subprocess.Popen[bytes]:
-    files = [_as_file(data) for data in (config.policy.filter, *config.policy.profiles)]
+    policy = config.policy
+    files = [_as_file(data) for data in (policy.floor, policy.filter, *policy.profiles)]
     arguments = [str(config.executable), "--slots", str(config.slots)]
-    arguments += ["--layers", str(config.layers.value), "--filter", str(files[0])]
-    for fd in files[1:]:
+    arguments += ["--layers", str(config.layers.value), "--floor", str(files[0])]
+    arguments += ["--filter", str(files[1])]
+    for fd in files[2:]:
         arguments += ["--profile", str(fd)]
     for bind in merge_binds(config.binds):
         arguments += ["--bind", str(bind.source), bind.target]

@@ -24,7 +24,7 @@ async def execute(
     stdout: Sink | None = None,
     stderr: Sink | None = None,
 ) -> Report:
-    """Runs it once; `stdin` may be a descriptor, and output goes to sinks or into the report."""
+    """Runs it once. `stdin` may be a descriptor; output goes to sinks or into the report."""
     step = artifact.toolchain.language.run
     command = Command(
         argv=run_argv(step, artifact, limits),
