@@ -73,9 +73,10 @@ class Boxes:
 
     @property
     def runner_pid(self) -> int:
-        if self._runner is None:
+        pid = self._runner.pid if self._runner is not None else None
+        if pid is None:
             raise SandboxFault("The sandbox runner is being started again.")
-        return self._runner.pid
+        return pid
 
     @property
     def slot_count(self) -> int:

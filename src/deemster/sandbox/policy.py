@@ -1,12 +1,13 @@
 """Which system calls a program has: two filters for all, and a profile a language.
 
 The filters are built with libseccomp and loaded once, when a slot is made; every run inherits
-them. The *filter* lets pass what any program may call. What only the runner's own processes call
-passes with the slot's secret word in a register that the call does not use. All else is handed
-to the run's init, which looks it up in the program's *profile*: go on, answer with an error, or
-(by default) name the call and end the run. Below it, the *floor* refuses what neither the runner
-nor any profile needs, whatever init would answer. It refuses by SECCOMP_RET_TRACE, the one refusal
-that ranks below a notice, so that such a call is still named. docs/adr/0003 has the measurements.
+them. The *filter* lets pass what any program may call. What only the runner's own processes
+call passes with the slot's secret word in a register that the call does not use. All else is
+handed to the run's init, which looks it up in the program's *profile*: go on, answer with an
+error, or (by default) name the call and end the run. Below it, the *floor* refuses what
+neither the runner nor any profile needs, whatever init would answer. It refuses by
+SECCOMP_RET_TRACE, the one refusal that ranks below a notice, so that such a call is still
+named. docs/adr/0003 has the measurements.
 """
 
 import errno as errnos

@@ -56,9 +56,8 @@ class Runner:
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
-    def pid(self) -> int:
-        assert self._process is not None
-        return self._process.pid
+    def pid(self) -> int | None:
+        return self._process.pid if self._process is not None else None
 
     async def start(self) -> None:
         try:

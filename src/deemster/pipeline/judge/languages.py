@@ -199,7 +199,7 @@ class TestTable(Table):
 
 
 class LanguageFile(Table):
-    """One file of `languages/`; docs/languages.md explains each key."""
+    """One file of `languages/`."""
 
     id: Name
     name: str
