@@ -20,20 +20,14 @@ async def open_boxes(
     """Boxes in which all the given toolchains work."""
     found = list(toolchains)
     await asyncio.to_thread(sweep, settings.work_dir)
-    try:
-        async with Boxes.open(
-            slots=slots,
-            layers=layers_of(settings),
-            profiles=STANDARD_PROFILES + profiles_of(found),
-            binds=binds_of(found),
-            runner=settings.runner,
-        ) as boxes:
-            yield boxes
-    except ExceptionGroup as group:
-        # A task group stands around the block and wraps what is raised there.
-        if len(group.exceptions) == 1:
-            raise group.exceptions[0] from None
-        raise
+    async with Boxes.open(
+        slots=slots,
+        layers=layers_of(settings),
+        profiles=STANDARD_PROFILES + profiles_of(found),
+        binds=binds_of(found),
+        runner=settings.runner,
+    ) as boxes:
+        yield boxes
 
 
 def layers_of(settings: Settings) -> Layers:

@@ -108,7 +108,8 @@ def isolate(path: str) -> Iterator[Argv]:
 
 @contextmanager
 def nsjail(path: str) -> Iterator[Argv]:
-    mounts = [part for name in ("/usr", "/bin", "/lib", "/lib64") for part in ("-R", name)]
+    shown = [name for name in ("/usr", "/bin", "/lib", "/lib64") if Path(name).exists()]
+    mounts = [part for name in shown for part in ("-R", name)]
     plain = (path, "-Mo", "-Q", "--user", "65534", "--group", "65534", *mounts)
     limits = ("--cgroup_mem_max", str(MEMORY_BYTES), "--cgroup_pids_max", str(PROCESSES))
     run = ("--", PROGRAM)

@@ -65,6 +65,9 @@ ERRNO: Final = {
 }
 """Calls that programs make in good faith and do without."""
 
+POLITE: Final = {"ioctl": "EPERM", "personality": "EPERM", "prctl": "EPERM"}
+"""What a profile answers when one of these is handed over for its argument."""
+
 RUNNER: Final = (
     *(
         "capset",
@@ -150,7 +153,7 @@ def name_syscall(arch: int, number: int) -> str:
     """The name of a refused call; one by a foreign ABI carries that in front."""
     x32 = 0x40000000
     if arch == pyseccomp.system_arch():
-        if number & x32:
+        if number > 0 and number & x32:
             return f"x32:{_resolve(arch, number & ~x32)}"
         return _resolve(arch, number)
     return f"{_architecture(arch)}:{_resolve(arch, number)}"
@@ -159,7 +162,7 @@ def name_syscall(arch: int, number: int) -> str:
 def _resolve(arch: int, number: int) -> str:
     try:
         return str(pyseccomp.resolve_syscall(arch, number), "ascii")
-    except OSError:
+    except (OSError, ValueError):
         return f"#{number}"
 
 
@@ -211,7 +214,7 @@ def _build_profile(profile: Profile) -> bytes:
     exec_calls = ("execve", "execveat") if profile.may_exec else ()
     for name in (*profile.allow, *exec_calls):
         answers[_number(profile, name)] = ALLOW
-    for name, error in profile.errno.items():
+    for name, error in {**POLITE, **profile.errno}.items():
         value = getattr(errnos, error, None)
         if not isinstance(value, int):
             raise Refused(f"Profile {profile.name!r} answers with the unknown error {error!r}.")

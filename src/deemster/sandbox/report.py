@@ -1,6 +1,5 @@
 """What happened in a box: the facts, and the one table that names them (J7)."""
 
-import signal
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -35,19 +34,16 @@ class Facts:
     limits: Limits
     flooded: bool
 
-    def signalled(self, number: signal.Signals) -> bool:
-        return self.raw.end is End.SIGNALLED and self.raw.code == number
-
 
 RULES: tuple[tuple[Callable[[Facts], bool], Status], ...] = (
     (lambda f: f.raw.end is End.FAULT, Status.INTERNAL_ERROR),
     (lambda f: f.raw.end is End.FORBIDDEN, Status.FORBIDDEN_SYSCALL),
-    (lambda f: f.flooded or f.signalled(signal.SIGXFSZ), Status.OUTPUT_LIMIT),
+    (lambda f: f.flooded, Status.OUTPUT_LIMIT),
     (lambda f: f.raw.end is End.CANCELLED, Status.CANCELLED),
     (lambda f: f.raw.end is End.MEMORY or f.raw.oom_kills > 0, Status.MEMORY_LIMIT),
     (lambda f: f.raw.memory_bytes >= f.limits.memory_bytes, Status.MEMORY_LIMIT),
-    (lambda f: f.raw.end is End.PROCESSES, Status.PROCESS_LIMIT),
-    (lambda f: f.raw.end is End.CPU or f.signalled(signal.SIGXCPU), Status.TIME_LIMIT),
+    (lambda f: f.raw.end is End.PROCESSES or f.raw.process_refusals > 0, Status.PROCESS_LIMIT),
+    (lambda f: f.raw.end is End.CPU, Status.TIME_LIMIT),
     (lambda f: f.raw.cpu_ns >= f.limits.cpu_ms * 1_000_000, Status.TIME_LIMIT),
     (lambda f: f.raw.end is End.WALL, Status.WALL_LIMIT),
     (lambda f: f.raw.end is End.SIGNALLED, Status.SIGNALLED),

@@ -92,6 +92,8 @@ def pack_request(
         raise Refused(
             f"A command has from 1 to {MAX_STRINGS} arguments; this one has {len(argv)}."
         )
+    if not argv[0].startswith("/"):
+        raise Refused(f"The program's path must be absolute; {argv[0]!r} is not.")
     if any("\0" in text for text in strings):
         raise Refused("A command's arguments can't hold a zero byte.")
     text = b"".join(item.encode("utf-8", "surrogateescape") + b"\0" for item in strings)

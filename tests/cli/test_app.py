@@ -1,0 +1,39 @@
+"""What all commands have in common."""
+
+import pytest
+
+from deemster import __version__
+from tests.cli.conftest import Deemster
+
+
+@pytest.mark.parametrize(
+    "command", [(), ("run",), ("languages",), ("settings",), ("bench",), ("bench", "sandbox")]
+)
+def test_every_command_has_help(deemster: Deemster, command: tuple[str, ...]) -> None:
+    done = deemster(*command, "--help")
+    assert done.code == 0
+    assert b"Usage: " in done.out
+
+
+def test_the_version_is_told(deemster: Deemster) -> None:
+    assert deemster("--version").out.decode() == f"deemster {__version__}\n"
+
+
+def test_settings_are_shown_with_their_source(deemster: Deemster) -> None:
+    done = deemster("settings", "--json", DEEMSTER_ENV="prod")
+    shown = {each["name"]: each for each in done.json["settings"]}
+    assert shown["env"]["value"] == "prod"
+    assert shown["env"]["source"] == "DEEMSTER_ENV"
+    assert shown["runner"]["source"] in {"default", "DEEMSTER_RUNNER"}
+
+
+def test_a_misspelt_setting_is_pointed_out(deemster: Deemster) -> None:
+    done = deemster("settings", DEEMSTER_DATADIR="/x")
+    assert "DEEMSTER_DATADIR is no setting" in done.err
+
+
+def test_a_wrong_setting_is_one_sentence(deemster: Deemster) -> None:
+    done = deemster("settings", DEEMSTER_SANDBOX_WITHOUT="walls")
+    assert done.code == 2
+    assert "DEEMSTER_SANDBOX_WITHOUT" in done.err
+    assert done.err.count("\n") == 1

@@ -1,0 +1,293 @@
+"""`deemster run` as its users see it."""
+
+import os
+import pty
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import COMMAND, PATIENCE_S, Deemster, Write
+
+HELLO = {
+    "hello.c": '#include <stdio.h>\nint main(void) { puts("hello"); }',
+    "hello.cpp": '#include <iostream>\nint main() { std::cout << "hello" << std::endl; }',
+    "Hello.java": "public class Hello { public static void main(String[] a) {"
+    ' System.out.println("hello"); } }',
+    "hello.js": 'console.log("hello");',
+    "hello.py": 'print("hello")',
+}
+KEYS = {
+    *("status", "exit_code", "signal", "syscall", "cpu_ms", "wall_ms", "memory_kb"),
+    *("stdout", "stderr", "compile", "language", "version"),
+}
+ADD = "a, b = map(int, input().split())\nprint(a + b)"
+
+
+@pytest.mark.parametrize("name", sorted(HELLO))
+def test_hello_is_printed_in_every_language(
+    deemster: Deemster, write: Write, name: str
+) -> None:
+    done = deemster("run", write(name, HELLO[name]))
+    assert (done.code, done.out, done.err) == (0, b"hello\n", "")
+
+
+def test_json_has_all_the_keys_and_no_other(deemster: Deemster, write: Write) -> None:
+    done = deemster("run", write("hello.c", HELLO["hello.c"]), "--json")
+    assert done.code == 0
+    assert set(done.json) == KEYS
+    assert done.json["status"] == "ok"
+    assert done.json["exit_code"] == 0
+    assert done.json["stdout"] == "hello\n"
+    assert done.json["language"] == "c"
+    assert done.json["version"].startswith("GCC ")
+    assert set(done.json["compile"]) == {"argv", "output", "ms"}
+    assert done.json["wall_ms"] >= 0
+
+
+def test_nothing_to_compile_is_null_in_json(deemster: Deemster, write: Write) -> None:
+    assert deemster("run", write("x.py", "print()"), "--json").json["compile"] is None
+
+
+def test_input_comes_from_this_commands_own_input(deemster: Deemster, write: Write) -> None:
+    assert deemster("run", write("add.py", ADD), stdin=b"40 2\n").out == b"42\n"
+
+
+def test_input_comes_from_a_file(deemster: Deemster, write: Write, tmp_path: Path) -> None:
+    (tmp_path / "here" / "in").write_text("1 2\n")
+    done = deemster("run", write("add.py", ADD), "--stdin", "in", stdin=b"40 2\n")
+    assert done.out == b"3\n"
+
+
+def test_much_input_and_output_pass_through(deemster: Deemster, write: Write) -> None:
+    name = write("cat.py", "import shutil, sys\nshutil.copyfileobj(sys.stdin, sys.stdout)")
+    data = b"0123456789\n" * 500_000
+    assert deemster("run", name, stdin=data).out == data
+
+
+def test_no_input_at_all_is_empty_input(
+    write: Write, tmp_path: Path, environment: dict[str, str]
+) -> None:
+    name = write("read.py", "import sys\nprint(len(sys.stdin.read()))")
+    for redirection in ("</dev/null", "<&-"):
+        done = subprocess.run(
+            ["sh", "-c", f'"$@" {redirection}', "sh", *COMMAND, "run", name],
+            capture_output=True,
+            timeout=PATIENCE_S,
+            cwd=tmp_path / "here",
+            env=environment,
+            check=False,
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"0\n", b"")
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "status", "said"),
+    [
+        (
+            "while True: pass",
+            ("--time", "0.3", "--wall", "90"),
+            "time_limit",
+            "time limit: used 0.3 s of CPU",
+        ),
+        (
+            "import time; time.sleep(99)",
+            ("--wall", "0.5"),
+            "wall_limit",
+            "wall-clock limit: ran 0.5 s, allowed 0.5 s",
+        ),
+        (
+            "l = []\nwhile True: l.append(bytearray(1 << 20))",
+            ("--memory", "64"),
+            "memory_limit",
+            "memory limit: used 64 MB, allowed 64 MB",
+        ),
+        (
+            "while True: print('x' * 999)",
+            (),
+            "output_limit",
+            "output limit: wrote more than 64",
+        ),
+        ("import sys; sys.exit(3)", (), "nonzero_exit", "exit code 3"),
+        ("import os; os.abort()", (), "signalled", "ended by SIGABRT (aborted)"),
+        (
+            "import socket; socket.socket()",
+            (),
+            "forbidden_syscall",
+            "forbidden system call: socket",
+        ),
+    ],
+)
+def test_a_bad_end_is_said_in_words_and_in_json(
+    deemster: Deemster,
+    write: Write,
+    text: str,
+    options: tuple[str, ...],
+    status: str,
+    said: str,
+) -> None:
+    name = write("bad.py", text)
+    for_person = deemster("run", name, *options)
+    assert for_person.code == 1
+    assert f"deemster: {said}" in for_person.err.splitlines()[-1]
+    for_program = deemster("run", name, *options, "--json")
+    assert for_program.code == 1
+    assert for_program.json["status"] == status
+    assert for_program.err == ""
+
+
+def test_partial_output_is_kept_at_the_limit(deemster: Deemster, write: Write) -> None:
+    done = deemster("run", write("flood.py", "while True: print('x' * 999)"), "--json")
+    assert len(done.json["stdout"]) == 64 << 20
+
+
+def test_a_refused_call_is_named_in_json(deemster: Deemster, write: Write) -> None:
+    name = write("s.py", "import socket; socket.socket()")
+    assert deemster("run", name, "--json").json["syscall"] == "socket"
+
+
+def test_output_that_is_no_text_reaches_a_pipe_unchanged(
+    deemster: Deemster, write: Write
+) -> None:
+    name = write("b.py", "import os; os.write(1, bytes(range(256)))")
+    assert deemster("run", name).out == bytes(range(256))
+    assert "\ufffd" in deemster("run", name, "--json").json["stdout"]
+
+
+def test_a_compile_error_shows_the_compilers_words(deemster: Deemster, write: Write) -> None:
+    name = write("bad.c", "int main(void) { return x; }")
+    done = deemster("run", name)
+    assert done.code == 1
+    assert "bad.c:1:25: error: " in done.err
+    assert done.err.endswith("deemster: compile error\n")
+    done = deemster("run", name, "--json")
+    assert done.code == 1
+    assert done.json["status"] == "compile_error"
+    assert "bad.c:1:25: error: " in done.json["compile"]["output"]
+    assert done.json["exit_code"] is None
+
+
+def test_a_language_can_be_named(deemster: Deemster, write: Write, tmp_path: Path) -> None:
+    write("x.py", "")
+    (tmp_path / "here" / "program.txt").write_text("print(7)")
+    assert deemster("run", "program.txt", "--language", "py").out == b"7\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("missing.py",), "There is no file missing.py"),
+        (("..",), ".. is a directory"),
+        (("notes.txt",), "doesn't tell its language"),
+        (("notes.txt", "--language", "cobol"), "No language is called 'cobol'"),
+        (("big.py",), "make it smaller"),
+        (("notes.txt", "--language", "py", "--stdin", "missing"), "can't be read"),
+        (("notes.txt", "--language", "py", "--stdin", "."), "is a directory"),
+    ],
+)
+def test_what_cannot_be_run_is_said_in_one_sentence(
+    deemster: Deemster, tmp_path: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    (tmp_path / "here" / "notes.txt").write_text("x")
+    (tmp_path / "here" / "big.py").write_text("#" * 2_000_000)
+    done = deemster("run", *arguments)
+    assert done.code == 2
+    assert done.out == b""
+    assert said in done.err
+    assert done.err.startswith("deemster: ")
+    assert done.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("option", ["--time", "--wall", "--memory"])
+@pytest.mark.parametrize("value", ["0", "-1", "x", "nan"])
+def test_a_senseless_limit_is_refused(
+    deemster: Deemster, write: Write, option: str, value: str
+) -> None:
+    done = deemster("run", write("x.py", ""), option, value)
+    assert done.code == 2
+    assert option in done.err
+
+
+def test_a_broken_runner_is_our_fault(deemster: Deemster, write: Write) -> None:
+    name = write("x.py", "")
+    done = deemster("run", name, "--json", DEEMSTER_RUNNER="/nowhere/runner")
+    assert done.code == 2
+    assert set(done.json) == KEYS
+    assert done.json["status"] == "internal_error"
+    assert "DEEMSTER_RUNNER" in done.err
+    done = deemster("run", name, DEEMSTER_RUNNER="/bin/false")
+    assert done.code == 2
+    assert done.err.startswith("deemster: ")
+    assert done.err.count("\n") == 1
+
+
+def test_a_reader_that_leaves_ends_the_run_quietly(
+    write: Write, tmp_path: Path, environment: dict[str, str]
+) -> None:
+    name = write("yes.py", "while True: print('y', flush=True)")
+    done = subprocess.run(
+        ["sh", "-c", '"$@" --time 60 | head -1', "sh", *COMMAND, "run", name],
+        capture_output=True,
+        timeout=PATIENCE_S,
+        cwd=tmp_path / "here",
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == (b"y\n", b"")
+
+
+def test_an_interrupt_ends_the_program_and_leaves_nothing(
+    write: Write, tmp_path: Path, environment: dict[str, str]
+) -> None:
+    name = write("wait.py", "import time\nprint('started', flush=True)\ntime.sleep(99)")
+    with subprocess.Popen(
+        [*COMMAND, "run", name, "--wall", "60"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+        cwd=tmp_path / "here",
+        env=environment,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"started\n"
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 130
+    assert b"Traceback" not in said
+    assert not list((tmp_path / "work").iterdir())
+
+
+def test_a_program_talks_with_someone_at_a_terminal(
+    write: Write, tmp_path: Path, environment: dict[str, str]
+) -> None:
+    name = write("talk.py", "name = input('name? ')\nprint('hello', name)")
+    ours, theirs = pty.openpty()
+    try:
+        process = subprocess.Popen(
+            [*COMMAND, "run", name],
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            cwd=tmp_path / "here",
+            env=environment,
+        )
+        seen = read_until(ours, b"name? ")
+        os.write(ours, b"Ada\n")
+        seen += read_until(ours, b"hello Ada")
+        assert process.wait(PATIENCE_S) == 0
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert seen.count(b"name? ") == 1
+
+
+def read_until(descriptor: int, wanted: bytes) -> bytes:
+    seen = b""
+    until = time.monotonic() + PATIENCE_S
+    while wanted not in seen:
+        assert time.monotonic() < until, seen
+        seen += os.read(descriptor, 4096)
+    return seen

@@ -1,0 +1,100 @@
+"""Where settings come from, and what is said about wrong ones."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from deemster import settings as module
+from deemster.domain.errors import Refused
+from deemster.settings import load_settings, origins, unknown_variables
+
+
+@pytest.fixture(autouse=True)
+def clean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in list(os.environ):
+        if name.startswith("DEEMSTER_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setattr(module, "CONFIG_FILE", tmp_path / "deemster.toml")
+
+
+def source_of(name: str) -> str:
+    return next(each.source for each in origins(load_settings()) if each.name == name)
+
+
+def test_without_anything_the_defaults_stand() -> None:
+    settings = load_settings()
+    assert settings.env == "dev"
+    assert settings.sandbox_without == frozenset()
+    assert {each.source for each in origins(settings)} == {"default"}
+
+
+def test_the_environment_wins_over_the_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "deemster.toml").write_text('env = "from file"\nsandbox_without = ["uts"]')
+    assert load_settings().env == "from file"
+    assert load_settings().sandbox_without == {"uts"}
+    assert source_of("env") == str(tmp_path / "deemster.toml")
+    monkeypatch.setenv("DEEMSTER_ENV", "from environment")
+    assert load_settings().env == "from environment"
+    assert source_of("env") == "DEEMSTER_ENV"
+
+
+def test_a_value_can_lie_in_a_file_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "value").write_text("secret\n")
+    monkeypatch.setenv("DEEMSTER_ENV_FILE", str(tmp_path / "value"))
+    assert load_settings().env == "secret"
+    assert source_of("env") == "DEEMSTER_ENV_FILE"
+
+
+def test_a_list_is_written_with_commas(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEEMSTER_SANDBOX_WITHOUT", " cgroup, NET ")
+    assert load_settings().sandbox_without == {"cgroup", "net"}
+
+
+def test_another_file_can_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "other.toml").write_text('data_dir = "/srv/deemster"')
+    monkeypatch.setenv("DEEMSTER_CONFIG", str(tmp_path / "other.toml"))
+    assert load_settings().data_dir == Path("/srv/deemster")
+
+
+@pytest.mark.parametrize(
+    ("variables", "said"),
+    [
+        ({"DEEMSTER_ENV": "a", "DEEMSTER_ENV_FILE": "/x"}, "unset one of them"),
+        ({"DEEMSTER_ENV_FILE": "/nowhere"}, "DEEMSTER_ENV_FILE"),
+        ({"DEEMSTER_CONFIG": "/nowhere"}, "/nowhere can't be read"),
+        ({"DEEMSTER_SANDBOX_WITHOUT": "walls"}, "DEEMSTER_SANDBOX_WITHOUT"),
+    ],
+)
+def test_a_wrong_variable_is_refused_by_name(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], said: str
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(Refused, match=said):
+        load_settings()
+
+
+def test_an_unknown_key_in_the_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "deemster.toml").write_text("data_dri = '/x'")
+    with pytest.raises(Refused, match="data_dri"):
+        load_settings()
+
+
+def test_a_file_in_the_working_directory_is_not_read(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "deemster.toml").write_text('runner = "/evil"')
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert load_settings().runner is None
+
+
+def test_a_misspelt_variable_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEEMSTER_DATADIR", "/x")
+    monkeypatch.setenv("DEEMSTER_DATA_DIR_FILE", "/x")
+    assert unknown_variables() == ["DEEMSTER_DATADIR"]
