@@ -47,8 +47,8 @@ int open_read_only_tree(int dir, const char *path, bool device)
     if (tree < 0)
         return -1;
     struct mount_attr attr = {
-        .attr_set = MOUNT_ATTR_NOSUID |
-                    (device ? MOUNT_ATTR_NOEXEC : MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV),
+        .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_RDONLY |
+                    (device ? MOUNT_ATTR_NOEXEC : MOUNT_ATTR_NODEV),
         .propagation = MS_PRIVATE,
     };
     if (kernel_mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr)) {
@@ -170,6 +170,12 @@ int scratch_mount(const struct slot *slot)
                         slot->word);
 }
 
+int proc_mount(const struct slot *slot)
+{
+    return kernel_mount("proc", "/proc", "proc", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC,
+                        "subset=pid,hidepid=ptraceable", slot->word);
+}
+
 static int build_root(struct slot *slot, struct fault *fault)
 {
     if (kernel_mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL, 0))
@@ -188,6 +194,9 @@ static int build_root(struct slot *slot, struct fault *fault)
         return fail(fault, "pivot-root");
     if (scratch_mount(slot))
         return fail(fault, "mount-scratch");
+    slot->proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (slot->proc < 0 || (!(slot->options->layers & LAYER_PID) && proc_mount(slot)))
+        return fail(fault, "cover-proc");
     struct mount_attr attr = {.attr_set =
                                   MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV};
     if (kernel_mount_setattr(AT_FDCWD, "/", 0, &attr))
@@ -220,13 +229,13 @@ static int bound_resources(void)
 
 /* No new user namespaces below this one: what seccomp refuses, the kernel's own count
  * refuses again. */
-static int forbid_namespaces(void)
+static int forbid_namespaces(const struct slot *slot)
 {
     static const char *const kinds[] = {"user", "mnt", "net", "uts", "time"};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         char path[64];
-        snprintf(path, sizeof path, "/proc/sys/user/max_%s_namespaces", kinds[i]);
-        if (write_text(AT_FDCWD, path, "0") && errno != ENOENT)
+        snprintf(path, sizeof path, "sys/user/max_%s_namespaces", kinds[i]);
+        if (write_text(slot->proc, path, "0") && errno != ENOENT)
             return -1;
     }
     return 0;
@@ -279,7 +288,7 @@ int slot_enter(struct slot *slot, struct fault *fault)
     umask(022);
     if (build_root(slot, fault))
         return -1;
-    if (forbid_namespaces())
+    if (forbid_namespaces(slot))
         return fail(fault, "forbid-namespaces");
     if (pin_to_cpu(slot))
         return fail(fault, "pin-to-cpu");

@@ -120,6 +120,11 @@ int kernel_execve(const char *path, char *const argv[], char *const envp[], uint
     return (int)worded_call(SYS_execve, (long)path, (long)argv, (long)envp, 0, 0, word);
 }
 
+int kernel_ioctl(int fd, unsigned long request, void *argument, uint64_t word)
+{
+    return (int)worded_call(SYS_ioctl, fd, (long)request, (long)argument, 0, 0, word);
+}
+
 ssize_t kernel_recvmsg(int socket, struct msghdr *message, int flags, uint64_t word)
 {
     return worded_call(SYS_recvmsg, socket, (long)message, flags, 0, 0, word);

@@ -25,6 +25,7 @@ int kernel_close_range(unsigned first, unsigned last, unsigned flags);
 int kernel_unshare(unsigned long flags, uint64_t word);
 int kernel_drop_capabilities(uint64_t word);
 int kernel_execve(const char *path, char *const argv[], char *const envp[], uint64_t word);
+int kernel_ioctl(int fd, unsigned long request, void *argument, uint64_t word);
 ssize_t kernel_recvmsg(int socket, struct msghdr *message, int flags, uint64_t word);
 ssize_t kernel_sendmsg(int socket, const struct msghdr *message, int flags, uint64_t word);
 /* How many SysV objects of any kind there are in this ipc namespace; -1: can't say. */

@@ -39,6 +39,8 @@
 #define PROGRAM_STACK_BYTES (64 * 1024)
 #define SAMPLE_NS UINT64_C(5000000) /* between looks at memory where the kernel keeps no peak */
 #define MIN_TICK_NS UINT64_C(1000000) /* CPU limit: looked at no more often than this */
+/* Version 1 counts refused forks but tells nobody: looked at as often as this. */
+#define REFUSALS_NS UINT64_C(20000000)
 #define PROC_STACK  16
 #define LEAVE_TRIES 200 /* × 1 ms for the dead to leave the group's count */
 
@@ -105,13 +107,13 @@ static int give_up_privileges(const struct slot *slot)
     return kernel_drop_capabilities(slot->word);
 }
 
-/* Out of memory, the kernel shall kill the program, never its init or the spawner. One's
- * own file in /proc is one's own only while dumpable; nobody lives yet who could make use
- * of that. */
-static int offer_to_oom(void)
+/* Out of memory, the kernel shall kill the program, never its init or the spawner. Programs can't
+ * take that back: their own /proc is read-only. One's file in /proc is one's own only while
+ * dumpable; nobody lives yet who could make use of that. */
+static int offer_to_oom(int proc)
 {
     return prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) ||
-                   write_text(AT_FDCWD, "/proc/self/oom_score_adj", "1000") ||
+                   write_text(proc, "self/oom_score_adj", "1000") ||
                    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
                ? -1
                : 0;
@@ -134,7 +136,7 @@ static int start_program(void *argument)
     if (setpgid(0, 0) || sigprocmask(SIG_SETMASK, &none, NULL))
         goto failed;
     run->exec_step = "program-oom-score";
-    if (offer_to_oom())
+    if (offer_to_oom(run->slot->proc))
         goto failed;
     run->exec_step = "program-stdio";
     if (wire_stdio(run))
@@ -171,8 +173,7 @@ static int prepare_init(struct run *run, struct fault *fault)
     if (layers & LAYER_CGROUP && kernel_unshare(CLONE_NEWCGROUP, run->slot->word))
         return fail(fault, "init-cgroup-namespace");
     if (layers & LAYER_PID) {
-        if (kernel_mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC,
-                         "subset=pid,hidepid=ptraceable", run->slot->word))
+        if (proc_mount(run->slot))
             return fail(fault, "init-proc");
     } else if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)) {
         return fail(fault, "init-subreaper");
@@ -228,13 +229,13 @@ static int await_request(struct run *run, struct fault *fault)
             return fail(fault, "receive-request");
         if ((size_t)got == sizeof(struct order) && count == 0)
             continue;
+        run->slot->shared->requested = true; /* what fails now is answered by a report */
         if (wire_parse_request(run->packet, (size_t)got, &run->request))
             return fail_with(fault, "parse-request", EBADMSG);
         bool code = run->request.head.flags & REQUEST_CODE;
         if (count != 3 + code ||
             run->request.head.profile >= (uint32_t)run->slot->options->profile_count)
             return fail_with(fault, "parse-request", EINVAL);
-        run->slot->shared->requested = true;
         memcpy(run->stdio, fds, sizeof run->stdio);
         run->code = code ? fds[3] : -1;
         return 0;
@@ -340,7 +341,8 @@ static bool refused_call(struct run *run)
         struct seccomp_notif_resp answer;
         char room[1024];
     } reply = {0};
-    if (ioctl(run->slot->listener, SECCOMP_IOCTL_NOTIF_RECV, &call))
+    const struct slot *slot = run->slot;
+    if (kernel_ioctl(slot->listener, SECCOMP_IOCTL_NOTIF_RECV, &call, slot->word))
         return false; /* the caller was killed meanwhile */
     uint16_t answer = answer_to(run, &call.notice.data);
     if (!answer) {
@@ -353,8 +355,8 @@ static bool refused_call(struct run *run)
         reply.answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
     else
         reply.answer.error = -(int)answer;
-    ioctl(run->slot->listener, SECCOMP_IOCTL_NOTIF_SEND,
-          &reply); /* fails when the caller was killed */
+    /* Fails when the caller was killed. */
+    kernel_ioctl(slot->listener, SECCOMP_IOCTL_NOTIF_SEND, &reply, slot->word);
     return false;
 }
 
@@ -381,6 +383,8 @@ static uint64_t next_look(const struct run *run, uint64_t cpu_ns, uint64_t elaps
         left = left / busiest > MIN_TICK_NS ? left / busiest : MIN_TICK_NS;
         if (left < wait)
             wait = left;
+        if (!run->slot->shared->meter.v2[PIDS] && REFUSALS_NS < wait)
+            wait = REFUSALS_NS;
         if (run->slot->shared->meter.peak < 0 && SAMPLE_NS < wait)
             wait = SAMPLE_NS;
     }
@@ -395,6 +399,10 @@ static bool limit_reached(struct run *run, uint64_t *wait)
     meter_sample(meter);
     if (meter->on && cpu >= run->request.head.cpu_ns) {
         end_run(run, END_CPU, 0);
+        return true;
+    }
+    if (!meter->v2[PIDS] && meter_refused(meter)) {
+        end_run(run, END_PROCESSES, 0);
         return true;
     }
     if (elapsed >= run->request.head.wall_ns) {
@@ -421,7 +429,7 @@ static void watch(struct run *run)
         watched[OOM].fd = meter->oom_event >= 0 ? meter->oom_event
                           : meter->v2[MEMORY]   ? meter->oom
                                                 : -1;
-        watched[REFUSED].fd = meter->pids_events;
+        watched[REFUSED].fd = meter->v2[PIDS] ? meter->pids_events : -1;
     }
     for (uint64_t wait = next_look(run, 0, 0);;) {
         struct timespec timeout = {(time_t)(wait / 1000000000), (long)(wait % 1000000000)};

@@ -73,6 +73,7 @@ struct slot {
     unsigned number;
     struct shared *shared;
     int channel;               /* the slot's end */
+    int proc;                  /* the slot's own, whole and writable, below what programs see */
     int listener;              /* of the slot's filter; -1: none */
     uint64_t word;             /* 0 until the filter is loaded, then the options' */
     int trees[MAX_BINDS + 16]; /* detached mounts to hang into the root: binds, then devices */
@@ -90,6 +91,8 @@ int open_read_only_tree(int dir, const char *path, bool device);
 int slot_enter(struct slot *slot, struct fault *fault);
 /* Mounts an empty scratch with the quotas in `shared`. */
 int scratch_mount(const struct slot *slot);
+/* Mounts a /proc that shows a program its own processes, to look at. */
+int proc_mount(const struct slot *slot);
 /* Child side: runs what the channel asks for. 0 once Python closed it; -1 with
  * shared->fault otherwise. */
 int slot_serve(struct slot *slot);

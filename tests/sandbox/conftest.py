@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -13,12 +14,14 @@ import pytest
 import pytest_asyncio
 
 from deemster.sandbox.boxes import Boxes
-from deemster.sandbox.command import Bind, Layers
+from deemster.sandbox.command import STANDARD_PROFILES, Bind, Layers, Profile
 
 RUNNER = Path(os.environ["DEEMSTER_RUNNER"]) if "DEEMSTER_RUNNER" in os.environ else None
 """Another build of the runner than the packaged one, such as that with sanitizers."""
 BINDS = tuple(Bind(path, str(path)) for path in sorted(Path("/etc").glob("java-*-openjdk")))
-PATIENCE_S = 20
+JAVA = Profile("java", allow=frozenset({"socketpair"}), errno={"socket": "EACCES"})
+"""As languages/java.toml has it."""
+PATIENCE_S = 180
 """For what takes no time at all on an idle machine, and much on an emulated one."""
 
 C_FLAGS = ("-std=gnu17", "-D_GNU_SOURCE", "-O1", "-Wall", "-Wextra", "-static", "-pthread")
@@ -57,7 +60,9 @@ class OpenBoxes:
 
     async def _keep(self, layers: Layers, opened: asyncio.Future[Boxes]) -> None:
         try:
-            async with Boxes.open(layers=layers, binds=BINDS, runner=RUNNER) as boxes:
+            async with Boxes.open(
+                layers=layers, profiles=(*STANDARD_PROFILES, JAVA), binds=BINDS, runner=RUNNER
+            ) as boxes:
                 opened.set_result(boxes)
                 await self._closing.wait()
         except Exception as error:
@@ -102,7 +107,9 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path]:
 def _compile(source: Path, folder: Path) -> None:
     match source.suffix:
         case ".c":
-            command = ["gcc", *C_FLAGS, "-o", str(folder / "attack"), str(source)]
+            options = re.findall(r"^ \* Compile: (.+)", source.read_text(), re.MULTILINE)
+            flags = (*C_FLAGS, *" ".join(options).split())
+            command = ["gcc", *flags, "-o", str(folder / "attack"), str(source)]
         case ".java":
             command = ["javac", "-d", str(folder), str(source)]
         case _:

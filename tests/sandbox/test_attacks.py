@@ -9,6 +9,7 @@
     Twice: yes                a second run, which is told `again`, is the one that counts
     At least                  what the meters must have seen
     Machine                   the only kind of machine on which it means something
+    Compile                   more options for gcc
 
 An attack says `started` first. It says `held` and ends with 0 only when each of its tries
 failed in the right way; else it tells what got through. After each, `witness.c` looks over
@@ -56,6 +57,7 @@ SMALL = Limits(
 
 KEY = re.compile(
     r"Rules|Attack|Expect|Each|Args|Stdin|Limits|Profile|Address space|Twice|At least|Machine"
+    r"|Compile"
     r"|(?P<how>Without|Only) (?P<layers>[A-Z]+( [A-Z]+)*)"
 )
 HEAD_LINE = re.compile(r'[ /*#"]*([A-Z][A-Za-z ]+): (.+)')
@@ -64,7 +66,10 @@ RUN = {
     ".sh": ("/bin/sh", "/code/{name}"),
     ".py": ("/usr/bin/python3", "-I", "/code/{name}"),
     ".js": ("/usr/bin/node", "/code/{name}"),
-    ".java": ("/usr/bin/java", "-XX:+UseSerialGC", "-Xmx64m", "-cp", "/code", "{stem}"),
+    ".java": (
+        *("/usr/bin/java", "-Xmx64m", "-XX:+UseSerialGC", "-XX:-UsePerfData"),
+        *("-cp", "/code", "{stem}"),
+    ),
 }
 
 

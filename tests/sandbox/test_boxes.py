@@ -205,6 +205,24 @@ async def test_a_killed_slot_is_made_anew() -> None:
         assert (await boxes.run(shell("echo again"))).stdout == b"again\n"
 
 
+async def test_a_box_that_stands_still_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("deemster.sandbox.slot.GRACE_S", 0.5)
+    async with Boxes.open(runner=RUNNER) as boxes:
+        seen = bytearray()
+        limits = Limits(wall_ms=2000)
+        run = asyncio.create_task(
+            boxes.run(shell("echo x; sleep 1000", limits), stdout=seen.extend)
+        )
+        await started(run, seen)
+        family = processes_under(boxes.runner_pid) - {boxes.runner_pid}
+        for pid in family:
+            os.kill(pid, signal.SIGSTOP)
+        with pytest.raises(SandboxFault, match="in time"):
+            await run
+        await until(lambda: not any(_lives(pid) for pid in family))
+        assert (await boxes.run(shell("echo again"))).stdout == b"again\n"
+
+
 async def test_what_cannot_be_executed_is_not_blamed_on_the_program() -> None:
     async with Boxes.open(runner=RUNNER) as boxes:
         with pytest.raises(SandboxFault, match="program-exec"):

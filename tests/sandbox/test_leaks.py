@@ -39,6 +39,10 @@ class Footprint:
 async def footprint(boxes: Boxes) -> Footprint:
     runner = boxes.runner_pid
     await until(lambda: len(processes_under(runner)) == RESTING)
+    return measure(runner)
+
+
+def measure(runner: int) -> Footprint:
     family = sorted(processes_under(runner))
     spawner = min(pid for pid in family if pid != runner)
     return Footprint(

@@ -194,11 +194,16 @@ class Boxes:
         self._free.append(slot)
 
     def _new_slot(self, number: int, channel: socket.socket) -> None:
-        slot = Slot(number, channel, self._give_back, self._slots.discard)
+        slot = Slot(number, channel, self._give_back, self._slot_died)
         self._slots.add(slot)
         if self._first_slot is not None and not self._first_slot.done():
             self._first_slot.set_result(None)
         self._give_back(slot)
+
+    def _slot_died(self, slot: Slot) -> None:
+        self._slots.discard(slot)
+        if slot.stuck and self._runner is not None:
+            self._runner.kill()
 
     # -- the runner's life --
 
@@ -211,6 +216,9 @@ class Boxes:
         try:
             await runner.start()
             await asyncio.wait_for(self._first_slot, START_TIMEOUT_S)
+        except TimeoutError:
+            await asyncio.shield(self._stop())
+            raise SandboxFault("The sandbox runner did not get ready in time.") from None
         except BaseException:
             await asyncio.shield(self._stop())
             raise
@@ -238,7 +246,7 @@ class Boxes:
             try:
                 await self._start()
                 pause_s = FIRST_PAUSE_S
-            except (SandboxFault, TimeoutError) as error:
+            except SandboxFault as error:
                 while self._waiting:
                     waiting = self._waiting.popleft()
                     if not waiting.done():

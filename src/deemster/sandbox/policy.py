@@ -68,19 +68,10 @@ ERRNO: Final = {
 POLITE: Final = {"ioctl": "EPERM", "personality": "EPERM", "prctl": "EPERM"}
 """What a profile answers when one of these is handed over for its argument."""
 
-RUNNER: Final = (
-    *(
-        "capset",
-        "execve",
-        "move_mount",
-        "mount",
-        "msgctl",
-        "recvmsg",
-        "semctl",
-        "sendmsg",
-        "shmctl",
-    ),
-    *("umount2", "unshare"),
+RUNNER: Final = frozenset(
+    """
+    capset execve ioctl mount move_mount msgctl recvmsg semctl sendmsg shmctl umount2 unshare
+    """.split()
 )
 """What the runner's own processes call besides, with the word."""
 WORD_ARGUMENT: Final = 5
@@ -88,7 +79,18 @@ WORD_ARGUMENT: Final = 5
 
 CLONE_NEW: Final = 0x7E020000
 """All namespace flags that clone takes."""
-TIOCSTI: Final = 0x5412
+LOW_WORD: Final = 0xFFFFFFFF
+IOCTL_REQUESTS: Final = (
+    *(
+        0x5401,
+        0x802C542A,
+        0x5413,
+        0x540F,
+        0x541B,
+    ),  # TCGETS, TCGETS2, TIOCGWINSZ, TIOCGPGRP, FIONREAD
+    *(0x5421, 0x5450, 0x5451, 0x5452),  # FIONBIO, FIONCLEX, FIOCLEX, FIOASYNC
+)
+"""What programs ask of pipes and files; nothing that steers a terminal or a device."""
 PERSONALITIES: Final = (0x0, 0xFFFFFFFF)
 PRCTL_OPTIONS: Final = (
     *(
@@ -119,7 +121,7 @@ PRCTL_OPTIONS: Final = (
         39,
         40,
     ),
-    *(41, 42, 47, 52, 53, 65, 66, 0x41555856, 0x53564D41, 0x59616D61),
+    *(41, 42, 47, 52, 53, 65, 66, 0x41555856, 0x53564D41),
 )
 """Names, timer slack, reading of flags; nothing that changes what a program may do."""
 
@@ -175,7 +177,7 @@ def _build_floor(profiles: Sequence[Profile]) -> bytes:
     policy = _new_filter(pyseccomp.TRACE(0))  # no tracer: ENOSYS
     extra = frozenset[str]().union(*(profile.allow for profile in profiles))
     masked = {"clone", "clone3", "execveat", "ioctl", "personality", "prctl", "seccomp"}
-    for name in sorted(BASE | ERRNO.keys() | frozenset(RUNNER) | masked | extra):
+    for name in sorted(BASE | ERRNO.keys() | RUNNER | masked | extra):
         _add(policy, pyseccomp.ALLOW, name)
     return _export(policy)
 
@@ -194,14 +196,16 @@ def _build_filter(word: int) -> bytes:
         _add(policy, allow, name)
     for name, error in ERRNO.items():
         _add(policy, pyseccomp.ERRNO(getattr(errnos, error)), name)
-    for name in RUNNER:
+    for name in sorted(RUNNER):
         _add(policy, allow, name, pyseccomp.Arg(WORD_ARGUMENT, equal, word))
     # Its flags lie in memory, where a filter can't look: libc falls back to clone.
     _add(policy, allow, "clone3", pyseccomp.Arg(WORD_ARGUMENT, equal, word))
     enosys = pyseccomp.ERRNO(errnos.ENOSYS)
     _add(policy, enosys, "clone3", pyseccomp.Arg(WORD_ARGUMENT, pyseccomp.NE, word))
     _add(policy, allow, "clone", pyseccomp.Arg(0, pyseccomp.MASKED_EQ, CLONE_NEW, 0))
-    _add(policy, allow, "ioctl", pyseccomp.Arg(1, pyseccomp.NE, TIOCSTI))
+    for request in IOCTL_REQUESTS:  # the kernel looks at the low half only
+        low = pyseccomp.Arg(1, pyseccomp.MASKED_EQ, LOW_WORD, request)
+        _add(policy, allow, "ioctl", low)
     for option in PRCTL_OPTIONS:
         _add(policy, allow, "prctl", pyseccomp.Arg(0, equal, option))
     for persona in PERSONALITIES:

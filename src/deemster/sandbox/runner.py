@@ -122,6 +122,11 @@ class Runner:
         self._attaching.append(waiting)
         return await waiting
 
+    def kill(self) -> None:
+        """Ends it and all of its slots at once, whatever they do; `on_end` follows."""
+        if self._process is not None:
+            self._process.kill()
+
     async def stop(self) -> None:
         """Closes the control channel, which ends the runner and its slots."""
         self._loop.remove_reader(self._control)

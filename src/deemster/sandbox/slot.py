@@ -52,6 +52,8 @@ class Slot:
         self._loop = asyncio.get_running_loop()
         self._report: asyncio.Future[tuple[wire.RawReport, int]] | None = None
         self._abandoned = False
+        self.stuck = False
+        """It gave no report in time: closing its channel can't be relied on to end it."""
         self._loop.add_reader(channel, self.hear)
 
     async def run(
@@ -110,6 +112,7 @@ class Slot:
         try:
             return await asyncio.wait_for(asyncio.shield(self._report), timeout_s)
         except TimeoutError:
+            self.stuck = True
             self.die()
             raise SandboxFault("The sandbox did not answer in time; try again.") from None
         except asyncio.CancelledError:

@@ -3,7 +3,6 @@
 import asyncio
 import fcntl
 import os
-import stat
 from collections.abc import Callable
 
 CHUNK_BYTES = 64 * 1024
@@ -90,7 +89,7 @@ class InputPump:
         self.reader, self._writer = os.pipe2(os.O_CLOEXEC)
         os.set_blocking(self._writer, False)
         self._source = source
-        self._always_ready = stat.S_ISREG(os.fstat(source).st_mode)
+        self._always_ready = False
         self._waiting = b""
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -102,10 +101,13 @@ class InputPump:
 
     def _await_source(self) -> None:
         assert self._loop is not None
-        if self._always_ready:  # epoll has nothing to say about plain files
+        if not self._always_ready:
+            try:
+                self._loop.add_reader(self._source, self._move)
+            except PermissionError:  # epoll has nothing to say about plain files and /dev/zero
+                self._always_ready = True
+        if self._always_ready:
             self._loop.add_writer(self._writer, self._move)
-        else:
-            self._loop.add_reader(self._source, self._move)
 
     def _move(self) -> None:
         assert self._loop is not None

@@ -110,6 +110,14 @@ _Noreturn static inline void burn(void)
         ;
 }
 
+/* Memory that is really written to, whatever the compiler thinks of its use. */
+static inline void take_memory(size_t size)
+{
+    char *memory = malloc(size);
+    for (size_t at = 0; memory && at < size; at += 1024)
+        ((volatile char *)memory)[at] = 1;
+}
+
 _Noreturn static inline void sleep_forever(void)
 {
     for (;;)

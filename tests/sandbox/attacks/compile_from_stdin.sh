@@ -5,7 +5,6 @@
 # Expect: wall_limit
 # Limits: wall_ms=3000
 echo started
-echo '#include "/proc/self/fd/0"' >bomb.c
-gcc -c bomb.c -o bomb.o
+gcc -x c -c - -o bomb.o
 echo "got through: gcc ended with $?"
 exit 1

@@ -7,9 +7,14 @@
 echo started
 status=0
 echo 'int main(void) { return 0; }' >main.c
-for target in /code/attack /code/new /etc/passwd /usr/bin/gcc /proc/self/exe /dev/new /new; do
+for target in /code/compile_links.sh /etc/passwd /usr/bin/gcc /code/new /etc/new /dev/new /new; do
+    before=$(cksum "$target" 2>&1)
     ln -sf "$target" a.out
-    if gcc -c main.c -o a.out 2>/dev/null && [ -e "$target" ]; then
+    gcc -c main.c -o a.out 2>/dev/null
+    gcc -E main.c -o a.out 2>/dev/null
+    gcc main.c -o a.out 2>/dev/null
+    gcc -MD -MF a.out -c main.c 2>/dev/null
+    if [ "$before" != "$(cksum "$target" 2>&1)" ]; then
         echo "got through: $target"
         status=1
     fi

@@ -2,7 +2,7 @@
  * Attack: opens what belongs to the host or the judge.
  * Expect: ok
  * Without SECCOMP: ok
- * Only PID: ok
+ * Without ALL: ok
  */
 #include "attack.h"
 #include <dirent.h>

@@ -12,7 +12,7 @@ int main(void)
 {
     start();
     for (size_t taken = 0; taken < (size_t)1 << 30; taken += 1 << 20)
-        memset(malloc(1 << 20), 1, 1 << 20);
+        take_memory(1 << 20);
     got_through("1 GiB of memory");
     return held();
 }

@@ -8,7 +8,7 @@
 
 static void take(void)
 {
-    memset(malloc(8 << 20), 1, 8 << 20);
+    take_memory(8 << 20);
     sleep_forever();
 }
 

@@ -1,7 +1,7 @@
 // Rules: X4 X7
 // Attack: starts a program, or opens a connection, by the interpreter's own library.
 // Each: execve socket
-// Expect: forbidden_syscall $1
+// Expect: forbidden_syscall $1 | forbidden_syscall socketpair
 // Limits: memory_bytes=512MiB processes=32 cpu_ms=10000
 const fs = require("node:fs");
 fs.writeSync(1, "started\n");

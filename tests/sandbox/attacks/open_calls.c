@@ -1,7 +1,7 @@
 /* Rules: X1 X4 X7
  * Attack: calls what the kernel gives to everyone, but what has let many out of a cage.
  * Each: io_uring_setup io_uring_enter io_uring_register add_key request_key keyctl syslog
- * Each: name_to_handle_at modify_ldt shmget semget msgget mq_open kcmp lookup_dcookie
+ * Each: name_to_handle_at modify_ldt shmget semget msgget mq_open kcmp quotactl setxattr
  * Expect: forbidden_syscall $1
  * Only SECCOMP: forbidden_syscall $1
  */
@@ -32,7 +32,8 @@ static void try_call(const char *name)
     TRY(msgget, IPC_PRIVATE, IPC_CREAT | 0600);
     TRY(mq_open, "planted", O_CREAT | O_RDWR, 0600, NULL);
     TRY(kcmp, 1, 1, 0, 0, 0);
-    TRY(lookup_dcookie, 0, memory, sizeof memory);
+    TRY(quotactl, 0x80000200, NULL, 0, NULL);
+    TRY(setxattr, "/work", "user.planted", "x", 1, 0);
 }
 
 int main(int count, char **arguments)

@@ -5,7 +5,6 @@
  * Without CGROUP: ok
  */
 #include "attack.h"
-#include <sys/xattr.h>
 
 int main(void)
 {
@@ -26,7 +25,6 @@ int main(void)
     must_work(symlink("/", "locked/root"));
     must_work(open("locked/file", O_CREAT | O_WRONLY, 0));
     must_work(chmod("locked", 0));
-    setxattr("/work", "user.planted", "x", 1, 0);
     chmod("/work", 0);
     return held();
 }

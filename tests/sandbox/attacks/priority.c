@@ -23,7 +23,7 @@ int main(int count, char **arguments)
     if (strcmp(name, "setpriority") == 0) {
         must_fail(setpriority(PRIO_PROCESS, 0, -1), EPERM, EACCES);
         must_fail(setpriority(PRIO_PROCESS, 1, 19), EPERM, EACCES, ESRCH);
-        must_fail(setpriority(PRIO_USER, 0, 19), EPERM, EACCES, ESRCH);
+        must_fail(setpriority(PRIO_PGRP, 1, 19), EPERM, EACCES, ESRCH);
     } else if (strcmp(name, "sched_setscheduler") == 0) {
         struct sched_param first = {.sched_priority = 99};
         must_fail(syscall(SYS_sched_setscheduler, 0, SCHED_FIFO, &first), EPERM);

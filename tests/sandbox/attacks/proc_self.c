@@ -40,7 +40,6 @@ int main(void)
     must_not_write("/proc/self/uid_map", "0 0 4294967295");
     must_not_write("/proc/self/gid_map", "0 0 4294967295");
     must_not_write("/proc/self/setgroups", "allow");
-    must_not_write("/proc/self/loginuid", "0");
     must_not_write("/proc/self/attr/current", "unconfined");
     must_fail(open("/proc/self/root/etc/passwd", O_WRONLY), NO);
     must_fail(open("/proc/self/cwd/../code/attack", O_RDWR), EROFS, EACCES, ETXTBSY);

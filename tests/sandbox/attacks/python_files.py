@@ -18,8 +18,7 @@ for folder, folders, files in os.walk("/"):
     paths = [folder, *(str(Path(folder, name)) for name in files)]
     writable += [path for path in paths if os.access(path, os.W_OK)]
 devices = {f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom")}
-links = {"/dev/stdin", "/dev/stdout", "/dev/stderr"}
-found = [path for path in writable if path not in devices | links]
+found = [path for path in writable if str(Path(path).resolve()) not in devices]
 if found:
     print("got through:", found[:20])
     sys.exit(1)

@@ -16,13 +16,11 @@ user=$(id -u)
 cp "$(command -v id)" mine && chmod 6755 mine
 [ "$(./mine -u)" = 1000 ] || got_through "a setuid program of its own"
 
-for program in su passwd mount umount chsh; do
+for program in su passwd chsh; do
     path=$(command -v "$program") || continue
     case $program in
     su) set -- root -c 'id -u' ;;
     passwd) set -- -d root ;;
-    mount) set -- -t tmpfs none /work ;;
-    umount) set -- /code ;;
     chsh) set -- -s /bin/sh root ;;
     esac
     if output=$("$path" "$@" </dev/null 2>&1); then

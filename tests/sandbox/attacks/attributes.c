@@ -1,0 +1,14 @@
+/* Rules: X2 J8
+ * Attack: leaves a note for the next run in an attribute of the scratch itself.
+ * Expect: forbidden_syscall setxattr
+ * Without SECCOMP: ok
+ */
+#include "attack.h"
+#include <sys/xattr.h>
+
+int main(void)
+{
+    start();
+    setxattr("/work", "user.planted", "x", 1, 0);
+    return held();
+}

@@ -1,0 +1,22 @@
+/* Rules: X4 X5
+ * Attack: keeps its init busy with calls that it answers politely, so that it forgets the limits.
+ * Expect: time_limit
+ * Without CGROUP: time_limit | wall_limit
+ * Limits: cpu_ms=1000 wall_ms=5000
+ */
+#include "attack.h"
+#include <sys/personality.h>
+
+static void ask(void)
+{
+    for (;;)
+        personality(ADDR_NO_RANDOMIZE);
+}
+
+int main(void)
+{
+    start();
+    for (int i = 0; i < 8; i++)
+        must_work(in_child(ask));
+    ask();
+}
