@@ -32,8 +32,13 @@ def split_list(value: object) -> object:
     return value
 
 
+def is_system_wide() -> bool:
+    """Root, and not only in a user namespace, where /var belongs to nobody."""
+    return os.geteuid() == 0 and os.access("/var/lib", os.W_OK)
+
+
 def default_data_dir() -> Path:
-    if os.geteuid() == 0:
+    if is_system_wide():
         return Path("/var/lib/deemster")
     home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
     return Path(home) / "deemster"
@@ -41,7 +46,7 @@ def default_data_dir() -> Path:
 
 def default_work_dir(known: dict[str, Any]) -> Path:
     """In memory where the system has a place for that, so that sources never reach a disk."""
-    if os.geteuid() == 0:
+    if is_system_wide():
         return Path("/run/deemster/work")
     runtime = os.environ.get("XDG_RUNTIME_DIR")
     return Path(runtime) / "deemster" / "work" if runtime else known["data_dir"] / "work"
