@@ -44,6 +44,85 @@ def processes_under(pid: int) -> set[int]:
     return found
 
 
+class Family:
+    """A runner and whatever came from it, remembered so that it can be looked for later."""
+
+    def __init__(self, runner: int) -> None:
+        self.runner = runner
+        self._born: dict[int, str] = {}
+        self.remember()
+
+    def remember(self) -> None:
+        """Adds those who live now."""
+        for pid in processes_under(self.runner):
+            self._born.setdefault(pid, _birth(pid))
+
+    def living(self) -> list[int]:
+        return [pid for pid, birth in self._born.items() if birth and _birth(pid) == birth]
+
+    def traces(self) -> list[str]:
+        """All that is left of it on this machine, a line each. Other runners may be at work."""
+        return [
+            *(f"process {pid}" for pid in self.living()),
+            *(f"cgroup {path}" for path in self._groups()),
+            *(f"mount {line}" for line in _mounts() if "deemster" in line or " /code " in line),
+            *(f"object {line}" for line in _ipc_objects()),
+            *(f"file {path}" for path in _files()),
+        ]
+
+    def _groups(self) -> list[Path]:
+        tops = (Path(line.split()[4]) for line in _mounts() if " - cgroup" in line)
+        # Unlike rglob, walk doesn't mind when another runner's group goes away under it.
+        folders = (Path(folder) for top in tops for folder, _, _ in os.walk(top))
+        return [path for path in folders if path.name == f"deemster.{self.runner}"]
+
+
+def _birth(pid: int) -> str:
+    """When a process was started; empty once it is dead, reaped or not."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return ""
+    return "" if fields[0] in "ZX" else fields[19]
+
+
+def _mounts() -> list[str]:
+    return Path("/proc/self/mountinfo").read_text().splitlines()
+
+
+def _is_of_a_box(uid: int) -> bool:
+    """Root gives boxes ids that nobody else has; other users have but their own."""
+    return uid >= 1_900_000_000 if os.geteuid() == 0 else uid == os.geteuid()
+
+
+def _ipc_objects() -> list[str]:
+    found = []
+    for kind in ("shm", "sem", "msg"):
+        head, *lines = Path(f"/proc/sysvipc/{kind}").read_text().splitlines()
+        uid = head.split().index("uid")
+        found += [f"{kind} {line}" for line in lines if _is_of_a_box(int(line.split()[uid]))]
+    return found
+
+
+def _files() -> list[Path]:
+    """Files of boxes in the places where anybody may leave one."""
+    found = []
+    for folder in (Path("/dev/shm"), Path("/dev/mqueue"), Path(tempfile.gettempdir())):
+        for path in folder.glob("*"):
+            with suppress(OSError):
+                if os.geteuid() == 0 and _is_of_a_box(path.lstat().st_uid):
+                    found.append(path)
+    return found
+
+
+async def assert_gone(*families: Family) -> None:
+    """Waits until nothing is left of them."""
+    try:
+        await until(lambda: not any(family.traces() for family in families))
+    except TimeoutError:
+        pytest.fail("\n".join(line for family in families for line in family.traces()))
+
+
 class OpenBoxes:
     """Boxes by their layers. A task of its own holds each open, since tests come and go."""
 
@@ -51,6 +130,7 @@ class OpenBoxes:
         self._closing = asyncio.Event()
         self._opened: dict[Layers, asyncio.Future[Boxes]] = {}
         self._keepers: list[asyncio.Task[None]] = []
+        self.families: list[Family] = []
 
     async def with_layers(self, layers: Layers) -> Boxes:
         if layers not in self._opened:
@@ -63,8 +143,10 @@ class OpenBoxes:
             async with Boxes.open(
                 layers=layers, profiles=(*STANDARD_PROFILES, JAVA), binds=BINDS, runner=RUNNER
             ) as boxes:
+                self.families.append(Family(boxes.runner_pid))
                 opened.set_result(boxes)
                 await self._closing.wait()
+                self.families.append(Family(boxes.runner_pid))
         except Exception as error:
             if opened.done():
                 raise
@@ -77,9 +159,11 @@ class OpenBoxes:
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def open_boxes() -> AsyncIterator[OpenBoxes]:
+    """After the last test nothing of them is left (X2)."""
     boxes = OpenBoxes()
     yield boxes
     await boxes.close()
+    await assert_gone(*boxes.families)
 
 
 @pytest.fixture(scope="session")

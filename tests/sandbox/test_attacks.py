@@ -37,7 +37,7 @@ from deemster.sandbox.command import Command, Layers
 from deemster.sandbox.report import Report
 from tests.sandbox.conftest import PATIENCE_S, OpenBoxes, processes_under, until
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.rootless]
 
 ATTACKS = Path(__file__).parent / "attacks"
 WITNESS = ATTACKS / "witness.c"
@@ -183,7 +183,8 @@ async def test_the_cage_holds(
     boxes = await open_boxes.with_layers(trial.layers)
     command = trial.command(build(trial.source), host_port)
     if "Twice" in trial.head:
-        await run(boxes, command, trial.head)
+        first = await run(boxes, command, trial.head)
+        assert first.status is Status.OK or describe(first) in trial.endings
         command = replace(command, argv=(*command.argv, "again"))
     report = await run(boxes, command, trial.head)
     check(trial, command, report)
@@ -236,6 +237,7 @@ async def look_over(boxes: Boxes, build: Callable[[Path], Path]) -> None:
     command = Command(argv=("/code/attack",), code=build(WITNESS), limits=SMALL)
     report = await run(boxes, command, {})
     assert report.stdout == b"started\nheld\n", f"left behind: {report.stdout!r}"
+    assert report.memory_bytes < 16 * MIB, "what the last run used is counted again"
     # The runner itself, the one slot's spawner, and the init that it keeps for the next run.
     await until(lambda: len(processes_under(boxes.runner_pid)) == 3)
 
@@ -285,3 +287,45 @@ async def test_arguments_reach_the_program_as_they_are(
     argv = ("/usr/bin/python3", "-c", script, *words)
     report = await run(boxes, Command(argv=argv, limits=SMALL), {})
     assert report.stdout == b"\0".join(map(os.fsencode, words))
+
+
+def make_large_file(folder: Path) -> None:
+    folder.chmod(0o755)
+    (folder / "large").touch()
+    os.truncate(folder / "large", 128 * MIB)
+
+
+async def test_the_page_cache_is_not_the_programs_memory(
+    open_boxes: OpenBoxes, build: Callable[[Path], Path], tmp_path: Path
+) -> None:
+    """J7: reading a file that is larger than the limit is no use of memory, and leaves none."""
+    make_large_file(tmp_path)
+    boxes = await open_boxes.with_layers(Layers.ALL)
+    limits = replace(SMALL, memory_bytes=32 * MIB)
+    command = Command(("/bin/cksum", "/code/large"), code=tmp_path, limits=limits)
+    report = await run(boxes, command, {})
+    assert report.status is Status.OK, report
+    assert report.memory_bytes < limits.memory_bytes
+    await look_over(boxes, build)
+
+
+async def test_nobody_changes_the_scratch_while_the_host_reads_it(
+    open_boxes: OpenBoxes, build: Callable[[Path], Path]
+) -> None:
+    """X7: by the time that the host opens a path in it, whoever could swap a link is dead."""
+    boxes = await open_boxes.with_layers(Layers.ALL)
+    seen: list[list[tuple[str, int]]] = []
+
+    def collect(scratch: int) -> None:
+        for _ in range(100):
+            with os.scandir(scratch) as entries:
+                seen.append(sorted((entry.name, entry.inode()) for entry in entries))
+
+    command = Command(
+        ("/code/attack",), code=build(ATTACKS / "files_until_the_end.c"), limits=SMALL
+    )
+    report = await boxes.run(command, collect=collect)
+    assert report.status is Status.OK
+    assert seen[0]
+    assert all(again == seen[0] for again in seen)
+    await look_over(boxes, build)

@@ -3,11 +3,11 @@
 # Profile: compiler
 # Expect: ok
 # Without SECCOMP: ok
-# Limits: memory_bytes=256MiB cpu_ms=20000
+# Limits: memory_bytes=256MiB cpu_ms=60000 wall_ms=120000
 echo started
 status=0
 echo 'int main(void) { return 0; }' >main.c
-for target in /code/compile_links.sh /etc/passwd /usr/bin/gcc /code/new /etc/new /dev/new /new; do
+for target in /code/compile_links.sh /etc/passwd /usr/bin/gcc /code/new /etc/new /new; do
     before=$(cksum "$target" 2>&1)
     ln -sf "$target" a.out
     gcc -c main.c -o a.out 2>/dev/null

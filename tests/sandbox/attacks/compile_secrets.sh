@@ -4,7 +4,7 @@
 # Expect: ok
 # Without SECCOMP: ok
 # Without ALL: ok
-# Limits: memory_bytes=256MiB cpu_ms=20000
+# Limits: memory_bytes=256MiB cpu_ms=60000 wall_ms=120000
 echo started
 status=0
 for path in /etc/shadow /root/.bashrc /root/.profile /proc/1/environ /proc/1/cmdline \

@@ -1,13 +1,13 @@
-/* Rules: X2 X7
+/* Rules: X1 X2 X7
  * Attack: leaves a message for the next run in the kernel's shared objects.
- * Each: shmget semget msgget mq_open
+ * Each: shmget semget msgget
  * Twice: yes
  * Expect: forbidden_syscall $1
  * Without SECCOMP: ok
  * Without SECCOMP PID: ok
+ * Without SECCOMP IPC: nonzero_exit 1
  */
 #include "attack.h"
-#include <mqueue.h>
 #include <sys/ipc.h>
 #include <sys/msg.h>
 #include <sys/sem.h>
@@ -15,28 +15,37 @@
 
 static const key_t KEY = 0x5eed;
 
-/* Makes the object in the first run, and only looks for it in the second. */
-static long open_object(const char *call, int make)
+static int open_object(const char *call, int flags)
 {
-    int flags = make ? IPC_CREAT | 0666 : 0666;
     if (strcmp(call, "shmget") == 0)
-        return shmget(KEY, 4096, flags);
+        return shmget(KEY, 4096, flags | 0600);
     if (strcmp(call, "semget") == 0)
-        return semget(KEY, 1, flags);
-    if (strcmp(call, "msgget") == 0)
-        return msgget(KEY, flags);
-    if (strcmp(call, "mq_open") == 0)
-        return (long)mq_open("/planted", make ? O_CREAT | O_RDWR : O_RDWR, 0666, NULL);
-    return 0;
+        return semget(KEY, 1, flags | 0600);
+    return msgget(KEY, flags | 0600);
 }
 
+static void remove_object(const char *call, int object)
+{
+    if (strcmp(call, "shmget") == 0)
+        shmctl(object, IPC_RMID, NULL);
+    else if (strcmp(call, "semget") == 0)
+        semctl(object, 0, IPC_RMID);
+    else
+        msgctl(object, IPC_RMID, NULL);
+}
+
+/* Makes the object in the first run, and only looks for it in the second. */
 int main(int count, char **arguments)
 {
     start();
     const char *call = count > 1 ? arguments[1] : "";
-    if (count > 2)
-        must_fail(open_object(call, false), ENOENT);
-    else
-        must_work(open_object(call, true));
+    if (count == 2) {
+        must_work(open_object(call, IPC_CREAT));
+        return held();
+    }
+    int found = open_object(call, 0);
+    must_fail(found, ENOENT);
+    if (found >= 0)
+        remove_object(call, found);
     return held();
 }

@@ -1,5 +1,5 @@
 /* Rules: X4 X5
- * Attack: keeps its init busy with calls that it answers politely, so that it forgets the limits.
+ * Attack: keeps its init busy with calls that it answers politely, so that it forgets limits.
  * Expect: time_limit
  * Without CGROUP: time_limit | wall_limit
  * Limits: cpu_ms=1000 wall_ms=5000

@@ -1,5 +1,5 @@
 /* Rules: X5 X7
- * Attack: makes itself small and unlikely to be chosen when memory ends, so that another is killed.
+ * Attack: makes itself small and unlikely to be chosen when memory ends.
  * Each: memfd file shared
  * Expect: memory_limit
  * Without SECCOMP: memory_limit

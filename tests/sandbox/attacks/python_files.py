@@ -2,8 +2,7 @@
 Attack: follows every path that it can see, looking for one that it may write to.
 Profile: compiler
 Expect: ok
-Without ALL: ok
-Limits: memory_bytes=128MiB cpu_ms=20000
+Limits: memory_bytes=128MiB cpu_ms=100000 wall_ms=150000
 """
 
 import os
