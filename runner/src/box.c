@@ -211,8 +211,9 @@ static int bound_resources(void)
         int resource;
         rlim_t most;
     } bounds[] = {
-        {RLIMIT_CORE, 0}, {RLIMIT_MEMLOCK, 64 << 10}, {RLIMIT_MSGQUEUE, 0},
-        {RLIMIT_NICE, 0}, {RLIMIT_RTPRIO, 0},         {RLIMIT_SIGPENDING, 4096},
+        {RLIMIT_CORE, 1}, /* 0 would still start a core_pattern's program */
+        {RLIMIT_MEMLOCK, 64 << 10}, {RLIMIT_MSGQUEUE, 0},      {RLIMIT_NICE, 0},
+        {RLIMIT_RTPRIO, 0},         {RLIMIT_SIGPENDING, 4096},
     };
     for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
         struct rlimit limit;

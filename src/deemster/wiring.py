@@ -1,7 +1,7 @@
 """Joins settings, languages and sandbox: what a command or a worker opens before it works."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from functools import reduce
 
@@ -15,9 +15,13 @@ from deemster.settings import Settings
 
 @asynccontextmanager
 async def open_boxes(
-    settings: Settings, toolchains: Iterable[Toolchain] = (), *, slots: int = 1
+    settings: Settings,
+    toolchains: Iterable[Toolchain] = (),
+    *,
+    slots: int = 1,
+    cpus: Sequence[int] = (),
 ) -> AsyncIterator[Boxes]:
-    """Boxes in which all the given toolchains work."""
+    """Boxes in which all the given toolchains work; with `cpus` each slot keeps to one."""
     found = list(toolchains)
     await asyncio.to_thread(sweep, settings.work_dir)
     async with Boxes.open(
@@ -26,6 +30,7 @@ async def open_boxes(
         profiles=STANDARD_PROFILES + profiles_of(found),
         binds=binds_of(found),
         runner=settings.runner,
+        cpus=cpus,
     ) as boxes:
         yield boxes
 

@@ -21,6 +21,8 @@ RUNNER = Path(os.environ["DEEMSTER_RUNNER"]) if "DEEMSTER_RUNNER" in os.environ 
 BINDS = tuple(Bind(path, str(path)) for path in sorted(Path("/etc").glob("java-*-openjdk")))
 JAVA = Profile("java", allow=frozenset({"socketpair"}), errno={"socket": "EACCES"})
 """As languages/java.toml has it."""
+SLOWNESS = int(os.environ.get("DEEMSTER_TEST_SLOWNESS", "1"))
+"""How many times slower than a real one this machine is: an emulated one sets it."""
 PATIENCE_S = 180
 """For what takes no time at all on an idle machine, and much on an emulated one."""
 

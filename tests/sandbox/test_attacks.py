@@ -35,7 +35,7 @@ from deemster.domain.outcome import Status
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Command, Layers
 from deemster.sandbox.report import Report
-from tests.sandbox.conftest import PATIENCE_S, OpenBoxes, processes_under, until
+from tests.sandbox.conftest import PATIENCE_S, SLOWNESS, OpenBoxes, processes_under, until
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.rootless]
 
@@ -113,10 +113,13 @@ class Trial:
         ]
         argv += [self.word] if self.word else []
         argv += self.head.get("Args", "").replace("$port", str(port)).split()
+        limits = replace(SMALL, **_quantities(self.head.get("Limits", "")))
+        if not {"time_limit", "wall_limit"} & set(self.endings):
+            limits = replace(limits, cpu_ms=limits.cpu_ms * SLOWNESS)
         return Command(
             argv=tuple(argv),
             code=code,
-            limits=replace(SMALL, **_quantities(self.head.get("Limits", ""))),
+            limits=limits,
             profile=self.head.get("Profile", "program"),
             address_space="Address space" in self.head,
         )

@@ -1,7 +1,8 @@
 """Other sandboxes on this machine, each set to isolate `true` about as well as the cage does.
 
-That is: pid, net, ipc, uts and mount namespaces of its own, a read-only system, no privileges,
-and memory and process limits by cgroup where it has them and the host lets it.
+That is: pid, net, ipc, uts and mount namespaces of its own, the same read-only root where that
+can be said in its options, no privileges, and memory and process limits by cgroup where it has
+them and the host lets it.
 """
 
 import json
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from deemster.domain.limits import MIB
+from deemster.sandbox.root import base_binds, base_links
 
 PROGRAM = "/bin/true"
 PLACES = "/usr/local/bin:/usr/local/sbin:/usr/bin:/usr/sbin:/bin:/sbin"
@@ -77,17 +79,11 @@ def first_that_works(*candidates: Argv) -> Argv:
 @contextmanager
 def bubblewrap(path: str) -> Iterator[Argv]:
     walls = ("--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL")
-    links = [part for name in ("bin", "lib", "lib64") for part in system_directory(name)]
-    mounts = ("--ro-bind", "/usr", "/usr", *links, "--proc", "/proc", "--dev", "/dev")
+    binds = [part for bind in base_binds() for part in ("--ro-bind", bind.source, bind.target)]
+    links = [part for text, place in base_links() for part in ("--symlink", text, place)]
+    mounts = (*map(str, binds), *links, "--proc", "/proc", "--dev", "/dev")
     scratch = ("--tmpfs", "/tmp")  # noqa: S108
     yield works((path, *walls, *mounts, *scratch, "--clearenv", PROGRAM))
-
-
-def system_directory(name: str) -> tuple[str, ...]:
-    place = Path("/", name)
-    if place.is_symlink():
-        return ("--symlink", str(place.readlink()), str(place))
-    return ("--ro-bind", str(place), str(place)) if place.exists() else ()
 
 
 @contextmanager

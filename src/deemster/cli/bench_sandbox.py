@@ -60,12 +60,13 @@ def sandbox(
 
 
 async def measure(peers: Peers, runs: int) -> dict[str, Any]:
-    async with open_boxes(load_settings(), slots=2) as boxes:
-        async with boxes.borrowed_channel() as channel:
-            contenders = contend(boxes, CageRun(boxes, channel), peers)
+    cpus = sorted(os.sched_getaffinity(0))  # a slot a core, as a worker has them
+    async with open_boxes(load_settings(), slots=2, cpus=cpus) as boxes:
+        async with boxes.borrowed_slot() as slot:
+            contenders = contend(boxes, CageRun(boxes, slot.channel), peers)
             with collector_off():
                 await take_turns(contenders, runs)
-        parallel = await measure_parallel(boxes)
+        parallel = await measure_parallel(boxes, cpus)
     figures = compare(contenders)
     return {
         **{name: figures[name] for name in TITLES},

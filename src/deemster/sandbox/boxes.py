@@ -132,15 +132,15 @@ class Boxes:
         return make_report(ended.raw, command.limits, ended.stdout, ended.stderr)
 
     @asynccontextmanager
-    async def borrowed_channel(self) -> AsyncIterator[socket.socket]:
-        """A slot's bare channel in blocking mode, for measurements beside this API."""
+    async def borrowed_slot(self) -> AsyncIterator[Slot]:
+        """A slot with its channel in blocking mode, for measurements beside this API."""
         slot = await self._take()
         loop = asyncio.get_running_loop()
         loop.remove_reader(slot.channel)
         slot.channel.setblocking(True)
         slot.code = None
         try:
-            yield slot.channel
+            yield slot
         finally:
             slot.channel.setblocking(False)
             loop.add_reader(slot.channel, slot.hear)

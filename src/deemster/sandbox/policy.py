@@ -35,7 +35,7 @@ BASE: Final = frozenset(
     getitimer getpgid getpgrp getpid getppid getpriority getrandom getresgid getresuid
     getrlimit getrusage getsid gettid gettimeofday getuid getxattr kill lchown lgetxattr
     link linkat listxattr llistxattr lseek lstat madvise map_shadow_stack membarrier
-    memfd_create mincore mkdir mkdirat mknod mknodat mlock mlock2 mmap mprotect mremap mseal
+    mincore mkdir mkdirat mknod mknodat mlock mlock2 mprotect mremap mseal
     msync munlock munlockall munmap nanosleep newfstatat open openat openat2 pause
     pidfd_open pidfd_send_signal pipe pipe2 pkey_alloc pkey_free pkey_mprotect poll ppoll
     pread64 preadv preadv2 prlimit64 pselect6 pwrite64 pwritev pwritev2 read readahead
@@ -65,7 +65,17 @@ ERRNO: Final = {
 }
 """Calls that programs make in good faith and do without."""
 
-POLITE: Final = {"ioctl": "EPERM", "personality": "EPERM", "prctl": "EPERM"}
+MAP_HUGETLB: Final = 0x40000
+MFD_HUGETLB: Final = 0x4
+"""Huge pages are counted by no memory limit."""
+
+POLITE: Final = {
+    "ioctl": "EPERM",
+    "memfd_create": "EINVAL",
+    "mmap": "ENOMEM",
+    "personality": "EPERM",
+    "prctl": "EPERM",
+}
 """What a profile answers when one of these is handed over for its argument."""
 
 RUNNER: Final = frozenset(
@@ -176,7 +186,7 @@ def _architecture(arch: int) -> str:
 def _build_floor(profiles: Sequence[Profile]) -> bytes:
     policy = _new_filter(pyseccomp.TRACE(0))  # no tracer: ENOSYS
     extra = frozenset[str]().union(*(profile.allow for profile in profiles))
-    masked = {"clone", "clone3", "execveat", "ioctl", "personality", "prctl", "seccomp"}
+    masked = {"clone", "clone3", "execveat", "seccomp", *POLITE}
     for name in sorted(BASE | ERRNO.keys() | RUNNER | masked | extra):
         _add(policy, pyseccomp.ALLOW, name)
     return _export(policy)
@@ -203,6 +213,8 @@ def _build_filter(word: int) -> bytes:
     enosys = pyseccomp.ERRNO(errnos.ENOSYS)
     _add(policy, enosys, "clone3", pyseccomp.Arg(WORD_ARGUMENT, pyseccomp.NE, word))
     _add(policy, allow, "clone", pyseccomp.Arg(0, pyseccomp.MASKED_EQ, CLONE_NEW, 0))
+    _add(policy, allow, "mmap", pyseccomp.Arg(3, pyseccomp.MASKED_EQ, MAP_HUGETLB, 0))
+    _add(policy, allow, "memfd_create", pyseccomp.Arg(1, pyseccomp.MASKED_EQ, MFD_HUGETLB, 0))
     for request in IOCTL_REQUESTS:  # the kernel looks at the low half only
         low = pyseccomp.Arg(1, pyseccomp.MASKED_EQ, LOW_WORD, request)
         _add(policy, allow, "ioctl", low)

@@ -112,7 +112,7 @@ class Slot:
         try:
             return await asyncio.wait_for(asyncio.shield(self._report), timeout_s)
         except TimeoutError:
-            self.stuck = True
+            self.stuck = self._abandoned = True
             self.die()
             raise SandboxFault("The sandbox did not answer in time; try again.") from None
         except asyncio.CancelledError:

@@ -15,6 +15,7 @@ class OutputPipe:
 
     def __init__(self, cap_bytes: int, sink: Sink | None, on_flood: Callable[[], None]) -> None:
         self.reader, self.writer = os.pipe2(os.O_CLOEXEC)
+        os.fchmod(self.writer, 0o666)  # so that the program can open /dev/stdout by its name
         os.set_blocking(self.reader, False)
         self.truncated = False
         self._left = cap_bytes
@@ -87,6 +88,7 @@ class InputPump:
 
     def __init__(self, source: int) -> None:
         self.reader, self._writer = os.pipe2(os.O_CLOEXEC)
+        os.fchmod(self.reader, 0o444)
         os.set_blocking(self._writer, False)
         self._source = source
         self._always_ready = False

@@ -17,7 +17,9 @@ for folder, folders, files in os.walk("/"):
     paths = [folder, *(str(Path(folder, name)) for name in files)]
     writable += [path for path in paths if os.access(path, os.W_OK)]
 devices = {f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom")}
-found = [path for path in writable if str(Path(path).resolve()) not in devices]
+streams = {"/dev/stdin", "/dev/stdout", "/dev/stderr"}  # its own
+allowed = {path for path in writable if str(Path(path).resolve()) in devices} | streams
+found = [path for path in writable if path not in allowed]
 if found:
     print("got through:", found[:20])
     sys.exit(1)
