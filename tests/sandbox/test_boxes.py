@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import threading
 import tracemalloc
 from contextlib import suppress
 from pathlib import Path
@@ -164,6 +165,47 @@ async def test_the_scratch_can_be_read_before_it_is_wiped() -> None:
         left = await boxes.run(shell("ls -A /work"))
     assert found == {"out": b"result\n"}
     assert left.stdout == b""
+
+
+async def test_a_run_cancelled_while_its_scratch_is_read_harms_nobody() -> None:
+    async with Boxes.open(runner=RUNNER) as boxes:
+        entered, leave = threading.Event(), threading.Event()
+
+        def collect(scratch: int) -> None:
+            entered.set()
+            assert leave.wait(PATIENCE_S)
+            os.close(os.open("out", os.O_RDONLY | os.O_NOFOLLOW, dir_fd=scratch))
+            entered.clear()
+
+        run = asyncio.create_task(boxes.run(shell("echo result > out"), collect=collect))
+        await until(entered.is_set)
+        run.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+        following = asyncio.create_task(boxes.run(shell("ls -A /work")))
+        leave.set()
+        assert (await following).stdout == b""
+        assert not entered.is_set()
+
+
+async def test_a_refused_command_does_not_change_what_is_shown(tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    for folder in (one, two):
+        folder.mkdir()
+        (folder / "name").write_text(folder.name)
+    async with Boxes.open(runner=RUNNER) as boxes:
+        await boxes.run(shell("true", code=one))
+        with pytest.raises(Refused):
+            await boxes.run(shell("x" * 200_000, code=two))
+        assert (await boxes.run(shell("cat /code/name", code=two))).stdout == b"two"
+
+
+async def test_who_waits_when_boxes_close_is_told() -> None:
+    async with Boxes.open(runner=RUNNER) as boxes:
+        runs = [asyncio.create_task(boxes.run(shell("sleep 1000"))) for _ in range(3)]
+        await asyncio.sleep(0)
+    for result in await asyncio.gather(*runs, return_exceptions=True):
+        assert isinstance(result, SandboxFault)
 
 
 async def test_a_failing_collector_is_heard_and_the_box_goes_on() -> None:

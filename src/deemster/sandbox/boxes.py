@@ -14,7 +14,7 @@ from deemster.sandbox.command import STANDARD_PROFILES, Bind, Command, Layers, P
 from deemster.sandbox.policy import build_policy
 from deemster.sandbox.report import Report, make_report
 from deemster.sandbox.runner import PACKAGED_RUNNER, Runner, RunnerConfig, SandboxFault, explain
-from deemster.sandbox.slot import Collect, Slot, Streams
+from deemster.sandbox.slot import CodeId, Collect, Ended, Slot, Streams
 from deemster.sandbox.streams import Sink
 
 FIRST_PAUSE_S = 0.05
@@ -65,6 +65,7 @@ class Boxes:
                 finally:
                     keeper.cancel()
                     await asyncio.shield(boxes._stop())
+                    boxes._turn_away("The sandbox was closed.")
         except BaseExceptionGroup as group_error:
             # What the block raised is the caller's, not a group of one.
             if len(group_error.exceptions) == 1:
@@ -97,31 +98,9 @@ class Boxes:
         comes, or into the report. `collect` reads the scratch, in a thread, before it is wiped.
         Raises SandboxFault when the cage failed, never for what the program did.
         """
-        index = self._config.policy.index.get(command.profile)
-        if index is None:
-            raise Refused(f"There is no sandbox profile {command.profile!r}.")
         slot = await self._take()
         try:
-            flags, code_fd = await self._show_code(slot, command.code)
-            if collect is not None:
-                flags |= wire.RequestFlag.HOLD
-            if command.address_space:
-                flags |= wire.RequestFlag.ADDRESS_SPACE
-            try:
-                packet = wire.pack_request(
-                    command.argv, command.environment, command.limits, index, flags
-                )
-                ended = await slot.run(
-                    packet,
-                    Streams(stdin, stdout, stderr),
-                    output_bytes=command.limits.output_bytes,
-                    wall_s=command.limits.wall_ms / 1000,
-                    code_fd=code_fd,
-                    collect=collect,
-                )
-            finally:
-                if code_fd is not None:
-                    os.close(code_fd)
+            ended = await self._run_in(slot, command, Streams(stdin, stdout, stderr), collect)
         finally:
             self._give_back(slot)
         if ended.raw.end is wire.End.FAULT:
@@ -130,6 +109,37 @@ class Boxes:
                 f"({os.strerror(ended.raw.error)})."
             )
         return make_report(ended.raw, command.limits, ended.stdout, ended.stderr)
+
+    async def _run_in(
+        self, slot: Slot, command: Command, streams: Streams, collect: Collect | None
+    ) -> Ended:
+        flags, code_fd, code = await self._show_code(slot, command.code)
+        if collect is not None:
+            flags |= wire.RequestFlag.HOLD
+        if command.address_space:
+            flags |= wire.RequestFlag.ADDRESS_SPACE
+        slot.code = None  # unless the slot says that it came so far
+        try:
+            ended = await slot.run(
+                wire.pack_request(
+                    command.argv,
+                    command.environment,
+                    command.limits,
+                    self.profile_index(command.profile),
+                    flags,
+                ),
+                streams,
+                output_bytes=command.limits.output_bytes,
+                wall_s=command.limits.wall_ms / 1000,
+                code_fd=code_fd,
+                collect=collect,
+            )
+        finally:
+            if code_fd is not None:
+                os.close(code_fd)
+        if ended.raw.end is not wire.End.FAULT:
+            slot.code = code
+        return ended
 
     @asynccontextmanager
     async def borrowed_slot(self) -> AsyncIterator[Slot]:
@@ -147,25 +157,25 @@ class Boxes:
             self._give_back(slot)
 
     def profile_index(self, profile: str) -> int:
-        return self._config.policy.index[profile]
+        index = self._config.policy.index.get(profile)
+        if index is None:
+            raise Refused(f"There is no sandbox profile {profile!r}.")
+        return index
 
     # -- /code --
 
     async def _show_code(
         self, slot: Slot, directory: Path | None
-    ) -> tuple[wire.RequestFlag, int | None]:
+    ) -> tuple[wire.RequestFlag, int | None, CodeId | None]:
         """What to tell the slot of /code, with a mount when it has to be hung there."""
         if directory is None:
-            slot.code = None
-            return wire.RequestFlag(0), None
-        identity = identify(directory)
-        if slot.code == identity:
-            return wire.RequestFlag.SAME_CODE, None
+            return wire.RequestFlag(0), None, None
+        code = identify(directory)
+        if slot.code == code:
+            return wire.RequestFlag.SAME_CODE, None, code
         if self._runner is None:
             raise SandboxFault("The sandbox runner is being started again; try again.")
-        fd = await self._runner.attach(directory)
-        slot.code = identity
-        return wire.RequestFlag.CODE, fd
+        return wire.RequestFlag.CODE, await self._runner.attach(directory), code
 
     # -- slots --
 
@@ -247,13 +257,16 @@ class Boxes:
                 await self._start()
                 pause_s = FIRST_PAUSE_S
             except SandboxFault as error:
-                while self._waiting:
-                    waiting = self._waiting.popleft()
-                    if not waiting.done():
-                        waiting.set_exception(SandboxFault(str(error)))
+                self._turn_away(str(error))
                 self._ended.set()
                 await asyncio.sleep(pause_s)
                 pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+
+    def _turn_away(self, reason: str) -> None:
+        while self._waiting:
+            waiting = self._waiting.popleft()
+            if not waiting.done():
+                waiting.set_exception(SandboxFault(reason))
 
     async def _stop(self) -> None:
         for slot in list(self._slots):
@@ -264,6 +277,6 @@ class Boxes:
             await runner.stop()
 
 
-def identify(directory: Path) -> tuple[int, int]:
+def identify(directory: Path) -> CodeId:
     status = directory.stat()
     return status.st_dev, status.st_ino

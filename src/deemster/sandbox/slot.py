@@ -4,14 +4,18 @@ import asyncio
 import os
 import socket
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 from deemster.sandbox import wire
-from deemster.sandbox.runner import SandboxFault, close_all, send_with_fds
-from deemster.sandbox.streams import InputPump, OutputPipe, Sink, sealed_input
+from deemster.sandbox.runner import SandboxFault, send_with_fds
+from deemster.sandbox.streams import InputPump, OutputPipe, Sink, open_input
 
 GRACE_S = 30.0
 """How long after its wall limit a run's report may take before the slot is given up."""
+
+CodeId = tuple[int, int]
+"""Device and inode of a directory."""
 
 Collect = Callable[[int], None]
 """Reads what it wants from the scratch, given as a descriptor, before that is wiped."""
@@ -45,13 +49,15 @@ class Slot:
         channel.setblocking(False)
         self.number = number
         self.channel = channel
-        self.code: tuple[int, int] | None = None
-        """Device and inode of the directory now at /code."""
+        self.code: CodeId | None = None
+        """What is at /code now."""
         self._on_free = on_free
         self._on_dead = on_dead
         self._loop = asyncio.get_running_loop()
         self._report: asyncio.Future[tuple[wire.RawReport, int]] | None = None
         self._abandoned = False
+        self._collecting = False
+        self._left_collecting = False
         self.stuck = False
         """It gave no report in time: closing its channel can't be relied on to end it."""
         self._loop.add_reader(channel, self.hear)
@@ -67,37 +73,28 @@ class Slot:
         collect: Collect | None,
     ) -> Ended:
         """Runs one request to its end. A cancelled caller leaves at once; the program dies."""
-        out = OutputPipe(output_bytes, streams.stdout, self.cancel)
-        err = OutputPipe(output_bytes, streams.stderr, self.cancel)
-        pump: InputPump | None = None
-        opened: list[int] = []
-        try:
+        with ExitStack() as closing:
+            out = OutputPipe(output_bytes, streams.stdout, self.cancel)
+            closing.callback(out.close)
+            err = OutputPipe(output_bytes, streams.stderr, self.cancel)
+            closing.callback(err.close)
+            pump: InputPump | None = None
             if isinstance(streams.stdin, int):
                 pump = InputPump(streams.stdin)
+                closing.callback(pump.close)
                 stdin = pump.reader
             else:
-                stdin = (
-                    sealed_input(streams.stdin)
-                    if streams.stdin
-                    else os.open(os.devnull, os.O_RDONLY)
-                )
-                opened.append(stdin)
+                stdin = open_input(streams.stdin)
+                closing.callback(os.close, stdin)
             extra = [] if code_fd is None else [code_fd]
             self._send(packet, [stdin, out.writer, err.writer, *extra])
-            if pump is not None:
-                pump.start(self._loop)
-            out.start(self._loop)
-            err.start(self._loop)
+            for stream in (pump, out, err):
+                if stream is not None:
+                    stream.start(self._loop)
             raw, scratch = await self._await_report(wall_s + GRACE_S)
             if scratch >= 0:
                 await self._let_collect(collect, scratch)
             return Ended(raw, (out.finish(), out.truncated), (err.finish(), err.truncated))
-        finally:
-            close_all(opened)
-            if pump is not None:
-                pump.close()
-            out.close()
-            err.close()
 
     def _send(self, packet: bytes, fds: list[int]) -> None:
         self._report = self._loop.create_future()
@@ -121,12 +118,30 @@ class Slot:
             raise
 
     async def _let_collect(self, collect: Collect | None, scratch: int) -> None:
+        """Lets the collector read, in a thread; who waits for it may leave."""
+        if collect is None:
+            self._release(scratch)
+            return
+        self._collecting = True
+        reading = self._loop.run_in_executor(None, collect, scratch)
+        reading.add_done_callback(lambda _: self._end_collecting(scratch))
         try:
-            if collect is not None:
-                await asyncio.shield(asyncio.to_thread(collect, scratch))
-        finally:
-            os.close(scratch)
-            self._order(wire.Order.RELEASE)
+            await asyncio.shield(reading)
+        except asyncio.CancelledError:
+            self._left_collecting = True
+            reading.add_done_callback(lambda done: done.exception())  # nobody else hears of it
+            raise
+
+    def _end_collecting(self, scratch: int) -> None:
+        self._collecting = False
+        self._release(scratch)
+        if self._left_collecting:
+            self._left_collecting = False
+            self._on_free(self)
+
+    def _release(self, scratch: int) -> None:
+        os.close(scratch)
+        self._order(wire.Order.RELEASE)
 
     def cancel(self) -> None:
         """Ends the running program; its report still comes."""
@@ -150,19 +165,20 @@ class Slot:
             return
         report, self._report = self._report, None
         scratch = fds[0] if fds else -1
-        if report is None or self._abandoned:
+        if report is None:  # nobody asked for one
+            self.die()
+        elif self._abandoned:
             self._abandoned = False
             if scratch >= 0:
-                os.close(scratch)
-                self._order(wire.Order.RELEASE)
+                self._release(scratch)
             self._on_free(self)
         elif not report.done():
             report.set_result((wire.unpack_report(packet), scratch))
 
     @property
     def busy_for_nobody(self) -> bool:
-        """Its caller has left; it will be free when the killed program's report is in."""
-        return self._abandoned
+        """Its caller has left; it frees itself once the report is in and the scratch read."""
+        return self._abandoned or self._collecting
 
     def die(self) -> None:
         """Closes the channel: the runner makes the slot anew; its run is to be repeated."""

@@ -71,6 +71,10 @@ class OutputPipe:
         self.reader = self.writer = -1
 
 
+def open_input(data: bytes) -> int:
+    return sealed_input(data) if data else os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+
+
 def sealed_input(data: bytes) -> int:
     """A descriptor to read `data` from; nobody can write to it, however they open it again."""
     fd = os.memfd_create("stdin", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
