@@ -103,6 +103,19 @@ async def test_a_cancelled_run_ends_its_program_and_frees_its_box() -> None:
     assert report.status is Status.OK
 
 
+async def test_runs_cancelled_at_any_moment_never_lose_a_box() -> None:
+    async with Boxes.open(runner=RUNNER) as boxes:
+        for turns in range(60):
+            run = asyncio.create_task(boxes.run(Command(("/bin/true",)), collect=os.listdir))
+            for _ in range(turns):
+                await asyncio.sleep(0.0002)
+            run.cancel()
+            with suppress(asyncio.CancelledError):
+                await run
+        async with asyncio.timeout(PATIENCE_S):
+            assert (await boxes.run(shell("echo still"))).stdout == b"still\n"
+
+
 async def test_runs_wait_for_a_free_box_in_order() -> None:
     async with Boxes.open(slots=2, runner=RUNNER) as boxes:
         reports = await asyncio.gather(*(boxes.run(shell(f"echo {n}")) for n in range(20)))

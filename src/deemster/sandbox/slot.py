@@ -17,7 +17,7 @@ GRACE_S = 30.0
 CodeId = tuple[int, int]
 """Device and inode of a directory."""
 
-Collect = Callable[[int], None]
+Collect = Callable[[int], object]
 """Reads what it wants from the scratch, given as a descriptor, before that is wiped."""
 
 
@@ -105,17 +105,26 @@ class Slot:
             raise SandboxFault("The sandbox slot is gone; try again.") from error
 
     async def _await_report(self, timeout_s: float) -> tuple[wire.RawReport, int]:
-        assert self._report is not None
+        report = self._report
+        assert report is not None
         try:
-            return await asyncio.wait_for(asyncio.shield(self._report), timeout_s)
-        except TimeoutError:
+            await asyncio.wait([report], timeout=timeout_s)
+        except asyncio.CancelledError:
+            if report.done():  # it came in the same moment
+                self._pass_over(report)
+            else:
+                self._abandoned = True
+                self.cancel()
+            raise
+        if not report.done():
             self.stuck = self._abandoned = True
             self.die()
-            raise SandboxFault("The sandbox did not answer in time; try again.") from None
-        except asyncio.CancelledError:
-            self._abandoned = True
-            self.cancel()
-            raise
+            raise SandboxFault("The sandbox did not answer in time; try again.")
+        return report.result()
+
+    def _pass_over(self, report: asyncio.Future[tuple[wire.RawReport, int]]) -> None:
+        if report.exception() is None and report.result()[1] >= 0:
+            self._release(report.result()[1])
 
     async def _let_collect(self, collect: Collect | None, scratch: int) -> None:
         """Lets the collector read, in a thread; who waits for it may leave."""
