@@ -494,6 +494,10 @@ static int begin(struct runner *runner, struct fault *fault)
     runner->signals = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
     if (runner->signals < 0)
         return fail(fault, "runner-signals");
+    cpu_set_t cpus;
+    if (sched_getaffinity(0, sizeof cpus, &cpus))
+        return fail(fault, "runner-cpus");
+    runner->options.cores = (unsigned)CPU_COUNT(&cpus);
     runner->options.privileged = is_privileged(&runner->options);
     if (runner->options.layers & LAYER_CGROUP &&
         cgroups_open(&runner->cgroups, runner->options.privileged, fault))

@@ -372,6 +372,15 @@ static bool told_to_stop(struct run *run)
     return true;
 }
 
+/* How many cores a program can keep busy at once. */
+static uint64_t most_cores(const struct run *run)
+{
+    const struct options *options = run->slot->options;
+    uint64_t cores = options->cpu_count ? 1 : options->cores;
+    uint64_t quota = (run->request.head.cpu_permille + 999) / 1000;
+    return quota && quota < cores ? quota : cores;
+}
+
 /* When to look again: at the wall limit, or when a busy program could reach its CPU limit. */
 static uint64_t next_look(const struct run *run, uint64_t cpu_ns, uint64_t elapsed_ns)
 {
@@ -379,8 +388,9 @@ static uint64_t next_look(const struct run *run, uint64_t cpu_ns, uint64_t elaps
     uint64_t wait = head->wall_ns - elapsed_ns;
     if (run->slot->shared->meter.on) {
         uint64_t left = head->cpu_ns - cpu_ns;
-        uint64_t busiest = head->cpu_permille > 1000 || !head->cpu_permille ? 2 : 1;
-        left = left / busiest > MIN_TICK_NS ? left / busiest : MIN_TICK_NS;
+        left /= most_cores(run);
+        if (left < MIN_TICK_NS)
+            left = MIN_TICK_NS;
         if (left < wait)
             wait = left;
         if (!run->slot->shared->meter.v2[PIDS] && REFUSALS_NS < wait)

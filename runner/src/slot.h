@@ -41,6 +41,7 @@ struct profile {
 struct options {
     unsigned slots;
     unsigned layers;
+    unsigned cores; /* that this process may use */
     uid_t
         uid_base; /* privileged: slot n has uid_base + 2n (its root) and + 2n + 1 (programs) */
     bool privileged;

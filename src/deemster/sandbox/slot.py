@@ -93,7 +93,8 @@ class Slot:
                     stream.start(self._loop)
             raw, scratch = await self._await_report(wall_s + GRACE_S)
             if scratch >= 0:
-                await self._let_collect(collect, scratch)
+                failed = raw.end is wire.End.FAULT
+                await self._let_collect(None if failed else collect, scratch)
             return Ended(raw, (out.finish(), out.truncated), (err.finish(), err.truncated))
 
     def _send(self, packet: bytes, fds: list[int]) -> None:
