@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "wire.h"
 
@@ -25,6 +26,13 @@ static inline int fail_with(struct fault *fault, const char *step, int error)
 {
     errno = error;
     return fail(fault, step);
+}
+
+static inline void report_put_fault(struct report *report, const struct fault *fault)
+{
+    report->end = END_FAULT;
+    report->error = fault->error;
+    memcpy(report->step, fault->step, sizeof report->step);
 }
 
 #endif

@@ -130,9 +130,24 @@ ssize_t kernel_recvmsg(int socket, struct msghdr *message, int flags, uint64_t w
     return worded_call(SYS_recvmsg, socket, (long)message, flags, 0, 0, word);
 }
 
-ssize_t kernel_sendmsg(int socket, const struct msghdr *message, int flags, uint64_t word)
+int kernel_send(int socket, const void *data, size_t bytes, int fd, uint64_t word)
 {
-    return worded_call(SYS_sendmsg, socket, (long)message, flags, 0, 0, word);
+    union {
+        struct cmsghdr head;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control = {0};
+    struct iovec part = {(void *)(uintptr_t)data, bytes};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    if (fd >= 0) {
+        message.msg_control = &control;
+        message.msg_controllen = sizeof control;
+        control.head.cmsg_level = SOL_SOCKET;
+        control.head.cmsg_type = SCM_RIGHTS;
+        control.head.cmsg_len = CMSG_LEN(sizeof(int));
+        memcpy(CMSG_DATA(&control.head), &fd, sizeof fd);
+    }
+    long sent = worded_call(SYS_sendmsg, socket, (long)&message, MSG_NOSIGNAL, 0, 0, word);
+    return sent < 0 ? -1 : 0;
 }
 
 int kernel_count_ipc(uint64_t word)

@@ -27,7 +27,8 @@ int kernel_drop_capabilities(uint64_t word);
 int kernel_execve(const char *path, char *const argv[], char *const envp[], uint64_t word);
 int kernel_ioctl(int fd, unsigned long request, void *argument, uint64_t word);
 ssize_t kernel_recvmsg(int socket, struct msghdr *message, int flags, uint64_t word);
-ssize_t kernel_sendmsg(int socket, const struct msghdr *message, int flags, uint64_t word);
+/* Sends one packet, with a descriptor unless `fd` is -1. */
+int kernel_send(int socket, const void *data, size_t bytes, int fd, uint64_t word);
 /* How many SysV objects of any kind there are in this ipc namespace; -1: can't say. */
 int kernel_count_ipc(uint64_t word);
 

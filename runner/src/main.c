@@ -4,7 +4,7 @@
  *   runner    this file. Started by Python with the control channel as descriptor 0. Makes
  *             the slots, makes a dead slot again, clones mounts for /code, removes its
  *             cgroups at the end. It never talks to a program.
- *   spawner   one a slot (box.c builds its world, run.c serves it): pid 1 of the slot's pid
+ *   spawner   one a slot (box.c builds its world, spawn.c serves it): pid 1 of the slot's pid
  *             namespace, in the slot's mount, net, uts and user namespaces and in its
  *             cgroups. Talks to Python over the slot's own channel, so a run costs no hop
  *             through the runner.
@@ -239,21 +239,7 @@ static int send_event(enum control_event kind, unsigned slot, const struct fault
         event.error = fault->error;
         memcpy(event.step, fault->step, sizeof event.step);
     }
-    union {
-        struct cmsghdr head;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control = {0};
-    struct iovec part = {&event, sizeof event};
-    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
-    if (fd >= 0) {
-        message.msg_control = &control;
-        message.msg_controllen = sizeof control;
-        control.head.cmsg_level = SOL_SOCKET;
-        control.head.cmsg_type = SCM_RIGHTS;
-        control.head.cmsg_len = CMSG_LEN(sizeof(int));
-        memcpy(CMSG_DATA(&control.head), &fd, sizeof fd);
-    }
-    return sendmsg(CONTROL, &message, MSG_NOSIGNAL) < 0 ? -1 : 0;
+    return kernel_send(CONTROL, &event, sizeof event, fd, 0);
 }
 
 /* Child: lets go of everything that belongs to the runner or to other slots. */

@@ -1,0 +1,235 @@
+/* A slot's groups from inside: a fresh leaf where one is needed, limits, counters. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cgroup.h"
+#include "kernel.h"
+
+/* Page cache that earlier runs left in the group is given back above this; below it costs
+ * more than it is worth. */
+#define STALE_BYTES (UINT64_C(8) << 20)
+
+static void close_files(struct meter *m, bool v2_only)
+{
+    struct {
+        int *fd;
+        enum controller of;
+    } files[] = {
+        {&m->memory_limit, MEMORY}, {&m->swap_limit, MEMORY},  {&m->usage, MEMORY},
+        {&m->peak, MEMORY},         {&m->memory_stat, MEMORY}, {&m->reclaim, MEMORY},
+        {&m->oom, MEMORY},          {&m->oom_event, MEMORY},   {&m->pids_limit, PIDS},
+        {&m->pids_now, PIDS},       {&m->pids_events, PIDS},   {&m->cpu_usage, CPUACCT},
+        {&m->cpu_quota, CPU}};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        if (*files[i].fd < 0 || (v2_only && !m->v2[files[i].of]))
+            continue;
+        close(*files[i].fd);
+        *files[i].fd = -1;
+    }
+}
+
+void meter_close(struct meter *meter)
+{
+    if (!meter->on)
+        return;
+    close_files(meter, false);
+    if (meter->leaf >= 0)
+        close(meter->leaf);
+    if (meter->slot_dir >= 0)
+        close(meter->slot_dir);
+}
+
+/* Version 2: takes a fresh leaf. */
+static int renew_leaf(struct meter *m)
+{
+    char name[32];
+    close_files(m, true);
+    if (m->leaf >= 0) {
+        close(m->leaf);
+        m->leaf = -1;
+        snprintf(name, sizeof name, "run.%u", m->leaf_number);
+        if (unlinkat(m->slot_dir, name, AT_REMOVEDIR))
+            return -1;
+    }
+    snprintf(name, sizeof name, "run.%u", ++m->leaf_number);
+    if (mkdirat(m->slot_dir, name, 0755))
+        return -1;
+    m->leaf = openat(m->slot_dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (m->leaf < 0)
+        return -1;
+    if (m->v2[MEMORY]) {
+        m->memory_limit = openat(m->leaf, "memory.max", O_RDWR | O_CLOEXEC);
+        m->swap_limit = openat(m->leaf, "memory.swap.max", O_RDWR | O_CLOEXEC);
+        m->usage = openat(m->leaf, "memory.current", O_RDONLY | O_CLOEXEC);
+        m->memory_stat = openat(m->leaf, "memory.stat", O_RDONLY | O_CLOEXEC);
+        m->reclaim = openat(m->leaf, "memory.reclaim", O_WRONLY | O_CLOEXEC);
+        m->oom = openat(m->leaf, "memory.events", O_RDONLY | O_CLOEXEC);
+        m->peak = openat(m->leaf, "memory.peak", O_RDWR | O_CLOEXEC);
+        m->peak_resets = m->peak >= 0 && put_text(m->peak, "reset") == 0;
+        if (m->peak < 0)
+            m->peak = openat(m->leaf, "memory.peak", O_RDONLY | O_CLOEXEC);
+        if (m->memory_limit < 0 || m->usage < 0 || m->oom < 0)
+            return -1;
+    }
+    if (m->v2[PIDS]) {
+        m->pids_limit = openat(m->leaf, "pids.max", O_RDWR | O_CLOEXEC);
+        m->pids_now = openat(m->leaf, "pids.current", O_RDONLY | O_CLOEXEC);
+        m->pids_events = openat(m->leaf, "pids.events", O_RDONLY | O_CLOEXEC);
+        if (m->pids_limit < 0 || m->pids_now < 0)
+            return -1;
+    }
+    if (m->v2[CPU])
+        m->cpu_quota = openat(m->leaf, "cpu.max", O_RDWR | O_CLOEXEC);
+    if (m->v2[CPUACCT] &&
+        (m->cpu_usage = openat(m->leaf, "cpu.stat", O_RDONLY | O_CLOEXEC)) < 0)
+        return -1;
+    m->quota_permille = 0;
+    return 0;
+}
+
+static uint64_t count_ooms(struct meter *m)
+{
+    return get_keyed(m->oom, "oom_kill");
+}
+
+static uint64_t count_refusals(struct meter *m)
+{
+    return m->pids_events >= 0 ? get_keyed(m->pids_events, "max") : 0;
+}
+
+int meter_ready(struct meter *m, struct fault *fault)
+{
+    if (!m->on)
+        return 0;
+    if (m->slot_dir >= 0 && (m->leaf < 0 || (m->v2[MEMORY] && !m->peak_resets)) &&
+        renew_leaf(m))
+        return fail(fault, "cgroup-leaf");
+    uint64_t held = get_number(m->usage);
+    if (!m->own_bytes)
+        m->own_bytes = held;
+    if (held > m->own_bytes + STALE_BYTES && m->reclaim >= 0) {
+        char amount[32];
+        snprintf(amount, sizeof amount, "%" PRIu64, m->v2[MEMORY] ? held : 0);
+        (void)!pwrite(m->reclaim, amount, strlen(amount),
+                      0); /* best effort: EAGAIN when not all could go */
+    }
+    if (m->oom_event >= 0) {
+        uint64_t drained;
+        (void)!read(m->oom_event, &drained, sizeof drained);
+    }
+    m->base_ooms = count_ooms(m);
+    m->base_refusals = count_refusals(m);
+    return 0;
+}
+
+static int set_memory_limit(struct meter *m, uint64_t bytes)
+{
+    if (m->v2[MEMORY]) {
+        if (m->swap_limit >= 0 && put_text(m->swap_limit, "0"))
+            return -1;
+        return put_number(m->memory_limit, bytes);
+    }
+    /* Version 1 demands limit <= limit with swap at every moment, whichever way they go. */
+    if (put_number(m->memory_limit, bytes)) {
+        if (m->swap_limit < 0 || put_number(m->swap_limit, bytes) ||
+            put_number(m->memory_limit, bytes))
+            return -1;
+    }
+    return m->swap_limit < 0 ? 0 : put_number(m->swap_limit, bytes);
+}
+
+static int set_quota(struct meter *m, uint32_t permille)
+{
+    if (m->cpu_quota < 0 || permille == m->quota_permille)
+        return 0;
+    char text[64];
+    if (m->v2[CPU] && permille)
+        snprintf(text, sizeof text, "%u 100000", permille * 100);
+    else if (m->v2[CPU])
+        snprintf(text, sizeof text, "max 100000");
+    else
+        snprintf(text, sizeof text, "%d", permille ? (int)permille * 100 : -1);
+    m->quota_permille = permille;
+    return put_text(m->cpu_quota, text);
+}
+
+int meter_begin(struct meter *m, uint64_t memory_bytes, uint32_t processes,
+                uint32_t cpu_permille, struct fault *fault)
+{
+    if (!m->on)
+        return 0;
+    m->base_bytes = get_number(m->usage);
+    m->sampled_peak = 0;
+    if (set_memory_limit(m, memory_bytes + m->base_bytes))
+        return fail(fault, "limit-memory");
+    /* Beside the program live its init and, in version 1, the spawner. */
+    if (put_number(m->pids_limit, processes + (m->v2[PIDS] ? 1 : 2)))
+        return fail(fault, "limit-processes");
+    if (set_quota(m, cpu_permille))
+        return fail(fault, "limit-cpu-quota");
+    if (m->peak_resets && put_text(m->peak, m->v2[MEMORY] ? "reset" : "0"))
+        return fail(fault, "reset-peak");
+    m->base_cpu_ns = 0;
+    m->base_cpu_ns = meter_cpu_ns(m);
+    return 0;
+}
+
+uint64_t meter_cpu_ns(struct meter *m)
+{
+    if (!m->on)
+        return 0;
+    uint64_t now = m->v2[CPUACCT] ? get_keyed(m->cpu_usage, "usage_usec") * 1000
+                                  : get_number(m->cpu_usage);
+    return now > m->base_cpu_ns ? now - m->base_cpu_ns : 0;
+}
+
+bool meter_oom(struct meter *m)
+{
+    return m->on && count_ooms(m) > m->base_ooms;
+}
+
+bool meter_refused(struct meter *m)
+{
+    return m->on && count_refusals(m) > m->base_refusals;
+}
+
+/* Before Linux 5.19 there is no memory.peak: look now and then, and miss what lies between. */
+void meter_sample(struct meter *m)
+{
+    if (!m->on || m->peak >= 0)
+        return;
+    uint64_t now = get_number(m->usage);
+    if (now > m->sampled_peak)
+        m->sampled_peak = now;
+}
+
+/* What of the peak was page cache of files read, not the program's own memory. */
+static uint64_t cached_bytes(struct meter *m)
+{
+    if (m->memory_stat < 0)
+        return 0;
+    uint64_t files = get_keyed(m->memory_stat, m->v2[MEMORY] ? "file" : "cache");
+    uint64_t shared = get_keyed(m->memory_stat, "shmem");
+    return files > shared ? files - shared : 0;
+}
+
+bool meter_end(struct meter *m, struct usage *usage)
+{
+    *usage = (struct usage){0};
+    if (!m->on)
+        return true;
+    usage->cpu_ns = meter_cpu_ns(m);
+    usage->oom_kills = (uint32_t)(count_ooms(m) - m->base_ooms);
+    usage->process_refusals = (uint32_t)(count_refusals(m) - m->base_refusals);
+    uint64_t peak = m->peak >= 0 ? get_number(m->peak) : m->sampled_peak;
+    uint64_t own = m->base_bytes;
+    if (peak > own + STALE_BYTES)
+        own = m->own_bytes + cached_bytes(m);
+    usage->memory_bytes = peak > own ? peak - own : 0;
+    return get_number(m->pids_now) == (m->v2[PIDS] ? 0 : 1);
+}
