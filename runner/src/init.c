@@ -37,8 +37,9 @@
 #define SAMPLE_NS UINT64_C(5000000)
 /* Between looks at the CPU clock, at the least. */
 #define MIN_TICK_NS UINT64_C(1000000)
-/* Version 1 counts refused forks but tells nobody: looked at as often as this. */
-#define REFUSALS_NS UINT64_C(20000000)
+/* Version 1 counts refused forks but tells nobody: looked for soon, then more and more seldom. */
+#define FIRST_REFUSAL_NS UINT64_C(2000000)
+#define LAST_REFUSAL_NS  UINT64_C(20000000)
 
 static uint64_t now_ns(void)
 {
@@ -366,8 +367,11 @@ static uint64_t next_look(const struct run *run, uint64_t cpu_ns, uint64_t elaps
             left = MIN_TICK_NS;
         if (left < wait)
             wait = left;
-        if (!run->slot->shared->meter.v2[PIDS] && REFUSALS_NS < wait)
-            wait = REFUSALS_NS;
+        uint64_t refusals = elapsed_ns < FIRST_REFUSAL_NS  ? FIRST_REFUSAL_NS
+                            : elapsed_ns < LAST_REFUSAL_NS ? elapsed_ns
+                                                           : LAST_REFUSAL_NS;
+        if (!run->slot->shared->meter.v2[PIDS] && refusals < wait)
+            wait = refusals;
         if (run->slot->shared->meter.peak < 0 && SAMPLE_NS < wait)
             wait = SAMPLE_NS;
     }

@@ -37,6 +37,10 @@ CASES = {
         raw(End.EXITED, process_refusals=1),
         Status.PROCESS_LIMIT,
     ),
+    "a fork bomb that ate all memory": (
+        raw(End.MEMORY, oom_kills=1, process_refusals=9),
+        Status.PROCESS_LIMIT,
+    ),
     "a forbidden call": (raw(End.FORBIDDEN, 41, oom_kills=1), Status.FORBIDDEN_SYSCALL),
     "a file beyond its limit": (raw(End.SIGNALLED, signal.SIGXFSZ), Status.SIGNALLED),
     "cancelled": (raw(End.CANCELLED), Status.CANCELLED),
