@@ -63,6 +63,7 @@ struct shared {
     struct fault fault; /* why the slot itself ended, for the runner to tell */
     uint32_t flags;     /* of the request */
     bool requested;     /* a request was read: what fails now is answered by a report */
+    bool init_died;     /* by itself: the slot is not used again */
     bool closed;        /* Python closed the channel: nothing more to do */
     bool code_hung;     /* something is mounted at /code */
     uint32_t scratch_inodes;

@@ -135,6 +135,7 @@ static int spawn_and_reap(struct slot *slot, struct run *run)
     if ((!WIFEXITED(status) || WEXITSTATUS(status)) && shared->report.end != END_FAULT) {
         /* Out of memory, the kernel may pick init itself; anything else is our fault. */
         struct fault fault = {0};
+        shared->init_died = true;
         fail_with(&fault, "init-died", ECHILD);
         report_put_fault(&shared->report, &fault);
         if (meter_oom(&shared->meter))
@@ -199,6 +200,8 @@ static int serve(struct slot *slot, struct run *run)
             return 0;
         if (!empty)
             return fail_with(&shared->fault, "group-not-empty", EBUSY);
+        if (shared->init_died) /* and may have left anything */
+            return fail_with(&shared->fault, "init-died", ECHILD);
         if (clean_up(slot, &serving))
             return -1;
     }

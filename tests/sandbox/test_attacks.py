@@ -10,6 +10,7 @@
     At least                  what the meters must have seen
     Machine                   the only kind of machine on which it means something
     Compile                   more options for gcc
+    As root                   where it needs a box with more than one id
 
 An attack says `started` first. It says `held` and ends with 0 only when each of its tries
 failed in the right way; else it tells what got through. After each, `witness.c` looks over
@@ -57,6 +58,7 @@ SMALL = Limits(
 
 KEY = re.compile(
     r"Rules|Attack|Expect|Each|Args|Stdin|Limits|Profile|Address space|Twice|At least|Machine"
+    r"|As root"
     r"|Compile"
     r"|(?P<how>Without|Only) (?P<layers>[A-Z]+( [A-Z]+)*)"
 )
@@ -97,6 +99,8 @@ class Trial:
 
     def skip_if_meaningless(self) -> None:
         machine, interpreter = platform.machine(), RUN[self.source.suffix][0]
+        if os.geteuid() != 0 and self.key in self.head.get("As root", "").split(", "):
+            pytest.skip("an ordinary user has but one id")
         if self.head.get("Machine", machine) != machine:
             pytest.skip(f"is about {self.head['Machine']}")
         if self.source.suffix != ".c" and not Path(interpreter).exists():

@@ -139,6 +139,8 @@ class Boxes:
                 os.close(code_fd)
         if ended.raw.end is not wire.End.FAULT:
             slot.code = code
+        elif ended.raw.step == "init-died":
+            slot.die()  # as it will of itself
         return ended
 
     @asynccontextmanager

@@ -38,13 +38,13 @@ BASE: Final = frozenset(
     mincore mkdir mkdirat mknod mknodat mlock mlock2 mprotect mremap mseal
     msync munlock munlockall munmap nanosleep newfstatat open openat openat2 pause
     pidfd_open pidfd_send_signal pipe pipe2 pkey_alloc pkey_free pkey_mprotect poll ppoll
-    pread64 preadv preadv2 prlimit64 pselect6 pwrite64 pwritev pwritev2 read readahead
+    pread64 preadv preadv2 pselect6 pwrite64 pwritev pwritev2 read readahead
     readlink readlinkat readv rename renameat renameat2 restart_syscall rmdir rseq
     rt_sigaction rt_sigpending rt_sigprocmask rt_sigqueueinfo rt_sigreturn rt_sigsuspend
     rt_sigtimedwait rt_tgsigqueueinfo sched_get_priority_max sched_get_priority_min
     sched_getaffinity sched_getattr sched_getparam sched_getscheduler sched_rr_get_interval
     sched_yield select sendfile set_robust_list set_tid_address setfsgid setfsuid setgid
-    setgroups setitimer setpgid setpriority setregid setresgid setresuid setreuid setrlimit
+    setgroups setitimer setpgid setregid setresgid setresuid setreuid setrlimit
     setsid setuid sigaltstack signalfd signalfd4 splice stat statfs statx symlink symlinkat
     sync_file_range sysinfo tee tgkill time timer_create timer_delete timer_getoverrun
     timer_gettime timer_settime timerfd_create timerfd_gettime timerfd_settime times tkill
@@ -75,6 +75,8 @@ POLITE: Final = {
     "mmap": "ENOMEM",
     "personality": "EPERM",
     "prctl": "EPERM",
+    "prlimit64": "EPERM",
+    "setpriority": "EPERM",
 }
 """What a profile answers when one of these is handed over for its argument."""
 
@@ -215,6 +217,11 @@ def _build_filter(word: int) -> bytes:
     _add(policy, allow, "clone", pyseccomp.Arg(0, pyseccomp.MASKED_EQ, CLONE_NEW, 0))
     _add(policy, allow, "mmap", pyseccomp.Arg(3, pyseccomp.MASKED_EQ, MAP_HUGETLB, 0))
     _add(policy, allow, "memfd_create", pyseccomp.Arg(1, pyseccomp.MASKED_EQ, MFD_HUGETLB, 0))
+    # Of itself only: without root its init has the same id.
+    itself = pyseccomp.Arg(0, pyseccomp.MASKED_EQ, LOW_WORD, 0)
+    _add(policy, allow, "prlimit64", itself)
+    itself = pyseccomp.Arg(1, pyseccomp.MASKED_EQ, LOW_WORD, 0)
+    _add(policy, allow, "setpriority", itself)
     for request in IOCTL_REQUESTS:  # the kernel looks at the low half only
         low = pyseccomp.Arg(1, pyseccomp.MASKED_EQ, LOW_WORD, request)
         _add(policy, allow, "ioctl", low)

@@ -3,6 +3,7 @@
  * Expect: ok | forbidden_syscall prlimit64
  * Without SECCOMP: ok
  * Without ALL: ok
+ * As root: Without SECCOMP, Without ALL
  */
 #include "attack.h"
 #include <sys/resource.h>
