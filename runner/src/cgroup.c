@@ -16,6 +16,8 @@
 
 #include "kernel.h"
 
+#define EVACUATIONS 200 /* × 2 ms */
+
 static const char *const NAMES[CONTROLLERS] = {"memory", "pids", "cpu", "cpuacct"};
 
 /* ---- finding the hierarchies ---- */
@@ -227,8 +229,18 @@ static int open_v2(struct hierarchy *at, bool privileged)
     if (parent < 0)
         return -1;
     sweep(parent);
-    bool enabled = enable_controllers(parent) == 0 ||
-                   (errno == EBUSY && evacuate(parent) == 0 && enable_controllers(parent) == 0);
+    /* Others may start in the same group at the same time, and fork while it is being emptied. */
+    bool enabled = enable_controllers(parent) == 0;
+    for (int tries = 0; !enabled && errno == EBUSY && tries < EVACUATIONS; tries++) {
+        if (evacuate(parent))
+            break;
+        enabled = enable_controllers(parent) == 0;
+        if (enabled)
+            break;
+        int saved_error = errno;
+        usleep(2000);
+        errno = saved_error;
+    }
     int saved = errno;
     close(parent);
     errno = saved;

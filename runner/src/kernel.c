@@ -232,11 +232,8 @@ uint64_t get_number(int fd)
     return get_text(fd, text, sizeof text) > 0 ? strtoull(text, NULL, 10) : 0;
 }
 
-uint64_t get_keyed(int fd, const char *key)
+uint64_t find_keyed(const char *text, const char *key)
 {
-    char text[8192];
-    if (get_text(fd, text, sizeof text) <= 0)
-        return 0;
     size_t length = strlen(key);
     for (const char *line = text; line; line = strchr(line, '\n')) {
         line += *line == '\n';
@@ -244,4 +241,10 @@ uint64_t get_keyed(int fd, const char *key)
             return strtoull(line + length + 1, NULL, 10);
     }
     return 0;
+}
+
+uint64_t get_keyed(int fd, const char *key)
+{
+    char text[8192];
+    return get_text(fd, text, sizeof text) > 0 ? find_keyed(text, key) : 0;
 }

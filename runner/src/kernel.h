@@ -45,7 +45,9 @@ int put_text(int fd, const char *text);
 int put_number(int fd, uint64_t number);
 ssize_t get_text(int fd, char *buffer, size_t bytes);
 uint64_t get_number(int fd);
-/* The number behind `key` at a line's start; 0 when it isn't there. */
+/* The number behind `key` at a line's start of the text; 0 when it isn't there. */
+uint64_t find_keyed(const char *text, const char *key);
+/* The same, of a file. */
 uint64_t get_keyed(int fd, const char *key);
 
 #endif

@@ -208,13 +208,15 @@ void meter_sample(struct meter *m)
         m->sampled_peak = now;
 }
 
-/* What of the peak was page cache of files read, not the program's own memory. */
+/* What of the peak was page cache of files read, not the program's own memory. Both numbers from
+ * one look: the kernel brings them up to date now and then, and between two looks. */
 static uint64_t cached_bytes(struct meter *m)
 {
-    if (m->memory_stat < 0)
+    char text[8192];
+    if (m->memory_stat < 0 || get_text(m->memory_stat, text, sizeof text) <= 0)
         return 0;
-    uint64_t files = get_keyed(m->memory_stat, m->v2[MEMORY] ? "file" : "cache");
-    uint64_t shared = get_keyed(m->memory_stat, "shmem");
+    uint64_t files = find_keyed(text, m->v2[MEMORY] ? "file" : "cache");
+    uint64_t shared = find_keyed(text, "shmem");
     return files > shared ? files - shared : 0;
 }
 

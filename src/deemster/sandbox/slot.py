@@ -138,7 +138,7 @@ class Slot:
         try:
             await asyncio.shield(reading)
         except asyncio.CancelledError:
-            self._left_collecting = True
+            self._left_collecting = self._collecting  # it may have ended in the same moment
             reading.add_done_callback(lambda done: done.exception())  # nobody else hears of it
             raise
 
