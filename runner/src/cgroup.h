@@ -46,6 +46,7 @@ struct meter {
     int oom, oom_event;
     int pids_limit, pids_now, pids_events;
     int cpu_usage, cpu_quota;
+    bool own_known;
     uint64_t own_bytes; /* what the slot itself holds before its first run */
     uint64_t base_bytes, base_cpu_ns, base_ooms, base_refusals, sampled_peak;
     uint32_t quota_permille;

@@ -110,8 +110,10 @@ int meter_ready(struct meter *m, struct fault *fault)
         renew_leaf(m))
         return fail(fault, "cgroup-leaf");
     uint64_t held = get_number(m->usage);
-    if (!m->own_bytes)
+    if (!m->own_known) { /* 0 is a good value too: in version 2 the spawner is elsewhere */
         m->own_bytes = held;
+        m->own_known = true;
+    }
     if (held > m->own_bytes + STALE_BYTES && m->reclaim >= 0) {
         char amount[32];
         snprintf(amount, sizeof amount, "%" PRIu64, m->v2[MEMORY] ? held : 0);
