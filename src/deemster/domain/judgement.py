@@ -1,0 +1,206 @@
+"""What judging found: all of it for the jury, and the part that a contestant may see.
+
+The two are different types, and the jury's texts are no `str`: a leak is a type error (A11).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+from deemster.domain.outcome import Status
+from deemster.domain.verdict import Verdict
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class JuryText:
+    """A text that may tell of hidden tests; `reveal` gives it out, to the jury only."""
+
+    _text: str = ""
+
+    def reveal(self) -> str:
+        return self._text
+
+    def __bool__(self) -> bool:
+        return bool(self._text)
+
+    def __repr__(self) -> str:
+        return f"JuryText({len(self._text)} characters)"
+
+    __str__ = __repr__
+
+
+NO_TEXT = JuryText()
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How the contestant's program ended in a case."""
+
+    status: Status
+    exit_code: int | None = None
+    signal: int | None = None
+    syscall: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JuryCase:
+    name: str
+    number: int
+    """From 1, in the order of judging."""
+    verdict: Verdict | None
+    """None: not run, because it could change nothing or its group was locked."""
+    is_sample: bool = False
+    full_feedback: bool = False
+    score: float | None = None
+    cpu_ms: int = 0
+    wall_ms: int = 0
+    memory_kb: int = 0
+    limit_ms: int = 0
+    runs: int = 1
+    """More than one when it was near the time limit."""
+    ending: Ending | None = None
+    message: JuryText = NO_TEXT
+    """From the checker: judgemessage.txt, a difference, what it said on stderr."""
+    team_message: str = ""
+    """From the checker, meant for the contestant."""
+    output: JuryText = NO_TEXT
+    """The beginning of what the program printed."""
+    expected: JuryText = NO_TEXT
+    stderr: JuryText = NO_TEXT
+
+
+@dataclass(frozen=True, slots=True)
+class GroupScore:
+    name: str
+    verdict: Verdict
+    score: float | None = None
+    max_score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CompileRecord:
+    language: str
+    version: str
+    argv: tuple[str, ...] = ()
+    run_argv: tuple[str, ...] = ()
+    output: str = ""
+    ms: int = 0
+    cached: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class JuryJudgement:
+    verdict: Verdict
+    cases: Sequence[JuryCase] = ()
+    groups: Sequence[GroupScore] = ()
+    score: float | None = None
+    max_score: float | None = None
+    compiled: CompileRecord | None = None
+    fault: JuryText = NO_TEXT
+    """Why it is a judge error."""
+
+    @property
+    def runtime_ms(self) -> int:
+        """Of the slowest case (A2)."""
+        return max((case.cpu_ms for case in self.cases), default=0)
+
+    @property
+    def memory_kb(self) -> int:
+        return max((case.memory_kb for case in self.cases), default=0)
+
+    @property
+    def failed_case(self) -> JuryCase | None:
+        """The first that was run and not accepted."""
+        return next((case for case in self.cases if is_failure(case.verdict)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class ContestantCase:
+    number: int
+    verdict: Verdict | None
+    is_sample: bool
+    cpu_ms: int
+    memory_kb: int
+    limit_ms: int = 0
+    reason: str = ""
+    """Signal, exit code or forbidden system call."""
+    team_message: str = ""
+    expected: str | None = None
+    got: str | None = None
+    """Both only for samples and cases with full feedback."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContestantJudgement:
+    verdict: Verdict
+    runtime_ms: int
+    memory_kb: int
+    passed_cases: int
+    total_cases: int
+    failed_case: ContestantCase | None = None
+    cases: Sequence[ContestantCase] = ()
+    groups: Sequence[GroupScore] = ()
+    score: float | None = None
+    max_score: float | None = None
+    compiler_output: str | None = None
+    """Only for a compile error."""
+    version: str = ""
+    command: tuple[str, ...] = ()
+
+
+def is_failure(verdict: Verdict | None) -> bool:
+    return verdict not in {None, Verdict.ACCEPTED, Verdict.PARTIAL}
+
+
+def for_contestant(
+    judgement: JuryJudgement, *, show_groups: bool = True
+) -> ContestantJudgement:
+    """The one way from what the jury knows to what a contestant sees."""
+    failed = judgement.failed_case
+    compiled = judgement.compiled
+    failed_to_compile = judgement.verdict is Verdict.COMPILE_ERROR
+    return ContestantJudgement(
+        verdict=judgement.verdict,
+        runtime_ms=judgement.runtime_ms,
+        memory_kb=judgement.memory_kb,
+        passed_cases=sum(case.verdict is Verdict.ACCEPTED for case in judgement.cases),
+        total_cases=len(judgement.cases),
+        failed_case=case_for_contestant(failed) if failed else None,
+        cases=tuple(case_for_contestant(case) for case in judgement.cases),
+        groups=tuple(judgement.groups) if show_groups else (),
+        score=judgement.score,
+        max_score=judgement.max_score,
+        compiler_output=compiled.output if compiled and failed_to_compile else None,
+        version=compiled.version if compiled else "",
+        command=compiled.argv or compiled.run_argv if compiled else (),
+    )
+
+
+def case_for_contestant(case: JuryCase) -> ContestantCase:
+    open_case = (case.is_sample or case.full_feedback) and is_failure(case.verdict)
+    wrong = open_case and case.verdict is Verdict.WRONG_ANSWER
+    return ContestantCase(
+        number=case.number,
+        verdict=case.verdict,
+        is_sample=case.is_sample,
+        cpu_ms=case.cpu_ms,
+        memory_kb=case.memory_kb,
+        limit_ms=case.limit_ms if case.verdict is Verdict.TIME_LIMIT else 0,
+        reason=reason(case.ending) if case.verdict is Verdict.RUNTIME_ERROR else "",
+        team_message=case.team_message,
+        expected=case.expected.reveal() if wrong else None,
+        got=case.output.reveal() if wrong else None,
+    )
+
+
+def reason(ending: Ending | None) -> str:
+    if ending is None:
+        return ""
+    if ending.syscall:
+        return f"forbidden system call {ending.syscall}"
+    if ending.signal:
+        return f"signal {ending.signal}"
+    if ending.status is Status.PROCESS_LIMIT:
+        return "too many processes or threads"
+    return f"exit code {ending.exit_code}"

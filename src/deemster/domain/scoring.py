@@ -1,0 +1,190 @@
+"""How results of cases become those of groups, and of the submission: pure arithmetic."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from deemster.domain.errors import DeemsterError
+from deemster.domain.problem import Aggregation, Case, DefaultGrader, Group, Scored, StaticCheck
+from deemster.domain.verdict import Verdict, worst
+
+
+class ScoreFault(DeemsterError):
+    """The jury's programs gave scores that the problem's own rules don't allow."""
+
+    code = "score_fault"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """Of a case or a group."""
+
+    verdict: Verdict
+    score: float | None = None
+
+    @property
+    def accepted(self) -> bool:
+        return self.verdict is Verdict.ACCEPTED
+
+
+@dataclass(frozen=True, slots=True)
+class GivenScore:
+    """What a checker said beside its verdict: points, or a share of what can be had."""
+
+    points: float | None = None
+    share: float | None = None
+
+
+NOT_GIVEN = GivenScore()
+LOCKED = Result(Verdict.WRONG_ANSWER, 0.0)
+"""A group that wasn't run because one that it requires was not passed."""
+
+TOLERANCE = 1e-9
+
+
+# ---- cases ----
+
+
+def score_case(group: Group, case: Case, verdict: Verdict, given: GivenScore) -> Result:
+    if isinstance(group.grading, Scored):
+        return score_in_subtask(group, group.grading, case, verdict, given)
+    if given.share is not None:
+        raise ScoreFault(f"The checker gave a share of a score for {case.name}.")
+    default = group.accept_score if verdict is Verdict.ACCEPTED else group.reject_score
+    return Result(verdict, default if given.points is None else given.points)
+
+
+def score_in_subtask(
+    group: Group, scored: Scored, case: Case, verdict: Verdict, given: GivenScore
+) -> Result:
+    """Full points, none, or what the checker gave within these."""
+    if case.is_sample:
+        return Result(verdict, 0.0)
+    most = case_maximum(group, scored, case)
+    if given != NOT_GIVEN and scored.whole_score_only:
+        raise ScoreFault(
+            f"The checker gave a score for {case.name}, whose group is passed or failed."
+        )
+    if given != NOT_GIVEN and verdict not in {Verdict.ACCEPTED, Verdict.PARTIAL}:
+        raise ScoreFault(f"The checker gave a score for {case.name}, and rejected it.")
+    if verdict is Verdict.PARTIAL or verdict is Verdict.ACCEPTED:
+        return Result(verdict, points_of(case, most, given))
+    return Result(verdict, 0.0)
+
+
+def points_of(case: Case, most: float | None, given: GivenScore) -> float:
+    if given.points is not None and given.share is not None:
+        raise ScoreFault(f"The checker gave both points and a share for {case.name}.")
+    if given.share is not None:
+        if most is None:
+            raise ScoreFault(f"The checker gave a share of unbounded points for {case.name}.")
+        return given.share * most
+    if given.points is not None:
+        if most is not None and given.points > most + TOLERANCE:
+            raise ScoreFault(
+                f"The checker gave {given.points:g} points for {case.name}, "
+                f"which has at most {most:g}."
+            )
+        return given.points
+    if most is None:
+        raise ScoreFault(f"The checker gave no score for {case.name}, which is unbounded.")
+    return most
+
+
+def case_maximum(group: Group, scored: Scored, case: Case) -> float | None:
+    if case.points is not None:
+        return case.points
+    if scored.max_score is None:
+        return None
+    if scored.aggregation is not Aggregation.SUM:
+        return scored.max_score
+    static = group.static.score if group.static and group.static.score else 0.0
+    cases = sum(1 for item in group.items if isinstance(item, Case))
+    return (scored.max_score - static) / max(1, cases)
+
+
+# ---- groups ----
+
+
+def grade_by_default(grader: DefaultGrader, results: Sequence[Result]) -> Result:
+    """The default grader of the legacy format, over the items that were judged."""
+    considered = results[1:] if grader.ignore_sample and len(results) > 1 else results
+    verdict = verdict_by_default(grader, considered)
+    scores = [result.score for result in considered if result.score is not None]
+    return Result(verdict, aggregate(grader.score, scores))
+
+
+def verdict_by_default(grader: DefaultGrader, results: Sequence[Result]) -> Verdict:
+    verdicts = [result.verdict for result in results]
+    failures = [each for each in verdicts if each is not Verdict.ACCEPTED]
+    if Verdict.JUDGE_ERROR in failures:
+        return Verdict.JUDGE_ERROR
+    if grader.verdict == "always_accept" or not failures:
+        return Verdict.ACCEPTED
+    if grader.accept_if_any and Verdict.ACCEPTED in verdicts:
+        return Verdict.ACCEPTED
+    return failures[0] if grader.verdict == "first_error" else worst(failures)
+
+
+def aggregate(how: Aggregation, scores: Sequence[float]) -> float:
+    if not scores:
+        return 0.0
+    if how is Aggregation.MIN:
+        return min(scores)
+    if how is Aggregation.MAX:
+        return max(scores)
+    return fmean(scores) if how is Aggregation.AVERAGE else sum(scores)
+
+
+def grade_subtask(group: Group, scored: Scored, results: Sequence[Result]) -> Result:
+    """`results` are those of all items, or of the first ones up to a decisive failure."""
+    failures = [each.verdict for each in results if not each.accepted]
+    all_passed = not failures
+    if scored.aggregation is Aggregation.ALL_OR_NOTHING:
+        score = (scored.max_score or 0.0) if all_passed else 0.0
+    else:
+        scores = [result.score or 0.0 for result in results]
+        score = aggregate(scored.aggregation, scores)
+    if scored.max_score is not None and score > scored.max_score + TOLERANCE:
+        raise ScoreFault(
+            f"The score of {group.name} is {score:g}, and may be {scored.max_score:g} at most."
+        )
+    return Result(verdict_of_subtask(scored, failures, score), score)
+
+
+def verdict_of_subtask(scored: Scored, failures: Sequence[Verdict], score: float) -> Verdict:
+    if Verdict.JUDGE_ERROR in failures:
+        return Verdict.JUDGE_ERROR
+    most = scored.max_score
+    full = not failures if not most else score >= most - TOLERANCE
+    if full:
+        return Verdict.ACCEPTED
+    if score > 0:
+        return Verdict.PARTIAL
+    real = [each for each in failures if each is not Verdict.PARTIAL]
+    return real[0] if real else Verdict.WRONG_ANSWER
+
+
+def stops(group: Group, result: Result) -> bool:
+    """Whether nothing after this item can change what the group is worth (J3)."""
+    if result.verdict is Verdict.JUDGE_ERROR:
+        return True
+    if not isinstance(group.grading, Scored):
+        return group.stop_at_reject and not result.accepted
+    how = group.grading.aggregation
+    if how is Aggregation.ALL_OR_NOTHING:
+        return not result.accepted
+    return how is Aggregation.MIN and not result.score
+
+
+def points_of_static(group: Group, static: StaticCheck, given: GivenScore) -> float:
+    if static.score is None:
+        if given != NOT_GIVEN:
+            raise ScoreFault(f"The static validator gave a score in {group.name}.")
+        return 0.0
+    if given.share is not None:
+        return given.share * static.score
+    points = static.score if given.points is None else given.points
+    if points > static.score + TOLERANCE:
+        raise ScoreFault(f"The static validator gave {points:g} of {static.score:g} points.")
+    return points

@@ -1,0 +1,51 @@
+"""What a submission or a case is found to be (A3), and what the end of a run means for it."""
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+from deemster.domain.outcome import Status
+
+
+class Verdict(StrEnum):
+    ACCEPTED = "Accepted"
+    PARTIAL = "Partial"
+    WRONG_ANSWER = "Wrong Answer"
+    TIME_LIMIT = "Time Limit Exceeded"
+    MEMORY_LIMIT = "Memory Limit Exceeded"
+    OUTPUT_LIMIT = "Output Limit Exceeded"
+    RUNTIME_ERROR = "Runtime Error"
+    COMPILE_ERROR = "Compile Error"
+    JUDGE_ERROR = "Judge Error"
+
+
+OF_STATUS: dict[Status, Verdict] = {
+    Status.TIME_LIMIT: Verdict.TIME_LIMIT,
+    Status.WALL_LIMIT: Verdict.TIME_LIMIT,
+    Status.MEMORY_LIMIT: Verdict.MEMORY_LIMIT,
+    Status.OUTPUT_LIMIT: Verdict.OUTPUT_LIMIT,
+    Status.PROCESS_LIMIT: Verdict.RUNTIME_ERROR,
+    Status.SIGNALLED: Verdict.RUNTIME_ERROR,
+    Status.NONZERO_EXIT: Verdict.RUNTIME_ERROR,
+    Status.FORBIDDEN_SYSCALL: Verdict.RUNTIME_ERROR,
+    Status.COMPILE_ERROR: Verdict.COMPILE_ERROR,
+    Status.CANCELLED: Verdict.JUDGE_ERROR,
+    Status.INTERNAL_ERROR: Verdict.JUDGE_ERROR,
+}
+"""What a contestant's program is told of its run (J7); after `ok` the checker decides."""
+
+WORST_FIRST: tuple[Verdict, ...] = (
+    Verdict.JUDGE_ERROR,
+    Verdict.COMPILE_ERROR,
+    Verdict.RUNTIME_ERROR,
+    Verdict.MEMORY_LIMIT,
+    Verdict.TIME_LIMIT,
+    Verdict.OUTPUT_LIMIT,
+    Verdict.WRONG_ANSWER,
+    Verdict.PARTIAL,
+    Verdict.ACCEPTED,
+)
+
+
+def worst(verdicts: Iterable[Verdict]) -> Verdict:
+    """Accepted when there are none."""
+    return min(verdicts, key=WORST_FIRST.index, default=Verdict.ACCEPTED)

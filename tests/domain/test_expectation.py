@@ -1,0 +1,100 @@
+"""Whether what an author expects came true."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deemster.domain.expectation import (
+    AC,
+    RTE,
+    TLE,
+    WA,
+    CaseRule,
+    Expectation,
+    Seen,
+    SeenCase,
+    disagreements,
+    matches_name,
+)
+from deemster.domain.verdict import Verdict
+
+
+def seen(*verdicts: Verdict, score: float | None = None) -> Seen:
+    cases = [SeenCase(f"secret/{n}", each, f"said {n}") for n, each in enumerate(verdicts)]
+    final = next((each for each in verdicts if each is not Verdict.ACCEPTED), Verdict.ACCEPTED)
+    return Seen(final, cases, score, best_score=100, group_scores=[("secret/g", 30.0)])
+
+
+@pytest.mark.parametrize(
+    ("expectation", "judged", "agrees"),
+    [
+        (Expectation((Verdict.ACCEPTED,)), seen(Verdict.ACCEPTED), True),
+        (Expectation((Verdict.ACCEPTED,)), seen(Verdict.WRONG_ANSWER), False),
+        (Expectation(), seen(Verdict.WRONG_ANSWER), True),
+        (Expectation(rules=(CaseRule(permitted=AC | TLE),)), seen(Verdict.TIME_LIMIT), True),
+        (
+            Expectation(rules=(CaseRule(permitted=AC | TLE),)),
+            seen(Verdict.RUNTIME_ERROR),
+            False,
+        ),
+        (Expectation(rules=(CaseRule(required=RTE),)), seen(Verdict.MEMORY_LIMIT), True),
+        (Expectation(rules=(CaseRule(required=WA),)), seen(Verdict.ACCEPTED), False),
+        (Expectation(rules=(CaseRule(message="said 1"),)), seen(*[Verdict.ACCEPTED] * 2), True),
+        (
+            Expectation(rules=(CaseRule(message="said 9"),)),
+            seen(*[Verdict.ACCEPTED] * 2),
+            False,
+        ),
+        (
+            Expectation(rules=(CaseRule(score=(10, 50)),)),
+            seen(Verdict.ACCEPTED, score=50),
+            True,
+        ),
+        (
+            Expectation(rules=(CaseRule(score=(10, 50)),)),
+            seen(Verdict.ACCEPTED, score=51),
+            False,
+        ),
+        (Expectation(rules=(CaseRule("secret/g", score=(30, 30)),)), seen(), True),
+        (Expectation(rules=(CaseRule("secret/g", score=(31, 31)),)), seen(), False),
+        (Expectation(not_best_score=True), seen(Verdict.ACCEPTED, score=99), True),
+        (Expectation(not_best_score=True), seen(Verdict.ACCEPTED, score=100), False),
+    ],
+)
+def test_what_agrees_with_an_expectation(
+    expectation: Expectation, judged: Seen, agrees: bool
+) -> None:
+    found = disagreements(expectation, judged)
+    assert (not found) is agrees
+    assert all(text.endswith(".") for text in found)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name", "matches"),
+    [
+        ("", "secret/1", True),
+        ("secret", "secret/g/1", True),
+        ("secret/g", "secret/g/1", True),
+        ("secret/g", "secret/gg/1", False),
+        ("secret/*-easy", "secret/01-easy", True),
+        ("secret/*-easy", "secret/01-hard", False),
+        ("*", "secret/1", True),
+        ("secret/*/2", "secret/g/1", False),
+        ("{sample,secret}/1", "secret/1", True),
+        ("secret/{a,b}{1,2}", "secret/b2", True),
+        ("secret/a*b*c", "secret/aXbYc", True),
+        ("secret/a*b*c", "secret/aXcYb", False),
+        ("secret/a*a", "secret/a", False),
+        ("secret/[ab]", "secret/a", False),
+        ("secret/1/2", "secret/1", False),
+    ],
+)
+def test_patterns_name_cases_and_the_groups_above_them(
+    pattern: str, name: str, matches: bool
+) -> None:
+    assert matches_name(pattern, name) is matches
+
+
+@given(st.text("ab/*{,}", max_size=30), st.text("ab/", min_size=1, max_size=10))
+def test_any_pattern_can_be_asked(pattern: str, name: str) -> None:
+    assert matches_name(pattern, name) in {True, False}
