@@ -1,4 +1,4 @@
-"""Compiles the sandbox runner and ships it, with the language files, in a platform wheel."""
+"""Compiles the sandbox runner and ships it, with the data files, in a platform wheel."""
 
 import shutil
 import subprocess
@@ -21,6 +21,7 @@ class RunnerBuildHook(BuildHookInterface[Any]):
             return
         build_data["force_include"][str(compiled)] = RUNNER
         build_data["force_include"][str(root / "languages")] = "deemster/languages"
+        build_data["force_include"][str(root / "jury")] = "deemster/jury"
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{platform_tag()}"
 

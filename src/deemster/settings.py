@@ -62,6 +62,18 @@ class Settings(BaseSettings):
     work_dir: Annotated[
         Path, Field(default_factory=default_work_dir, description="sources and builds of a run")
     ]
+    compile_cache_mb: Annotated[
+        int, Field(ge=0, description="disk for compiled programs, below data_dir; 0 keeps none")
+    ] = 1024
+    revisions_mb: Annotated[
+        int, Field(ge=1, description="disk for imported problems, below data_dir")
+    ] = 8192
+    package_mb: Annotated[
+        int, Field(ge=1, description="most that a problem package may hold, unpacked")
+    ] = 4096
+    package_files: Annotated[
+        int, Field(ge=1, description="most files and directories of a problem package")
+    ] = 20_000
     runner: Annotated[
         Path | None, Field(description="a sandbox runner to use instead of the one shipped")
     ] = None

@@ -1,0 +1,1 @@
+"""Problem packages: formats in, revisions of test data."""

@@ -1,0 +1,135 @@
+"""The directory that a package is written to: only plain files, under bounds, never a link.
+
+Nobody else may enter the directory meanwhile. No link is ever made in it, and names are clean,
+so that no path in it can lead anywhere else.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+from deemster.domain.errors import Refused, Unavailable
+from deemster.problems.archive.bounds import Bounds
+from deemster.problems.archive.names import clean_name, is_leftover, shown
+
+CHUNK_BYTES = 1 << 20
+MAX_TARGET_BYTES = 4_096
+"""Of a link: the longest path that the system knows."""
+SCRIPTS = frozenset({"build", "run"})
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    target: str
+    from_root: bool = False
+    """A hard link of a tar, which names its target from the top."""
+
+
+@dataclass(slots=True)
+class Intake:
+    target: Path
+    bounds: Bounds
+    packed_bytes: int | None = None
+    """The size of the archive; None: it is a directory."""
+    files: dict[str, bool] = field(default_factory=dict)
+    """By name; whether it may be executed."""
+    directories: set[str] = field(default_factory=set)
+    links: dict[str, Link] = field(default_factory=dict)
+    """Resolved when all is there, by `links.py`."""
+    _count: int = 0
+    _bytes: int = 0
+
+    def add_directory(self, raw: str) -> None:
+        name = clean_name(raw)
+        if name and not is_leftover(name):
+            self.make_directories(name)
+
+    def add_link(self, raw: str, target: str, *, from_root: bool = False) -> None:
+        name = clean_name(raw)
+        if is_leftover(name):
+            return
+        self._claim(name)
+        if target.startswith("/") or not target or len(target) > MAX_TARGET_BYTES:
+            raise Refused(
+                f"The link {shown(name)} leads outside of the package ({shown(target)}): "
+                "put a copy of the file in its place."
+            )
+        self.links[name] = Link(target, from_root)
+
+    def add_file(self, raw: str, chunks: Iterable[bytes], *, executable: bool) -> None:
+        name = clean_name(raw)
+        if is_leftover(name):
+            return
+        self._claim(name)
+        self.write(name, chunks, executable=executable)
+
+    def write(self, name: str, chunks: Iterable[bytes], *, executable: bool) -> None:
+        """The bytes are counted as they come."""
+        with self._on_disk():
+            file = self._create(name, 0o755 if executable else 0o644)
+        try:
+            for chunk in chunks:
+                self._bytes += len(chunk)
+                self.bounds.check_bytes(self._bytes, self.packed_bytes)
+                with self._on_disk():
+                    file.write(chunk)
+        finally:
+            with self._on_disk():
+                file.close()
+        self.files[name] = executable
+
+    def _create(self, name: str, mode: int) -> BinaryIO:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            descriptor = os.open(self.target / name, flags, mode)
+        except FileExistsError:
+            raise clash(name) from None
+        os.fchmod(descriptor, mode)
+        return os.fdopen(descriptor, "wb")
+
+    @contextmanager
+    def _on_disk(self) -> Iterator[None]:
+        """Faults of our own disk are no fault of the package."""
+        try:
+            yield
+        except OSError as fault:
+            raise Unavailable(
+                f"The package can't be written to {self.target} ({fault.strerror}): "
+                "make room there, or name another place with DEEMSTER_DATA_DIR."
+            ) from fault
+
+    def _claim(self, name: str) -> None:
+        """Makes sure that a file or a link can get this name."""
+        if not name or name in self.files or name in self.directories or name in self.links:
+            raise clash(name)
+        self.count_entry(name)
+        self.make_directories(name.rpartition("/")[0])
+
+    def make_directories(self, name: str) -> None:
+        """A directory, and those above it."""
+        if not name or name in self.directories:
+            return
+        if name in self.files or name in self.links:
+            raise clash(name)
+        self.count_entry(name)
+        self.make_directories(name.rpartition("/")[0])
+        path = self.target / name
+        with self._on_disk():
+            try:
+                path.mkdir()
+            except FileExistsError:
+                raise clash(name) from None
+            path.chmod(0o755)
+        self.directories.add(name)
+
+    def count_entry(self, name: str) -> None:
+        self.bounds.check_depth(name)
+        self._count += 1
+        self.bounds.check_files(self._count)
+
+
+def clash(name: str) -> Refused:
+    return Refused(f"The package has {shown(name)} more than once: remove all but one.")

@@ -1,0 +1,91 @@
+"""Puts copies where a package has links; its format allows those that stay inside."""
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from pathlib import Path
+
+from deemster.domain.errors import Refused
+from deemster.problems.archive.intake import CHUNK_BYTES, Intake
+from deemster.problems.archive.names import shown
+
+MAX_HOPS = 40
+"""As many as the kernel follows."""
+
+
+def resolve_links(intake: Intake) -> None:
+    """Every link becomes what it leads to; bounds count each copy."""
+    if intake.links:
+        Resolver(intake).resolve_all()
+
+
+class Resolver:
+    def __init__(self, intake: Intake) -> None:
+        self._intake = intake
+        self._links = dict(intake.links)
+        self._files = dict(intake.files)
+        self._directories = set(intake.directories)
+        self._names = sorted([*self._links, *self._files, *self._directories])
+
+    def resolve_all(self) -> None:
+        for name in self._links:
+            del self._intake.links[name]
+            self._place(name, self._follow(name), ())
+
+    def _follow(self, name: str) -> str:
+        """The name behind a link, and behind all that stand in its way."""
+        todo = name.split("/")[::-1]
+        done: list[str] = []
+        hops = 0
+        while todo:
+            part = todo.pop()
+            if part == ".." and not done:
+                raise Refused(f"The link {shown(name)} leads outside of the package.")
+            if part == "..":
+                done.pop()
+            elif part not in {"", "."}:
+                done.append(part)
+                link = self._links.get("/".join(done))
+                if link is not None:
+                    hops += 1
+                    done = [] if link.from_root else done[:-1]
+                    todo.extend(link.target.split("/")[::-1])
+            if hops > MAX_HOPS:
+                raise Refused(f"The link {shown(name)} leads round in a circle: remove it.")
+        return "/".join(done)
+
+    def _place(self, name: str, real: str, inside: tuple[str, ...]) -> None:
+        if real in self._files:
+            self._intake.write(
+                name, chunks_of(self._intake.target / real), executable=self._files[real]
+            )
+        elif real in self._directories or not real:
+            self._place_directory(name, real, inside)
+        else:
+            raise Refused(f"The link {shown(name)} leads to nothing ({shown(real)}).")
+
+    def _place_directory(self, name: str, real: str, inside: tuple[str, ...]) -> None:
+        within = not real or f"{name}/".startswith(f"{real}/")
+        if within or real in inside:
+            raise Refused(f"The link {shown(name)} leads to a directory that holds it.")
+        self._intake.make_directories(name)
+        for child in self._below(real):
+            copy = name + child[len(real) :]
+            if child in self._directories:
+                self._intake.make_directories(copy)
+                continue
+            self._intake.count_entry(copy)
+            behind = self._follow(child) if child in self._links else child
+            self._place(copy, behind, (*inside, real))
+
+    def _below(self, directory: str) -> Iterator[str]:
+        prefix = f"{directory}/"
+        for at in range(bisect_left(self._names, prefix), len(self._names)):
+            if not self._names[at].startswith(prefix):
+                return
+            yield self._names[at]
+
+
+def chunks_of(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while chunk := file.read(CHUNK_BYTES):
+            yield chunk

@@ -1,0 +1,1 @@
+"""Programs that `prepare.py` copies into packages; nothing here is ever imported."""

@@ -1,0 +1,69 @@
+"""What `problem.yaml` and its older companions say, in one form for all versions."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal
+
+from deemster.domain.problem import ProblemLimits
+
+MIB = 1024 * 1024
+
+
+class Version(StrEnum):
+    LEGACY = "legacy"
+    LEGACY_ICPC = "legacy-icpc"
+    DRAFT = "2023-07-draft"
+    V2025_09 = "2025-09"
+
+    @property
+    def is_legacy(self) -> bool:
+        return self in {Version.LEGACY, Version.LEGACY_ICPC}
+
+
+@dataclass(frozen=True, slots=True)
+class LegacyGrading:
+    """What very old packages say in problem.yaml for all groups at once."""
+
+    accept_score: float | None = None
+    reject_score: float | None = None
+    range: str | None = None
+    stop_at_reject: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    version: Version
+    scoring: bool = False
+    interactive: bool = False
+    multi_pass: bool = False
+    submit_answer: bool = False
+    old_groups: bool = False
+    """Groups and labels are those of the legacy format: so problemtools has it for drafts."""
+    custom: bool | None = None
+    """Whether the package says that it has its own output validator; None: its files tell."""
+    validator_flags: tuple[str, ...] = ()
+    """For all cases, before those of a group."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    limits: ProblemLimits = field(default_factory=ProblemLimits)
+    languages: frozenset[str] | None = None
+    constants: Mapping[str, str] = field(default_factory=dict)
+    keywords: tuple[str, ...] = ()
+    credits: str = ""
+    source: str = ""
+    license: str = "unknown"
+    uuid: str = ""
+    objective: Literal["max", "min"] = "max"
+    show_groups: bool = True
+    allow_file_writing: bool = True
+    grading: LegacyGrading = LegacyGrading()
+
+    @property
+    def has_legacy_groups(self) -> bool:
+        return self.version.is_legacy or self.old_groups
+
+
+def milliseconds(seconds: float) -> int:
+    """Never less than was asked for."""
+    return max(1, math.ceil(seconds * 1000 - 1e-6))

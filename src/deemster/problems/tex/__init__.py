@@ -1,0 +1,1 @@
+"""TeX statements as readable Markdown."""

@@ -1,0 +1,50 @@
+"""Rules of submissions.yaml, held against what judging showed."""
+
+from deemster.domain.expectation import (
+    AC,
+    TLE,
+    WA,
+    CaseRule,
+    Expectation,
+    Seen,
+    SeenCase,
+    disagreements,
+)
+from deemster.domain.verdict import Verdict
+
+
+def seen(*cases: tuple[str, Verdict], skipped: tuple[str, ...] = ()) -> Seen:
+    return Seen(
+        Verdict.WRONG_ANSWER,
+        [SeenCase(name, verdict) for name, verdict in cases],
+        skipped=skipped,
+    )
+
+
+def test_a_verdict_that_is_required_may_be_that_of_a_case_that_was_not_run() -> None:
+    rule = CaseRule(cases="secret/b", required=TLE, message="slow")
+    ran = ("secret/a/1", Verdict.WRONG_ANSWER)
+    assert not disagreements(Expectation(rules=(rule,)), seen(ran, skipped=("secret/b/1",)))
+    told = disagreements(Expectation(rules=(rule,)), seen(ran, skipped=("secret/a/2",)))
+    assert len(told) == 2
+
+
+def test_a_verdict_that_isnt_permitted_is_told_even_if_cases_were_not_run() -> None:
+    rule = CaseRule(permitted=AC | WA)
+    told = disagreements(
+        Expectation(rules=(rule,)),
+        seen(("secret/1", Verdict.TIME_LIMIT), skipped=("secret/2",)),
+    )
+    expected = "Accepted or Output Limit Exceeded or Wrong Answer"
+    assert told == [f"Case secret/1 is Time Limit Exceeded, expected {expected}."]
+
+
+def test_a_score_is_that_of_the_group_itself() -> None:
+    scores = (("secret", 70.0), ("secret/a", 40.0), ("secret/b", 30.0))
+    result = Seen(Verdict.PARTIAL, (), score=70.0, group_scores=scores)
+    fits = Expectation(rules=(CaseRule(cases="secret", score=(70, 70)),))
+    assert not disagreements(fits, result)
+    fits = Expectation(rules=(CaseRule(cases="secret/{a,b}", score=(30, 40)),))
+    assert not disagreements(fits, result)
+    wrong = Expectation(rules=(CaseRule(cases="secret/*", score=(40, 40)),))
+    assert disagreements(wrong, result) == ["The score of secret/* is 30, not 40."]
