@@ -39,7 +39,7 @@ static const struct {
 
 /* ---- runner side ---- */
 
-int open_read_only_tree(int dir, const char *path, bool device)
+int open_read_only_tree(int dir, const char *path, enum tree_kind kind)
 {
     unsigned empty = *path ? 0 : AT_EMPTY_PATH;
     int tree =
@@ -48,10 +48,18 @@ int open_read_only_tree(int dir, const char *path, bool device)
         return -1;
     struct mount_attr attr = {
         .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_RDONLY |
-                    (device ? MOUNT_ATTR_NOEXEC : MOUNT_ATTR_NODEV),
+                    (kind == TREE_DEVICE ? 0 : MOUNT_ATTR_NODEV) |
+                    (kind == TREE_FILES ? 0 : MOUNT_ATTR_NOEXEC),
+        /* /run, where builds lie, is noexec on some systems; programs are to run all the same. */
+        .attr_clr = kind == TREE_FILES ? MOUNT_ATTR_NOEXEC : 0,
         .propagation = MS_PRIVATE,
     };
-    if (kernel_mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr)) {
+    int failed = kernel_mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr);
+    if (failed && errno == EPERM) { /* without root what others forbade stays forbidden */
+        attr.attr_clr = 0;
+        failed = kernel_mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr);
+    }
+    if (failed) {
         int saved = errno;
         close(tree);
         errno = saved;
@@ -69,7 +77,7 @@ int slot_open_trees(struct slot *slot, struct fault *fault)
         if (device)
             snprintf(path, sizeof path, "/dev/%s", DEVICES[i - slot->options->bind_count]);
         int tree = open_read_only_tree(AT_FDCWD, device ? path : slot->options->binds[i].source,
-                                       device);
+                                       device ? TREE_DEVICE : TREE_FILES);
         if (tree < 0)
             return fail(fault, device ? "clone-device" : "clone-bind");
         slot->trees[slot->tree_count++] = tree;
@@ -124,8 +132,8 @@ static int hang(int tree, const char *path)
 static int fill_root(struct slot *slot, struct fault *fault)
 {
     const struct options *options = slot->options;
-    static const char *const directories[] = {"proc", "code", "work", "etc",
-                                              "dev",  "var",  "run"};
+    static const char *const directories[] = {"proc", "code", "data", "work",
+                                              "etc",  "dev",  "var",  "run"};
     for (size_t i = 0; i < sizeof directories / sizeof *directories; i++)
         if (mkdir(directories[i], 0755))
             return fail(fault, "root-directories");

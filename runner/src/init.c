@@ -40,12 +40,20 @@
 /* Version 1 counts refused forks but tells nobody: looked for soon, then more and more seldom. */
 #define FIRST_REFUSAL_NS UINT64_C(2000000)
 #define LAST_REFUSAL_NS  UINT64_C(20000000)
+/* Between looks at the pipes of a pair: how long a closed end may stay unseen. */
+#define HOLD_LOOK_NS UINT64_C(20000000)
 
 static uint64_t now_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void end_run(struct run *run, enum run_end end, int code)
+{
+    run->report->end = end;
+    run->report->code = code;
 }
 
 /* ---- program ---- */
@@ -155,13 +163,12 @@ static int prepare_init(struct run *run, struct fault *fault)
     return 0;
 }
 
-/* Receives one packet with up to four descriptors. Returns its length, 0 at the end, -1 on
- * errors. */
-static ssize_t receive(struct run *run, int fds[4], int *count, bool wait)
+/* Receives one packet with its descriptors. Returns its length, 0 at the end, -1 on errors. */
+static ssize_t receive(struct run *run, int fds[WIRE_MAX_FDS], int *count, bool wait)
 {
     union {
         struct cmsghdr head;
-        char bytes[CMSG_SPACE(4 * sizeof(int))];
+        char bytes[CMSG_SPACE(WIRE_MAX_FDS * sizeof(int))];
     } control;
     struct iovec part = {run->packet, sizeof run->packet};
     struct msghdr message = {.msg_iov = &part,
@@ -193,7 +200,7 @@ static ssize_t receive(struct run *run, int fds[4], int *count, bool wait)
 static int await_request(struct run *run, struct fault *fault)
 {
     for (;;) {
-        int fds[4], count;
+        int fds[WIRE_MAX_FDS], count;
         ssize_t got = receive(run, fds, &count, true);
         if (got == 0 || (got < 0 && errno == ECONNRESET)) {
             run->slot->shared->closed = true;
@@ -207,29 +214,40 @@ static int await_request(struct run *run, struct fault *fault)
         if (wire_parse_request(run->packet, (size_t)got, &run->request))
             return fail_with(fault, "parse-request", EBADMSG);
         bool code = run->request.head.flags & REQUEST_CODE;
-        if (count != 3 + code ||
+        bool data = run->request.head.flags & REQUEST_DATA;
+        if (count != 3 + code + data ||
             run->request.head.profile >= (uint32_t)run->slot->options->profile_count)
             return fail_with(fault, "parse-request", EINVAL);
         memcpy(run->stdio, fds, sizeof run->stdio);
         run->code = code ? fds[3] : -1;
+        run->data = data ? fds[3 + code] : -1;
         return 0;
     }
 }
 
-/* Puts the program's files at /code, in place of those of the run before. */
-static int hang_code(struct run *run, struct fault *fault)
+/* Puts a mount at `path`, in place of what the run before had there; -1 only takes that away.
+ * `hung` is true while something is or may be there: then a failed unmount ends the run. */
+static int hang_tree(struct run *run, const char *path, int tree, bool *hung)
+{
+    if (*hung && kernel_unmount(path, run->slot->word))
+        return -1;
+    *hung = false;
+    if (tree < 0)
+        return 0;
+    if (kernel_move_mount(tree, AT_FDCWD, path, run->slot->word))
+        return -1;
+    *hung = true;
+    return close(tree);
+}
+
+static int hang_trees(struct run *run, struct fault *fault)
 {
     struct shared *shared = run->slot->shared;
-    if (run->request.head.flags & REQUEST_SAME_CODE)
-        return 0;
-    if (shared->code_hung && kernel_unmount("/code", run->slot->word))
-        return fail(fault, "unhang-code");
-    shared->code_hung = run->code >= 0;
-    if (run->code < 0)
-        return 0;
-    if (kernel_move_mount(run->code, AT_FDCWD, "/code", run->slot->word))
+    const uint32_t flags = run->request.head.flags;
+    if (!(flags & REQUEST_SAME_CODE) && hang_tree(run, "/code", run->code, &shared->code_hung))
         return fail(fault, "hang-code");
-    close(run->code);
+    if (!(flags & REQUEST_SAME_DATA) && hang_tree(run, "/data", run->data, &shared->data_hung))
+        return fail(fault, "hang-data");
     return 0;
 }
 
@@ -248,13 +266,42 @@ static int size_scratch(struct run *run, struct fault *fault)
     return 0;
 }
 
+static int prepare_run(struct run *run, struct fault *fault)
+{
+    run->slot->shared->flags = run->request.head.flags;
+    return hang_trees(run, fault) || size_scratch(run, fault) ? -1 : 0;
+}
+
+/* Lends Python the scratch, to fill it. False: there is nothing to start, and the report or
+ * the fault says why. */
+static bool let_stage(struct run *run, struct fault *fault)
+{
+    if (!(run->request.head.flags & REQUEST_STAGE))
+        return true;
+    const struct order note = {WIRE_MAGIC, NOTE_STAGE};
+    run->slot->shared->staged = true;
+    if (slot_lend_scratch(run->slot, &note, sizeof note)) {
+        fail(fault, "lend-scratch");
+        return false;
+    }
+    switch (slot_await_order(run->slot)) {
+    case ORDER_START:
+        return true;
+    case ORDER_CANCEL:
+        run->report->ended_ns = now_ns();
+        end_run(run, END_CANCELLED, 0);
+        return false;
+    default:
+        run->slot->shared->closed = true;
+        return false;
+    }
+}
+
 static int launch(struct run *run, struct fault *fault)
 {
     struct meter *meter = &run->slot->shared->meter;
     const struct request_head *head = &run->request.head;
-    run->slot->shared->flags = head->flags;
-    if (hang_code(run, fault) || size_scratch(run, fault) ||
-        meter_begin(meter, head->memory_bytes, head->processes, head->cpu_permille, fault))
+    if (meter_begin(meter, head->memory_bytes, head->processes, head->cpu_permille, fault))
         return -1;
     run->started_ns = now_ns();
     run->program = clone(start_program, run->stack + sizeof run->stack,
@@ -263,18 +310,16 @@ static int launch(struct run *run, struct fault *fault)
         return fail(fault, "clone-program");
     if (run->exec_error)
         return fail_with(fault, run->exec_step, run->exec_error);
-    for (int fd = 0; fd < 3; fd++)
+    const bool paired = head->flags & REQUEST_PAIRED;
+    run->look_at_ns = HOLD_LOOK_NS;
+    if (paired && holds_begin(run, fault))
+        return -1;
+    for (int fd = paired ? 2 : 0; fd < 3; fd++)
         close(run->stdio[fd]); /* so that readers see the end when the program is gone */
     return kernel_close_range(0, 2, 0) ? fail(fault, "init-close-stdio") : 0;
 }
 
 /* ---- init: during the run ---- */
-
-static void end_run(struct run *run, enum run_end end, int code)
-{
-    run->report->end = end;
-    run->report->code = code;
-}
 
 /* Reaps whoever died; true when the program itself did. */
 static bool reap(struct run *run)
@@ -336,7 +381,7 @@ static bool refused_call(struct run *run)
 
 static bool told_to_stop(struct run *run)
 {
-    int fds[4], count;
+    int fds[WIRE_MAX_FDS], count;
     ssize_t got = receive(run, fds, &count, false);
     if (got < 0 && errno == EAGAIN)
         return false;
@@ -360,6 +405,8 @@ static uint64_t next_look(const struct run *run, uint64_t cpu_ns, uint64_t elaps
 {
     const struct request_head *head = &run->request.head;
     uint64_t wait = head->wall_ns - elapsed_ns;
+    if (head->flags & REQUEST_PAIRED && run->look_at_ns - elapsed_ns < wait)
+        wait = run->look_at_ns - elapsed_ns;
     if (run->slot->shared->meter.on) {
         uint64_t left = head->cpu_ns - cpu_ns;
         left /= most_cores(run);
@@ -395,6 +442,10 @@ static bool limit_reached(struct run *run, uint64_t *wait)
     if (elapsed >= run->request.head.wall_ns) {
         end_run(run, END_WALL, 0);
         return true;
+    }
+    if (run->request.head.flags & REQUEST_PAIRED && elapsed >= run->look_at_ns) {
+        holds_look(run);
+        run->look_at_ns = elapsed + HOLD_LOOK_NS;
     }
     *wait = next_look(run, cpu, elapsed);
     return false;
@@ -442,7 +493,8 @@ static void watch(struct run *run)
         if (limit_reached(run, &wait))
             break;
     }
-    run->report->wall_ns = now_ns() - run->started_ns;
+    run->report->ended_ns = now_ns();
+    run->report->wall_ns = run->report->ended_ns - run->started_ns;
 }
 
 /* Without a pid namespace of its own the run's processes are all of the slot's but the
@@ -467,12 +519,22 @@ static void add_up(struct report *report)
     report->memory_bytes = (uint64_t)used.ru_maxrss * 1024;
 }
 
+/* From the request to the program's start. False: it did not start, and the report or the fault
+ * says why. */
+static bool begin(struct run *run, struct fault *fault)
+{
+    return prepare_init(run, fault) == 0 && await_request(run, fault) == 0 &&
+           prepare_run(run, fault) == 0 && let_stage(run, fault) && launch(run, fault) == 0;
+}
+
 void init_main(void *argument)
 {
     struct run *run = argument;
     struct slot *slot = run->slot;
     struct fault fault = {0};
-    if (prepare_init(run, &fault) || await_request(run, &fault) || launch(run, &fault)) {
+    if (!begin(run, &fault)) {
+        if (!fault.error)
+            _exit(0);
         if (slot->shared->requested)
             report_put_fault(run->report, &fault);
         else

@@ -2,8 +2,8 @@
  *
  * Processes
  *   runner    this file. Started by Python with the control channel as descriptor 0. Makes
- *             the slots, makes a dead slot again, clones mounts for /code, removes its
- *             cgroups at the end. It never talks to a program.
+ *             the slots, makes a dead slot again, clones mounts for /code and /data, removes
+ *             its cgroups at the end. It never talks to a program.
  *   spawner   one a slot (box.c builds its world, spawn.c serves it): pid 1 of the slot's pid
  *             namespace, in the slot's mount, net, uts and user namespaces and in its
  *             cgroups. Talks to Python over the slot's own channel, so a run costs no hop
@@ -438,13 +438,14 @@ static int obey(void)
         return errno == EINTR || errno == EAGAIN ? 0 : -1;
     if (got == 0)
         return -1;
+    bool data = packet.order.order == CONTROL_ATTACH_DATA;
     if ((size_t)got <= sizeof packet.order || packet.order.magic != WIRE_MAGIC ||
-        packet.order.order != CONTROL_ATTACH) {
+        (!data && packet.order.order != CONTROL_ATTACH)) {
         complain("an order that makes no sense was dropped");
         return 0;
     }
     packet.path[(size_t)got - sizeof packet.order] = 0;
-    int tree = open_read_only_tree(AT_FDCWD, packet.path, false);
+    int tree = open_read_only_tree(AT_FDCWD, packet.path, data ? TREE_DATA : TREE_FILES);
     if (tree < 0) {
         struct fault fault;
         fail(&fault, "attach-directory");

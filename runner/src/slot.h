@@ -66,6 +66,8 @@ struct shared {
     bool init_died;     /* by itself: the slot is not used again */
     bool closed;        /* Python closed the channel: nothing more to do */
     bool code_hung;     /* something is mounted at /code */
+    bool data_hung;     /* and at /data */
+    bool staged;        /* the scratch was lent out: it is never used again */
     uint32_t scratch_inodes;
     uint64_t scratch_bytes;
 };
@@ -86,7 +88,8 @@ struct slot {
 int slot_open_trees(struct slot *slot, struct fault *fault);
 void slot_close_trees(struct slot *slot);
 /* A detached, recursive, read-only copy of a directory or file. */
-int open_read_only_tree(int dir, const char *path, bool device);
+enum tree_kind { TREE_FILES, TREE_DATA, TREE_DEVICE };
+int open_read_only_tree(int dir, const char *path, enum tree_kind kind);
 
 /* Child side, in fresh namespaces and already in its cgroups: builds the root and gives up
  * what isn't needed. */
@@ -98,5 +101,10 @@ int proc_mount(const struct slot *slot);
 /* Child side: runs what the channel asks for. 0 once Python closed it; -1 with
  * shared->fault otherwise. */
 int slot_serve(struct slot *slot);
+/* Sends a message with a descriptor of the scratch. */
+int slot_lend_scratch(const struct slot *slot, const void *message, size_t bytes);
+/* Waits for an order other than RUN and returns it; 0 when the channel was closed or makes no
+ * sense. */
+uint32_t slot_await_order(const struct slot *slot);
 
 #endif

@@ -58,42 +58,56 @@ static int renew_scratch(struct slot *slot, struct scratch_state *clean)
     struct scratch_state now;
     if (see_scratch(&now))
         return -1;
+    bool staged = slot->shared->staged;
+    slot->shared->staged = false;
     /* A new size means a new mount, made by init: its first state was not seen, so make
      * another. */
-    if (same_scratch(&now, clean))
+    if (same_scratch(&now, clean) && !staged)
         return 0;
     if (kernel_unmount("/work", slot->word) || scratch_mount(slot))
         return -1;
     return see_scratch(clean);
 }
 
-static int send_report(struct slot *slot, int scratch)
-{
-    struct report *report = &slot->shared->report;
-    return kernel_send(slot->channel, report, sizeof *report, scratch, slot->word);
-}
-
-/* Sends the report with the scratch and waits until Python has read what it wants of it. */
-static int send_and_hold(struct slot *slot)
+int slot_lend_scratch(const struct slot *slot, const void *message, size_t bytes)
 {
     int scratch = open("/work", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (scratch < 0)
         return -1;
-    int result = send_report(slot, scratch);
+    int result = kernel_send(slot->channel, message, bytes, scratch, slot->word);
+    int saved = errno;
     close(scratch);
-    while (result == 0) {
-        struct order order;
-        struct iovec part = {&order, sizeof order};
-        struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
-        ssize_t got = kernel_recvmsg(slot->channel, &message, 0, slot->word);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got != sizeof order)
-            return -1;
-        if (order.order == ORDER_RELEASE)
-            break;
-    }
+    errno = saved;
     return result;
+}
+
+uint32_t slot_await_order(const struct slot *slot)
+{
+    struct order order;
+    struct iovec part = {&order, sizeof order};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    ssize_t got;
+    do
+        got = kernel_recvmsg(slot->channel, &message, 0, slot->word);
+    while (got < 0 && errno == EINTR);
+    return got == sizeof order && !(message.msg_flags & MSG_TRUNC) && order.magic == WIRE_MAGIC
+               ? order.order
+               : 0;
+}
+
+/* Tells how the run ended. With HOLD the scratch goes along, and stays until Python has read
+ * what it wants of it. */
+static int send_report(struct slot *slot)
+{
+    const struct report *report = &slot->shared->report;
+    if (!(slot->shared->flags & REQUEST_HOLD))
+        return kernel_send(slot->channel, report, sizeof *report, -1, slot->word);
+    if (slot_lend_scratch(slot, report, sizeof *report))
+        return -1;
+    for (uint32_t order = 0; order != ORDER_RELEASE;)
+        if (!(order = slot_await_order(slot)))
+            return -1;
+    return 0;
 }
 
 /* Reads the counters once all of the run is dead. Dying processes leave the count a moment
@@ -196,7 +210,7 @@ static int serve(struct slot *slot, struct run *run)
         if (meter_ready(&shared->meter, &shared->fault) || spawn_and_reap(slot, run))
             return shared->closed ? 0 : -1;
         bool empty = collect_usage(slot);
-        if (shared->flags & REQUEST_HOLD ? send_and_hold(slot) : send_report(slot, -1))
+        if (send_report(slot))
             return 0;
         if (!empty)
             return fail_with(&shared->fault, "group-not-empty", EBUSY);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 _Static_assert(sizeof(struct request_head) == 96, "the Python side unpacks this layout");
-_Static_assert(sizeof(struct report) == 88, "the Python side unpacks this layout");
+_Static_assert(sizeof(struct report) == 96, "the Python side unpacks this layout");
 _Static_assert(sizeof(struct event) == 48, "the Python side unpacks this layout");
 
 /* Cuts `count` strings off *text, which holds *left bytes. */
@@ -33,6 +33,9 @@ const char *wire_parse_request(char *packet, size_t bytes, struct request *out)
         return "not a run request";
     if (head->flags & ~(uint32_t)REQUEST_FLAGS_KNOWN || head->reserved)
         return "unknown flags";
+    if ((head->flags & REQUEST_CODE && head->flags & REQUEST_SAME_CODE) ||
+        (head->flags & REQUEST_DATA && head->flags & REQUEST_SAME_DATA))
+        return "flags that exclude each other";
     if (head->argc < 1 || head->argc > WIRE_MAX_STRINGS || head->envc > WIRE_MAX_STRINGS)
         return "too few or too many strings";
     if (head->text_bytes != bytes - sizeof *head)

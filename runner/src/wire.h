@@ -19,16 +19,18 @@
 /* ---- slot channel: Python -> slot ---- */
 
 enum slot_order {
-    /* struct request_head, then text; descriptors: stdin, stdout, stderr [, code] */
+    /* struct request_head, then text; descriptors: stdin, stdout, stderr [, code] [, data] */
     ORDER_RUN = 1,
     /* struct order: end the running program; passed over when none runs */
     ORDER_CANCEL = 2,
     /* struct order: the held scratch has been read and may be wiped */
     ORDER_RELEASE = 3,
+    /* struct order: the scratch has been filled; the program may start */
+    ORDER_START = 4,
 };
 
 enum request_flag {
-    /* A fourth descriptor, a detached mount, replaces what is at /code. */
+    /* One more descriptor, a detached mount, replaces what is at /code. */
     REQUEST_CODE = 1 << 0,
     /* Send a descriptor of the scratch with the report and wait for RELEASE. */
     REQUEST_HOLD = 1 << 1,
@@ -36,8 +38,16 @@ enum request_flag {
     REQUEST_ADDRESS_SPACE = 1 << 2,
     /* Leave /code as the run before had it; otherwise it is taken away. */
     REQUEST_SAME_CODE = 1 << 3,
+    /* The same two for /data. */
+    REQUEST_DATA = 1 << 4,
+    REQUEST_SAME_DATA = 1 << 5,
+    /* Send NOTE_STAGE and wait for START before anything of the program begins. */
+    REQUEST_STAGE = 1 << 6,
+    /* stdin and stdout are pipes shared with another run: see hold.c. */
+    REQUEST_PAIRED = 1 << 7,
 };
-#define REQUEST_FLAGS_KNOWN 15
+#define REQUEST_FLAGS_KNOWN 255
+#define WIRE_MAX_FDS        5
 
 struct order {
     uint32_t magic;
@@ -76,6 +86,11 @@ const char *wire_parse_request(char *packet, size_t bytes, struct request *out);
 
 /* ---- slot channel: slot -> Python ---- */
 
+enum slot_note {
+    /* struct order; descriptor: the empty scratch, to put files into */
+    NOTE_STAGE = 48,
+};
+
 enum run_end {
     END_NONE = 0,
     END_EXITED = 1,    /* code: exit status */
@@ -101,6 +116,7 @@ struct report {
     uint32_t process_refusals;
     int32_t error;
     uint32_t reserved;
+    uint64_t ended_ns; /* by the monotonic clock; the program started wall_ns before */
     char step[WIRE_STEP_BYTES];
 };
 
@@ -109,6 +125,8 @@ struct report {
 enum control_order {
     /* struct order, then a directory's path; answered by EVENT_ATTACHED or EVENT_REFUSED */
     CONTROL_ATTACH = 16,
+    /* the same, for a directory in which nothing is to be executed */
+    CONTROL_ATTACH_DATA = 17,
 };
 
 /* ---- control channel: runner -> Python ---- */

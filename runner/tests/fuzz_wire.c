@@ -27,6 +27,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         check_strings(out.envp, out.head.envc, copy, copy + bytes);
         if (out.argv[0][0] != '/' || out.head.memory_bytes < WIRE_MIN_MEMORY)
             abort();
+        const uint32_t flags = out.head.flags;
+        if (flags & ~(uint32_t)REQUEST_FLAGS_KNOWN ||
+            (flags & REQUEST_CODE && flags & REQUEST_SAME_CODE) ||
+            (flags & REQUEST_DATA && flags & REQUEST_SAME_DATA))
+            abort();
     }
     free(copy);
     return 0;

@@ -83,6 +83,9 @@ static void refuses_each_wrong_field(void)
     REFUSES(head.magic = 0);
     REFUSES(head.order = ORDER_CANCEL);
     REFUSES(head.flags = 1u << 31);
+    REFUSES(head.flags = REQUEST_FLAGS_KNOWN + 1);
+    REFUSES(head.flags = REQUEST_CODE | REQUEST_SAME_CODE);
+    REFUSES(head.flags = REQUEST_DATA | REQUEST_SAME_DATA);
     REFUSES(head.reserved = 1);
     REFUSES(head.argc = 0);
     REFUSES(head.argc = WIRE_MAX_STRINGS + 1);
@@ -106,6 +109,15 @@ static void refuses_each_wrong_field(void)
     REFUSES(head.scratch_inodes = 0);
     REFUSES(head.processes = 0);
     REFUSES(head.open_files = WIRE_MIN_FILES - 1);
+}
+
+static void accepts_each_known_flag(void)
+{
+    for (uint32_t flag = 1; flag & REQUEST_FLAGS_KNOWN; flag <<= 1) {
+        struct request_head head = sound();
+        head.flags = flag;
+        EXPECT(parse(head, 0) == NULL);
+    }
 }
 
 static void refuses_a_cut_packet(void)
@@ -141,6 +153,7 @@ int main(void)
 {
     accepts_a_sound_request();
     refuses_each_wrong_field();
+    accepts_each_known_flag();
     refuses_a_cut_packet();
     refuses_a_relative_program();
     refuses_text_without_an_end();

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from deemster.domain.limits import Limits
 from deemster.sandbox.boxes import Boxes
-from deemster.sandbox.command import STANDARD_PROFILES, Bind, Layers, Profile
+from deemster.sandbox.command import STANDARD_PROFILES, Bind, Command, Layers, Profile
 
 RUNNER = Path(os.environ["DEEMSTER_RUNNER"]) if "DEEMSTER_RUNNER" in os.environ else None
 """Another build of the runner than the packaged one, such as that with sanitizers."""
@@ -26,7 +27,22 @@ SLOWNESS = int(os.environ.get("DEEMSTER_TEST_SLOWNESS", "1"))
 PATIENCE_S = 180
 """For what takes no time at all on an idle machine, and much on an emulated one."""
 
+PATIENT = Limits(wall_ms=PATIENCE_S * 1000, cpu_ms=60_000)
+
 C_FLAGS = ("-std=gnu17", "-D_GNU_SOURCE", "-O1", "-Wall", "-Wextra", "-static", "-pthread")
+
+
+def shell(
+    script: str, limits: Limits = PATIENT, code: Path | None = None, data: Path | None = None
+) -> Command:
+    argv = ("/bin/sh", "-c", script)
+    return Command(argv, limits=limits, profile="compiler", code=code, data=data)
+
+
+async def started(box: "asyncio.Task[object]", seen: bytearray) -> None:
+    """Waits until a program has written something."""
+    await until(lambda: bool(seen) or box.done())
+    assert seen
 
 
 async def until(condition: Callable[[], bool]) -> None:
@@ -44,6 +60,10 @@ def processes_under(pid: int) -> set[int]:
             for child in children.read_text().split():
                 found |= processes_under(int(child))
     return found
+
+
+def open_files(pid: int | None = None) -> int:
+    return len(list(Path(f"/proc/{pid or os.getpid()}/fd").iterdir()))
 
 
 class Family:

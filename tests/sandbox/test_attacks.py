@@ -5,7 +5,9 @@
     Without X Y, Only X       the same with those layers off, or with only those on
     Each                      one trial for each of these words; $1 stands for it
     Args, Stdin, Limits,      how to run it
-      Profile, Address space
+      Profile, Address space,
+      Data
+    After data: yes           the same box has just shown test data to another run
     Twice: yes                a second run, which is told `again`, is the one that counts
     At least                  what the meters must have seen
     Machine                   the only kind of machine on which it means something
@@ -58,7 +60,7 @@ SMALL = Limits(
 
 KEY = re.compile(
     r"Rules|Attack|Expect|Each|Args|Stdin|Limits|Profile|Address space|Twice|At least|Machine"
-    r"|As root"
+    r"|As root|Data|After data"
     r"|Compile"
     r"|(?P<how>Without|Only) (?P<layers>[A-Z]+( [A-Z]+)*)"
 )
@@ -110,7 +112,7 @@ class Trial:
     def endings(self) -> list[str]:
         return [self._fill(ending.strip()) for ending in self.head[self.key].split("|")]
 
-    def command(self, code: Path, port: int) -> Command:
+    def command(self, code: Path, data: Path, port: int) -> Command:
         argv = [
             word.format(name=self.source.name, stem=self.source.stem)
             for word in RUN[self.source.suffix]
@@ -123,6 +125,7 @@ class Trial:
         return Command(
             argv=tuple(argv),
             code=code,
+            data=data if "Data" in self.head else None,
             limits=limits,
             profile=self.head.get("Profile", "program"),
             address_space="Address space" in self.head,
@@ -181,14 +184,30 @@ async def host_port() -> AsyncIterator[int]:
             yield port
 
 
+@pytest.fixture(scope="session")
+def secret(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Test data that a box shows."""
+    folder = tmp_path_factory.mktemp("data")
+    folder.chmod(0o755)
+    (folder / "secret").write_text("the jury's answer")
+    return folder
+
+
 @pytest.mark.parametrize("trial", TRIALS, ids=str)
 async def test_the_cage_holds(
-    trial: Trial, open_boxes: OpenBoxes, build: Callable[[Path], Path], host_port: int
+    trial: Trial,
+    open_boxes: OpenBoxes,
+    build: Callable[[Path], Path],
+    secret: Path,
+    host_port: int,
 ) -> None:
     """X1-X7, J2, J5, J7, J8: it ends as its head says, and leaves nothing to the next run."""
     trial.skip_if_meaningless()
     boxes = await open_boxes.with_layers(trial.layers)
-    command = trial.command(build(trial.source), host_port)
+    command = trial.command(build(trial.source), secret, host_port)
+    if "After data" in trial.head:
+        before = Command(("/bin/cat", "/data/secret"), data=secret)
+        assert (await run(boxes, before, {})).stdout == b"the jury's answer"
     if "Twice" in trial.head:
         first = await run(boxes, command, trial.head)
         assert first.status is Status.OK or describe(first) in trial.endings

@@ -1,11 +1,16 @@
 """The pool of boxes: streams, cancelling, /code, collecting, and the death of its parts."""
 
 import asyncio
+import gc
 import os
+import shutil
 import signal
+import subprocess
 import threading
 import tracemalloc
+from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,22 +21,18 @@ from deemster.domain.outcome import Status
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Command, Profile
 from deemster.sandbox.runner import SandboxFault
-from tests.sandbox.conftest import PATIENCE_S, RUNNER, processes_under, until
+from tests.sandbox.conftest import (
+    PATIENCE_S,
+    PATIENT,
+    RUNNER,
+    open_files,
+    processes_under,
+    shell,
+    started,
+    until,
+)
 
 pytestmark = pytest.mark.rootless
-
-SHELL = "/bin/sh"
-PATIENT = Limits(wall_ms=PATIENCE_S * 1000, cpu_ms=60_000)
-
-
-def shell(script: str, limits: Limits = PATIENT, code: Path | None = None) -> Command:
-    return Command((SHELL, "-c", script), limits=limits, profile="compiler", code=code)
-
-
-async def started(box: "asyncio.Task[object]", seen: bytearray) -> None:
-    """Waits until a program has written something."""
-    await until(lambda: bool(seen) or box.done())
-    assert seen
 
 
 async def test_output_and_exit_code_come_back() -> None:
@@ -89,6 +90,32 @@ async def test_j2_a_flood_costs_constant_memory_and_keeps_its_beginning() -> Non
     assert report.stdout_truncated
     assert taken == 50 * MIB
     assert peak_bytes < 8 * MIB
+
+
+@pytest.mark.soak
+async def test_limits_beyond_four_gigabytes_are_limits_too() -> None:
+    """Of output, memory, files and the scratch: nothing on the way has 32 bits only."""
+    taken = 0
+
+    def count(chunk: bytes) -> None:
+        nonlocal taken
+        taken += len(chunk)
+
+    gib = 1 << 30
+    limits = replace(
+        PATIENT,
+        memory_bytes=12 * gib,
+        output_bytes=5 * gib,
+        file_bytes=5 * gib,
+        scratch_bytes=6 * gib,
+    )
+    async with Boxes.open(runner=RUNNER) as boxes:
+        script = "head -c 4500M /dev/zero > big; cat big; head -c 5G /dev/zero > bigger"
+        report = await boxes.run(shell(script, limits), stdout=count)
+        assert taken == 4500 * MIB
+        assert report.memory_bytes > 4500 * MIB
+        report = await boxes.run(shell("cat /dev/zero", limits), stdout=lambda _: None)
+        assert report.status is Status.OUTPUT_LIMIT
 
 
 async def test_a_cancelled_run_ends_its_program_and_frees_its_box() -> None:
@@ -296,7 +323,7 @@ async def test_a_profile_answers_calls_as_it_says() -> None:
         Profile("lenient", may_exec=True, errno={"socket": "EACCES"}),
         Profile("open", may_exec=True, allow=frozenset({"sethostname"})),
     )
-    script = (SHELL, "-c", "hostname other; echo $?; hostname")
+    script = ("/bin/sh", "-c", "hostname other; echo $?; hostname")
     async with Boxes.open(profiles=profiles, runner=RUNNER) as boxes:
         refused = await boxes.run(Command(script, profile="lenient", limits=PATIENT))
         let = await boxes.run(Command(script, profile="open", limits=PATIENT))
@@ -333,19 +360,51 @@ async def test_many_runs_survive_many_deaths(cut: str) -> None:
         assert (await boxes.run(shell("echo end"))).stdout == b"end\n"
 
 
+async def test_boxes_closed_while_their_runner_is_being_replaced_leave_none() -> None:
+    """At whatever moment: its starting, once begun, is waited for."""
+    before = processes_under(os.getpid())
+    for turns in range(30):
+        async with Boxes.open(runner=RUNNER) as boxes:
+            os.kill(boxes.runner_pid, signal.SIGKILL)
+            for _ in range(turns):
+                await asyncio.sleep(0.0005)
+        gc.collect()  # a process that nobody waited for would complain
+    assert processes_under(os.getpid()) <= before
+
+
 async def test_descriptors_and_tasks_do_not_grow() -> None:
     async with Boxes.open(runner=RUNNER) as boxes:
         await boxes.run(shell("true"))
-        before = _open_files()
+        before = open_files()
         for _ in range(50):
             await boxes.run(shell("echo x"), stdin=b"y")
-        assert _open_files() == before
-        assert _open_files(boxes.runner_pid) < 40
-
-
-def _open_files(pid: int | None = None) -> int:
-    return len(list(Path(f"/proc/{pid or os.getpid()}/fd").iterdir()))
+        assert open_files() == before
+        assert open_files(boxes.runner_pid) < 40
 
 
 def _lives(pid: int) -> bool:
     return Path(f"/proc/{pid}").exists()
+
+
+@pytest.fixture
+def place_without_exec(tmp_path: Path) -> Iterator[Path]:
+    if os.geteuid() != 0:
+        pytest.skip("only root may mount, and lift what a mount forbids")
+    place = tmp_path / "noexec"
+    place.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "noexec", "tmpfs", str(place)], check=True)
+    place.chmod(0o755)
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+async def test_programs_of_a_file_system_without_exec_run(place_without_exec: Path) -> None:
+    """Debian mounts /run so, where builds lie by default."""
+    program = place_without_exec / "program"
+    shutil.copy("/bin/true", program)
+    program.chmod(0o755)
+    async with Boxes.open() as boxes:
+        report = await boxes.run(Command(("/code/program",), code=place_without_exec))
+    assert report.status is Status.OK

@@ -14,7 +14,7 @@ LIMITS = Limits(cpu_ms=1000, memory_bytes=64 * MIB)
 
 def raw(end: End, code: int = 0, **more: int) -> RawReport:
     facts = {"arch": 0, "cpu_ns": 0, "wall_ns": 0, "memory_bytes": 0, "oom_kills": 0}
-    facts |= {"process_refusals": 0, "error": 0} | more
+    facts |= {"process_refusals": 0, "error": 0, "ended_ns": 0} | more
     return RawReport(end=end, code=code, step="", **facts)
 
 

@@ -26,7 +26,8 @@ int main(void) {
     AT(request_head, profile); AT(request_head, cpu_ns); AT(request_head, scratch_bytes);
     AT(request_head, scratch_inodes); AT(request_head, cpu_permille); AT(request_head, argc);
     AT(request_head, text_bytes); AT(report, arch); AT(report, cpu_ns); AT(report, oom_kills);
-    AT(report, error); AT(report, step); AT(event, slot); AT(event, step);
+    AT(report, error); AT(report, ended_ns); AT(report, step);
+    AT(event, slot); AT(event, step);
     return 0;
 }
 """
@@ -71,7 +72,8 @@ def test_fields_lie_where_the_header_puts_them(layout: dict[str, int]) -> None:
         ("cpu_ns", 4),
         ("oom_kills", 7),
         ("error", 9),
-        ("step", 11),
+        ("ended_ns", 11),
+        ("step", 12),
     ):
         assert layout[f"report.{name}"] == offset(wire.REPORT, index), name
     for name, index in (("slot", 2), ("step", 4)):
@@ -90,8 +92,12 @@ def test_numbers_are_those_of_the_headers() -> None:
     header = (HEADERS / "wire.h").read_text()
     assert constants(header, "END") == {end.name: end.value for end in wire.End}
     assert constants(header, "EVENT") == {event.name: event.value for event in wire.Event}
+    assert constants(header, "NOTE") == {note.name: note.value for note in wire.Note}
     flags = {flag.name: flag.value for flag in wire.RequestFlag}
     assert constants(header, "REQUEST") == flags
+    known = re.search(r"REQUEST_FLAGS_KNOWN (\d+)", header)
+    assert known is not None
+    assert int(known[1]) == sum(wire.RequestFlag)
     orders = {**constants(header, "ORDER"), **constants(header, "CONTROL")}
     assert orders == {order.name: order.value for order in wire.Order}
     layers = constants((HEADERS / "slot.h").read_text(), "LAYER")

@@ -1,38 +1,30 @@
-"""A pool of warm boxes: give it a command, await its report."""
+"""Warm boxes: give them a command, await its report."""
 
 import asyncio
 import os
-import socket
-from collections import deque
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from deemster.domain.errors import Refused
 from deemster.sandbox import wire
 from deemster.sandbox.command import STANDARD_PROFILES, Bind, Command, Layers, Profile
+from deemster.sandbox.pair import Conversation, Decide, Pair, Partner, conclude
 from deemster.sandbox.policy import build_policy
+from deemster.sandbox.pool import Pool
 from deemster.sandbox.report import Report, make_report
-from deemster.sandbox.runner import PACKAGED_RUNNER, Runner, RunnerConfig, SandboxFault, explain
-from deemster.sandbox.slot import CodeId, Collect, Ended, Slot, Streams
-from deemster.sandbox.streams import Sink
-
-FIRST_PAUSE_S = 0.05
-LONGEST_PAUSE_S = 5.0
-START_TIMEOUT_S = 60.0
+from deemster.sandbox.runner import PACKAGED_RUNNER, RunnerConfig, SandboxFault
+from deemster.sandbox.slot import Collect, DirectoryId, Handling, Request, Shown, Slot
+from deemster.sandbox.staging import Stage
+from deemster.sandbox.streams import Sink, Source
 
 
 class Boxes:
-    """Keeps one runner alive and hands its slots out, in order of asking."""
+    """Runs commands in the slots of one pool."""
 
-    def __init__(self, config: RunnerConfig) -> None:
-        self._config = config
-        self._runner: Runner | None = None
-        self._slots: set[Slot] = set()
-        self._free: deque[Slot] = deque()
-        self._waiting: deque[asyncio.Future[Slot]] = deque()
-        self._ended = asyncio.Event()
-        self._first_slot: asyncio.Future[None] | None = None
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
 
     @classmethod
     @asynccontextmanager
@@ -55,230 +47,206 @@ class Boxes:
             executable=runner or PACKAGED_RUNNER,
             cpus=tuple(cpus),
         )
-        boxes = cls(config)
-        await boxes._start()
-        try:
-            async with asyncio.TaskGroup() as group:
-                keeper = group.create_task(boxes._keep_running())
-                try:
-                    yield boxes
-                finally:
-                    keeper.cancel()
-                    await asyncio.shield(boxes._stop())
-                    boxes._turn_away("The sandbox was closed.")
-        except BaseExceptionGroup as group_error:
-            # What the block raised is the caller's, not a group of one.
-            if len(group_error.exceptions) == 1:
-                raise group_error.exceptions[0] from None
-            raise
+        async with Pool.open(config) as pool:
+            yield cls(pool)
 
     @property
     def runner_pid(self) -> int:
-        pid = self._runner.pid if self._runner is not None else None
-        if pid is None:
-            raise SandboxFault("The sandbox runner is being started again.")
-        return pid
+        return self._pool.runner_pid
 
     @property
     def slot_count(self) -> int:
-        return self._config.slots
+        return self._pool.config.slots
 
     async def run(
         self,
         command: Command,
         *,
-        stdin: bytes | int = b"",
+        stdin: Source = b"",
         stdout: Sink | None = None,
         stderr: Sink | None = None,
+        stage: Stage | None = None,
         collect: Collect | None = None,
     ) -> Report:
         """Runs a command in a free box.
 
-        `stdin` is bytes or a descriptor to read them from. Output goes to the sinks as it
-        comes, or into the report. `collect` reads the scratch, in a thread, before it is wiped.
-        Raises SandboxFault when the cage failed, never for what the program did.
+        Output goes to the sinks as it comes, or into the report. `stage` fills the scratch, in
+        a thread, before the program and its clocks start; what it makes belongs to the program.
+        `collect` reads the scratch, in a thread, before it is wiped. What either raises comes
+        out here. Raises SandboxFault when the cage failed, never for what the program did.
         """
-        slot = await self._take()
+        [slot] = await self._pool.take([wanted_by(command)])
         try:
-            ended = await self._run_in(slot, command, Streams(stdin, stdout, stderr), collect)
+            handling = Handling(stdin, stdout, stderr, stage, collect)
+            return await self._run_in(slot, command, handling)
         finally:
-            self._give_back(slot)
+            self._pool.give_back(slot)
+
+    async def run_pair(  # noqa: PLR0913 - two of everything
+        self,
+        program: Command,
+        companion: Command,
+        *,
+        wall_s: float,
+        decide: Decide,
+        stage: Stage | None = None,
+        collect: Collect | None = None,
+        program_stage: Stage | None = None,
+        program_stderr: Sink | None = None,
+        companion_stderr: Sink | None = None,
+        keeps_ends: bool = False,
+    ) -> Pair:
+        """Runs two commands at once, the output of each being the input of the other.
+
+        When the companion ends first, `decide` says whether the program is to be ended too;
+        else it goes on. `wall_s` bounds the whole, from the start of both. `stage` and
+        `collect` are the companion's. With `keeps_ends` it can always write: what the program
+        leaves unread at its end is thrown away. What `run` raises is raised, and ends both.
+        """
+        if self.slot_count < 2:
+            raise Refused("A pair takes two boxes; this pool has one.")
+        slots = await self._pool.take([wanted_by(program), wanted_by(companion)])
+        try:
+            with ExitStack() as closing:
+                talk = Conversation(closing, keeps_ends=keeps_ends)
+                ours = Handling(
+                    stdin=talk.to_program.reader,
+                    stdout=talk.to_companion.writer,
+                    stderr=program_stderr,
+                    stage=program_stage,
+                    gate=talk.gate,
+                )
+                theirs = Handling(
+                    stdin=talk.to_companion.reader,
+                    stdout=talk.to_program.writer,
+                    stderr=companion_stderr,
+                    stage=stage,
+                    collect=collect,
+                    gate=talk.gate,
+                )
+                async with asyncio.TaskGroup() as group:
+                    one = Partner(self._run_in(slots[0], program, ours), slots[0].cancel, group)
+                    two = Partner(
+                        self._run_in(slots[1], companion, theirs), slots[1].cancel, group
+                    )
+                    blame = await talk.hold(one, two, wall_s, decide)
+            return conclude(one.running.result(), two.running.result(), blame)
+        except BaseExceptionGroup as group_error:
+            raise group_error.exceptions[0] from None
+        finally:
+            for slot in slots:
+                self._pool.give_back(slot)
+
+    async def _run_in(self, slot: Slot, command: Command, handling: Handling) -> Report:
+        with ExitStack() as closing:
+            request, shown = await self._prepare(slot, command, handling, closing)
+            slot.shown = None  # unless the slot says that it came so far
+            ended = await slot.run(request, handling)
         if ended.raw.end is wire.End.FAULT:
+            if ended.raw.step == "init-died":
+                slot.die()  # as it will of itself
             raise SandboxFault(
                 f"The sandbox could not run {command.argv[0]}: step {ended.raw.step} failed "
                 f"({os.strerror(ended.raw.error)})."
             )
+        slot.shown = shown
         return make_report(ended.raw, command.limits, ended.stdout, ended.stderr)
 
-    async def _run_in(
-        self, slot: Slot, command: Command, streams: Streams, collect: Collect | None
-    ) -> Ended:
-        flags, code_fd, code = await self._show_code(slot, command.code)
-        if collect is not None:
+    async def _prepare(
+        self, slot: Slot, command: Command, handling: Handling, closing: ExitStack
+    ) -> tuple[Request, Shown]:
+        """The run as the slot takes it, and what the slot shows from then on."""
+        flags = wire.RequestFlag(0)
+        if handling.stage is not None:
+            flags |= wire.RequestFlag.STAGE
+        if handling.collect is not None:
             flags |= wire.RequestFlag.HOLD
+        if handling.gate is not None:
+            flags |= wire.RequestFlag.PAIRED
         if command.address_space:
             flags |= wire.RequestFlag.ADDRESS_SPACE
-        slot.code = None  # unless the slot says that it came so far
-        try:
-            ended = await slot.run(
-                wire.pack_request(
-                    command.argv,
-                    command.environment,
-                    command.limits,
-                    self.profile_index(command.profile),
-                    flags,
-                ),
-                streams,
-                output_bytes=command.limits.output_bytes,
-                wall_s=command.limits.wall_ms / 1000,
-                code_fd=code_fd,
-                collect=collect,
-            )
-        finally:
-            if code_fd is not None:
-                os.close(code_fd)
-        if ended.raw.end is not wire.End.FAULT:
-            slot.code = code
-        elif ended.raw.step == "init-died":
-            slot.die()  # as it will of itself
-        return ended
+        shown = slot.shown or Shown()
+        code = await self._show(command.code, shown.code, CODE, closing)
+        data = await self._show(command.data, shown.data, DATA, closing)
+        limits = command.limits
+        packet = wire.pack_request(
+            command.argv,
+            command.environment,
+            limits,
+            self.profile_index(command.profile),
+            flags | code.flag | data.flag,
+        )
+        mounts = code.mounts + data.mounts
+        request = Request(packet, mounts, limits.output_bytes, limits.wall_ms / 1000)
+        return request, Shown(code.identity, data.identity)
+
+    async def _show(
+        self,
+        directory: Path | None,
+        shown: DirectoryId | None,
+        place: "Place",
+        closing: ExitStack,
+    ) -> "Showing":
+        """What to tell a slot of one directory, with a mount unless it shows that already."""
+        if directory is None:
+            return Showing(wire.RequestFlag(0), None)  # what is there will be taken away
+        if identify(directory) == shown:
+            return Showing(place.same, shown)
+        mount = await self._pool.attach(directory, place.order)
+        closing.callback(os.close, mount)
+        # By the mount: the path may have come to lead elsewhere meanwhile.
+        return Showing(place.new, identify(mount), (mount,))
 
     @asynccontextmanager
     async def borrowed_slot(self) -> AsyncIterator[Slot]:
         """A slot with its channel in blocking mode, for measurements beside this API."""
-        slot = await self._take()
+        [slot] = await self._pool.take([Shown()])
         loop = asyncio.get_running_loop()
         loop.remove_reader(slot.channel)
         slot.channel.setblocking(True)
-        slot.code = None
+        slot.shown = None
         try:
             yield slot
         finally:
             slot.channel.setblocking(False)
             loop.add_reader(slot.channel, slot.hear)
-            self._give_back(slot)
+            self._pool.give_back(slot)
 
     def profile_index(self, profile: str) -> int:
-        index = self._config.policy.index.get(profile)
+        index = self._pool.config.policy.index.get(profile)
         if index is None:
             raise Refused(f"There is no sandbox profile {profile!r}.")
         return index
 
-    # -- /code --
 
-    async def _show_code(
-        self, slot: Slot, directory: Path | None
-    ) -> tuple[wire.RequestFlag, int | None, CodeId | None]:
-        """What to tell the slot of /code, with a mount when it has to be hung there."""
-        if directory is None:
-            return wire.RequestFlag(0), None, None
-        code = identify(directory)
-        if slot.code == code:
-            return wire.RequestFlag.SAME_CODE, None, code
-        if self._runner is None:
-            raise SandboxFault("The sandbox runner is being started again; try again.")
-        return wire.RequestFlag.CODE, await self._runner.attach(directory), code
+@dataclass(frozen=True, slots=True)
+class Place:
+    """/code or /data, in the runner's words."""
 
-    # -- slots --
-
-    async def _take(self) -> Slot:
-        while self._free:
-            slot = self._free.popleft()
-            if not slot.dead:
-                return slot
-        waiting: asyncio.Future[Slot] = asyncio.get_running_loop().create_future()
-        self._waiting.append(waiting)
-        try:
-            return await waiting
-        except asyncio.CancelledError:
-            if waiting.done() and not waiting.cancelled() and not waiting.exception():
-                self._give_back(waiting.result())
-            raise
-
-    def _give_back(self, slot: Slot) -> None:
-        if slot.dead or slot.busy_for_nobody:
-            return
-        while self._waiting:
-            waiting = self._waiting.popleft()
-            if not waiting.done():
-                waiting.set_result(slot)
-                return
-        self._free.append(slot)
-
-    def _new_slot(self, number: int, channel: socket.socket) -> None:
-        slot = Slot(number, channel, self._give_back, self._slot_died)
-        self._slots.add(slot)
-        if self._first_slot is not None and not self._first_slot.done():
-            self._first_slot.set_result(None)
-        self._give_back(slot)
-
-    def _slot_died(self, slot: Slot) -> None:
-        self._slots.discard(slot)
-        if slot.stuck and self._runner is not None:
-            self._runner.kill()
-
-    # -- the runner's life --
-
-    async def _start(self) -> None:
-        """Starts a runner and returns once its first slot is there."""
-        self._ended.clear()
-        self._first_slot = asyncio.get_running_loop().create_future()
-        runner = Runner(self._config, self._new_slot, self._runner_ended)
-        self._runner = runner
-        try:
-            await runner.start()
-            await asyncio.wait_for(self._first_slot, START_TIMEOUT_S)
-        except TimeoutError:
-            await asyncio.shield(self._stop())
-            raise SandboxFault("The sandbox runner did not get ready in time.") from None
-        except BaseException:
-            await asyncio.shield(self._stop())
-            raise
-
-    def _runner_ended(self) -> None:
-        self._ended.set()
-        for slot in list(self._slots):
-            slot.die()
-        if self._first_slot is not None and not self._first_slot.done():
-            assert self._runner is not None
-            fault = self._runner.last_fault
-            reason = explain(fault) if fault else "it ended without a word"
-            self._first_slot.set_exception(
-                SandboxFault(
-                    f"The sandbox can't be set up: {reason}. `deemster doctor` says what to do."
-                )
-            )
-
-    async def _keep_running(self) -> None:
-        """Starts another runner when one ends; who waits meanwhile hears why that fails."""
-        pause_s = FIRST_PAUSE_S
-        while True:
-            await self._ended.wait()
-            await self._stop()
-            try:
-                await self._start()
-                pause_s = FIRST_PAUSE_S
-            except SandboxFault as error:
-                self._turn_away(str(error))
-                self._ended.set()
-                await asyncio.sleep(pause_s)
-                pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
-
-    def _turn_away(self, reason: str) -> None:
-        while self._waiting:
-            waiting = self._waiting.popleft()
-            if not waiting.done():
-                waiting.set_exception(SandboxFault(reason))
-
-    async def _stop(self) -> None:
-        for slot in list(self._slots):
-            slot.die()
-        self._free.clear()
-        runner, self._runner = self._runner, None
-        if runner is not None:
-            await runner.stop()
+    same: wire.RequestFlag
+    new: wire.RequestFlag
+    order: wire.Order
 
 
-def identify(directory: Path) -> CodeId:
-    status = directory.stat()
+CODE = Place(wire.RequestFlag.SAME_CODE, wire.RequestFlag.CODE, wire.Order.ATTACH)
+DATA = Place(wire.RequestFlag.SAME_DATA, wire.RequestFlag.DATA, wire.Order.ATTACH_DATA)
+
+
+@dataclass(frozen=True, slots=True)
+class Showing:
+    flag: wire.RequestFlag
+    identity: DirectoryId | None
+    mounts: tuple[int, ...] = ()
+
+
+def wanted_by(command: Command) -> Shown:
+    """What a box has to show for it."""
+    return Shown(
+        None if command.code is None else identify(command.code),
+        None if command.data is None else identify(command.data),
+    )
+
+
+def identify(directory: Path | int) -> DirectoryId:
+    status = os.fstat(directory) if isinstance(directory, int) else directory.stat()
     return status.st_dev, status.st_ino

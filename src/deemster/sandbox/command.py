@@ -10,6 +10,8 @@ from deemster.domain.limits import Limits
 
 CODE_DIR = "/code"
 """Where the program's own files are seen, read-only."""
+DATA_DIR = "/data"
+"""Where test data is seen, read-only, by those who may: checkers, never contestants."""
 WORK_DIR = "/work"
 """The writable scratch, also the working directory and (by links) /tmp and /dev/shm."""
 
@@ -76,6 +78,8 @@ class Command:
     """The name of a profile that the boxes were opened with."""
     environment: Mapping[str, str] = field(default_factory=lambda: ENVIRONMENT)
     code: Path | None = None
-    """A host directory, shown read-only at /code."""
+    """A host directory, shown read-only at /code. What others may read in it, programs can."""
+    data: Path | None = None
+    """Another one, at /data, from which nothing can be executed."""
     address_space: bool = False
     """Also bound the address space by the memory limit (not for runtimes that reserve it)."""

@@ -24,6 +24,12 @@ class Report:
     stderr: bytes = b""
     stdout_truncated: bool = False
     stderr_truncated: bool = False
+    ended_ns: int = 0
+    """By CLOCK_MONOTONIC, as time.monotonic_ns() has it."""
+
+    @property
+    def started_ns(self) -> int:
+        return self.ended_ns - self.wall_ns
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,4 +82,5 @@ def make_report(
         stderr=stderr[0],
         stdout_truncated=stdout[1],
         stderr_truncated=stderr[1],
+        ended_ns=raw.ended_ns,
     )

@@ -53,6 +53,7 @@ class Runner:
         self._loop = asyncio.get_running_loop()
         self._control, self._theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control.setblocking(False)
+        self._spawning: asyncio.Future[subprocess.Popen[bytes]] | None = None
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -60,15 +61,15 @@ class Runner:
         return self._process.pid if self._process is not None else None
 
     async def start(self) -> None:
+        self._spawning = self._loop.run_in_executor(None, _spawn, self._config, self._theirs)
+        self._spawning.add_done_callback(lambda _: self._theirs.close())
         try:
-            self._process = await asyncio.to_thread(_spawn, self._config, self._theirs)
+            self._process = await asyncio.shield(self._spawning)
         except OSError as error:
             raise SandboxFault(
                 f"The sandbox runner {self._config.executable} can't be started "
                 f"({error.strerror}); reinstall Deemster or set DEEMSTER_RUNNER."
             ) from error
-        finally:
-            self._theirs.close()
         self._loop.add_reader(self._control, self._hear)
 
     def _hear(self) -> None:
@@ -112,15 +113,20 @@ class Runner:
                 waiting.set_exception(SandboxFault("The sandbox runner ended; try again."))
         self._on_end()
 
-    async def attach(self, directory: Path) -> int:
+    async def attach(self, directory: Path, order: wire.Order = wire.Order.ATTACH) -> int:
         """A descriptor of a read-only mount of the directory, to be hung into one slot."""
         waiting: asyncio.Future[int] = self._loop.create_future()
         try:
-            self._control.send(attach_order(directory))
+            self._control.send(attach_order(directory, order))
         except OSError as error:
             raise SandboxFault("The sandbox runner ended; try again.") from error
         self._attaching.append(waiting)
-        return await waiting
+        try:
+            return await waiting
+        except asyncio.CancelledError:
+            if waiting.done() and not waiting.cancelled() and not waiting.exception():
+                os.close(waiting.result())  # it came in the same moment
+            raise
 
     def kill(self) -> None:
         """Ends it and all of its slots at once, whatever they do; `on_end` follows."""
@@ -128,15 +134,22 @@ class Runner:
             self._process.kill()
 
     async def stop(self) -> None:
-        """Closes the control channel, which ends the runner and its slots."""
-        self._loop.remove_reader(self._control)
-        self._control.close()
+        """Closes the control channel, which ends the runner and its slots.
+
+        Who is cancelled here, or in `start`, leaves the rest to another call.
+        """
+        if self._control.fileno() >= 0:
+            self._loop.remove_reader(self._control)
+            self._control.close()
+        if self._process is None and self._spawning is not None:
+            with contextlib.suppress(OSError):
+                self._process = await asyncio.shield(self._spawning)
         if self._process is not None:
             await asyncio.to_thread(_reap, self._process)
 
 
-def attach_order(directory: Path) -> bytes:
-    return wire.pack_order(wire.Order.ATTACH, str(directory.absolute()))
+def attach_order(directory: Path, order: wire.Order) -> bytes:
+    return wire.pack_order(order, str(directory.absolute()))
 
 
 def explain(event: wire.RunnerEvent) -> str:

@@ -3,30 +3,59 @@
 import asyncio
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 
 from deemster.sandbox import wire
 from deemster.sandbox.runner import SandboxFault, send_with_fds
-from deemster.sandbox.streams import InputPump, OutputPipe, Sink, open_input
+from deemster.sandbox.staging import Stage, stage_as_program
+from deemster.sandbox.streams import Direct, OutputPipe, Sink, Source, open_input, open_output
 
 GRACE_S = 30.0
 """How long after its wall limit a run's report may take before the slot is given up."""
 
-CodeId = tuple[int, int]
-"""Device and inode of a directory."""
+DirectoryId = tuple[int, int]
+"""Device and inode."""
 
 Collect = Callable[[int], object]
 """Reads what it wants from the scratch, given as a descriptor, before that is wiped."""
 
+Gate = Callable[[], Awaitable[object]]
+
+RawAndScratch = tuple[wire.RawReport, int]
+"""A report, and a descriptor of the scratch that came with it, or -1."""
+
 
 @dataclass(frozen=True, slots=True)
-class Streams:
-    stdin: bytes | int = b""
-    """Bytes, or a descriptor to read them from."""
-    stdout: Sink | None = None
+class Shown:
+    """The host directories at /code and /data."""
+
+    code: DirectoryId | None = None
+    data: DirectoryId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Handling:
+    """What Python itself does for a run, outside the box."""
+
+    stdin: Source | Direct = b""
+    stdout: Sink | Direct | None = None
     stderr: Sink | None = None
+    stage: Stage | None = None
+    collect: Collect | None = None
+    gate: Gate | None = None
+    """Awaited when all is ready, just before the program starts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A run as the slot takes it."""
+
+    packet: bytes
+    mounts: tuple[int, ...]
+    output_bytes: int
+    wall_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +78,16 @@ class Slot:
         channel.setblocking(False)
         self.number = number
         self.channel = channel
-        self.code: CodeId | None = None
-        """What is at /code now."""
+        self.shown: Shown | None = Shown()
+        """None while that is not known for certain."""
+        self.held = False
+        """Somebody took it and has not given it back."""
         self._on_free = on_free
         self._on_dead = on_dead
         self._loop = asyncio.get_running_loop()
-        self._report: asyncio.Future[tuple[wire.RawReport, int]] | None = None
+        self._report: asyncio.Future[RawAndScratch] | None = None
+        self._lent: asyncio.Future[int] | None = None
+        """The scratch, once it is there to be filled."""
         self._abandoned = False
         self._collecting = False
         self._left_collecting = False
@@ -62,70 +95,122 @@ class Slot:
         """It gave no report in time: closing its channel can't be relied on to end it."""
         self._loop.add_reader(channel, self.hear)
 
-    async def run(
-        self,
-        packet: bytes,
-        streams: Streams,
-        *,
-        output_bytes: int,
-        wall_s: float,
-        code_fd: int | None,
-        collect: Collect | None,
-    ) -> Ended:
+    async def run(self, request: Request, handling: Handling) -> Ended:
         """Runs one request to its end. A cancelled caller leaves at once; the program dies."""
         with ExitStack() as closing:
-            out = OutputPipe(output_bytes, streams.stdout, self.cancel)
+            stdin = open_input(handling.stdin)
+            closing.callback(stdin.close)
+            out = open_output(handling.stdout, request.output_bytes, self.cancel)
             closing.callback(out.close)
-            err = OutputPipe(output_bytes, streams.stderr, self.cancel)
+            err = OutputPipe(request.output_bytes, handling.stderr, self.cancel)
             closing.callback(err.close)
-            pump: InputPump | None = None
-            if isinstance(streams.stdin, int):
-                pump = InputPump(streams.stdin)
-                closing.callback(pump.close)
-                stdin = pump.reader
-            else:
-                stdin = open_input(streams.stdin)
-                closing.callback(os.close, stdin)
-            extra = [] if code_fd is None else [code_fd]
-            self._send(packet, [stdin, out.writer, err.writer, *extra])
-            for stream in (pump, out, err):
-                if stream is not None:
-                    stream.start(self._loop)
-            raw, scratch = await self._await_report(wall_s + GRACE_S)
+            if handling.gate is not None and handling.stage is None:
+                await handling.gate()
+            fds = [stdin.given, out.given, err.given, *request.mounts]
+            report = self._send(request.packet, fds)
+            for stream in (stdin, out, err):
+                stream.start(self._loop)
+            if handling.stage is not None:
+                await self._let_stage(handling.stage, handling.gate, report)
+            raw, scratch = await self._await_report(report, request.wall_s + GRACE_S)
             if scratch >= 0:
                 failed = raw.end is wire.End.FAULT
-                await self._let_collect(None if failed else collect, scratch)
+                await self._let_collect(None if failed else handling.collect, scratch)
             return Ended(raw, (out.finish(), out.truncated), (err.finish(), err.truncated))
 
-    def _send(self, packet: bytes, fds: list[int]) -> None:
-        self._report = self._loop.create_future()
+    def _send(self, packet: bytes, fds: list[int]) -> asyncio.Future[RawAndScratch]:
+        report = self._report = self._loop.create_future()
         try:
             send_with_fds(self.channel, packet, fds)
         except OSError as error:
+            self._report = None
             self.die()
             raise SandboxFault("The sandbox slot is gone; try again.") from error
+        return report
 
-    async def _await_report(self, timeout_s: float) -> tuple[wire.RawReport, int]:
-        report = self._report
-        assert report is not None
+    # -- before the program starts --
+
+    async def _let_stage(
+        self, stage: Stage, gate: Gate | None, report: asyncio.Future[RawAndScratch]
+    ) -> None:
+        """Has the scratch filled, in a thread, and starts the program.
+
+        Who waits for that may leave, but the run is ended only once the thread has let go of
+        the scratch: nothing that it still writes may turn up in another run.
+        """
+        scratch = await self._await_scratch(report)
+        if scratch < 0:
+            return
+        staging = self._loop.run_in_executor(None, stage_as_program, stage, scratch)
+        staging.add_done_callback(lambda _: os.close(scratch))
         try:
-            await asyncio.wait([report], timeout=timeout_s)
-        except asyncio.CancelledError:
-            if report.done():  # it came in the same moment
+            await asyncio.shield(staging)
+        except BaseException:  # ours, or the stage's own
+            if report.done():
                 self._pass_over(report)
             else:
                 self._abandoned = True
-                self.cancel()
+            staging.add_done_callback(self._end_staging)
+            raise
+        if gate is not None:
+            try:
+                await gate()
+            except BaseException:
+                self._leave(report)
+                raise
+        self._order(wire.Order.START)
+
+    async def _await_scratch(self, report: asyncio.Future[RawAndScratch]) -> int:
+        """A descriptor of the scratch, or -1 when a report came instead."""
+        lent = self._lent = self._loop.create_future()
+        try:
+            either = asyncio.FIRST_COMPLETED
+            await asyncio.wait([lent, report], timeout=GRACE_S, return_when=either)
+        except asyncio.CancelledError:
+            if lent.done():
+                os.close(lent.result())
+            self._leave(report)
+            raise
+        finally:
+            self._lent = None
+        if not lent.done() and not report.done():
+            raise self._given_up()
+        return lent.result() if lent.done() else -1
+
+    def _end_staging(self, staging: asyncio.Future[None]) -> None:
+        if not staging.cancelled():
+            staging.exception()  # the caller heard of it, or left
+        self.cancel()
+
+    # -- its end --
+
+    async def _await_report(
+        self, report: asyncio.Future[RawAndScratch], timeout_s: float
+    ) -> RawAndScratch:
+        try:
+            await asyncio.wait([report], timeout=timeout_s)
+        except asyncio.CancelledError:
+            self._leave(report)
             raise
         if not report.done():
-            self.stuck = self._abandoned = True
-            self.die()
-            raise SandboxFault("The sandbox did not answer in time; try again.")
+            raise self._given_up()
         return report.result()
 
-    def _pass_over(self, report: asyncio.Future[tuple[wire.RawReport, int]]) -> None:
+    def _leave(self, report: asyncio.Future[RawAndScratch]) -> None:
+        if report.done():  # it came in the same moment
+            self._pass_over(report)
+        else:
+            self._abandoned = True
+            self.cancel()
+
+    def _pass_over(self, report: asyncio.Future[RawAndScratch]) -> None:
         if report.exception() is None and report.result()[1] >= 0:
             self._release(report.result()[1])
+
+    def _given_up(self) -> SandboxFault:
+        self.stuck = self._abandoned = True
+        self.die()
+        return SandboxFault("The sandbox did not answer in time; try again.")
 
     async def _let_collect(self, collect: Collect | None, scratch: int) -> None:
         """Lets the collector read, in a thread; who waits for it may leave."""
@@ -153,6 +238,8 @@ class Slot:
         os.close(scratch)
         self._order(wire.Order.RELEASE)
 
+    # -- the channel --
+
     def cancel(self) -> None:
         """Ends the running program; its report still comes."""
         self._order(wire.Order.CANCEL)
@@ -172,9 +259,20 @@ class Slot:
             packet, fds = b"", []
         if not packet:
             self.die()
-            return
+        elif len(packet) == wire.ORDER.size:
+            self._hear_note(wire.unpack_note(packet), fds)
+        else:
+            self._hear_report(packet, fds[0] if fds else -1)
+
+    def _hear_note(self, note: wire.Note, fds: list[int]) -> None:
+        assert note is wire.Note.STAGE
+        if self._lent is not None and not self._lent.done():
+            self._lent.set_result(fds[0])
+        else:  # who asked for it has left
+            os.close(fds[0])
+
+    def _hear_report(self, packet: bytes, scratch: int) -> None:
         report, self._report = self._report, None
-        scratch = fds[0] if fds else -1
         if report is None:  # nobody asked for one
             self.die()
         elif self._abandoned:

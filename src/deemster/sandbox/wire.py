@@ -15,7 +15,7 @@ MAX_STRINGS: Final = 2048
 
 ORDER: Final = struct.Struct("=II")
 REQUEST: Final = struct.Struct("=4I6Q8I")
-REPORT: Final = struct.Struct("=IIiI3QIIiI32s")
+REPORT: Final = struct.Struct("=IIiI3QIIiIQ32s")
 EVENT: Final = struct.Struct("=IIIi32s")
 
 
@@ -23,7 +23,13 @@ class Order(IntEnum):
     RUN = 1
     CANCEL = 2
     RELEASE = 3
+    START = 4
     ATTACH = 16
+    ATTACH_DATA = 17
+
+
+class Note(IntEnum):
+    STAGE = 48
 
 
 class Event(IntEnum):
@@ -38,6 +44,10 @@ class RequestFlag(IntFlag):
     HOLD = 2
     ADDRESS_SPACE = 4
     SAME_CODE = 8
+    DATA = 16
+    SAME_DATA = 32
+    STAGE = 64
+    PAIRED = 128
 
 
 class End(IntEnum):
@@ -64,6 +74,7 @@ class RawReport:
     oom_kills: int
     process_refusals: int
     error: int
+    ended_ns: int
     step: str
 
 
@@ -126,14 +137,21 @@ def pack_request(
 
 
 def unpack_report(packet: bytes) -> RawReport:
-    magic, end, code, arch, cpu, wall, memory, ooms, refusals, error, _, step = REPORT.unpack(
-        packet
+    magic, end, code, arch, cpu, wall, memory, ooms, refusals, error, _, ended, step = (
+        REPORT.unpack(packet)
     )
     if magic != MAGIC:
         raise ValueError("not a report")
     return RawReport(
-        End(end), code, arch, cpu, wall, memory, ooms, refusals, error, _text(step)
+        End(end), code, arch, cpu, wall, memory, ooms, refusals, error, ended, _text(step)
     )
+
+
+def unpack_note(packet: bytes) -> Note:
+    magic, note = ORDER.unpack(packet)
+    if magic != MAGIC:
+        raise ValueError("not a note")
+    return Note(note)
 
 
 def unpack_event(packet: bytes) -> RunnerEvent:

@@ -48,10 +48,10 @@ int main(void)
     start();
     must_work(open("/work/mine", O_CREAT | O_WRONLY, 0600));
     const char *directories[] = {
-        "",      "/code",      "/usr",         "/usr/bin", "/usr/lib",  "/etc",  "/dev",
-        "/proc", "/proc/self", "/proc/1",      "/lib",     "/bin",      "/sbin", "/root",
-        "/home", "/var",       "/run",         "/opt",     "/mnt",      "/srv",  "/sys",
-        "/boot", "/usr/local", "/usr/include", "/etc/ssl", "/usr/share"};
+        "/data", "",      "/code",      "/usr",         "/usr/bin", "/usr/lib",  "/etc",
+        "/dev",  "/proc", "/proc/self", "/proc/1",      "/lib",     "/bin",      "/sbin",
+        "/root", "/home", "/var",       "/run",         "/opt",     "/mnt",      "/srv",
+        "/sys",  "/boot", "/usr/local", "/usr/include", "/etc/ssl", "/usr/share"};
     const char *files[] = {"/code/attack",     "/etc/passwd",  "/etc/hosts",
                            "/etc/ld.so.cache", "/usr/bin/gcc", "/bin/sh",
                            "/dev/null",        "/dev/zero",    "/dev/urandom",

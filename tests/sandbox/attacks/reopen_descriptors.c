@@ -8,6 +8,16 @@
 #include "attack.h"
 #include <linux/falloc.h>
 
+/* Without root it may change the mode, for what that is worth: see test_sealed.py. */
+static void change_mode(void)
+{
+    if (has_one_id())
+        return;
+    must_fail(fchmod(STDIN_FILENO, 0), EPERM);
+    must_fail(chmod("/proc/self/fd/0", 0), EPERM);
+    must_fail(fchown(STDIN_FILENO, getuid(), getgid()), EPERM);
+}
+
 static void overwrite(int input)
 {
     must_fail(pwrite(input, "x", 1, 0), EBADF, EPERM);
@@ -34,6 +44,15 @@ int main(void)
         overwrite(open("/proc/self/fd/0", O_RDWR));
         overwrite(open("/proc/self/fd/0", O_WRONLY));
         must_fail(open("/proc/self/fd/0", O_WRONLY | O_TRUNC), EACCES, EPERM, ETXTBSY);
+        must_fail(truncate("/proc/self/fd/0", 0), EACCES, EPERM);
+        must_fail(fcntl(STDIN_FILENO, F_ADD_SEALS, 0), EPERM);
+        char *shown = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, STDIN_FILENO, 0);
+        must_be(shown != MAP_FAILED && mprotect(shown, 4096, PROT_READ | PROT_WRITE) == 0);
+        shown[0] = 'T'; /* in a copy of its own */
+        shown = mmap(NULL, 4096, PROT_READ, MAP_SHARED, STDIN_FILENO, 0);
+        if (shown != MAP_FAILED) /* before Linux 6.7 not even that */
+            must_fail(mprotect(shown, 4096, PROT_READ | PROT_WRITE), EACCES, EPERM);
+        change_mode();
     }
     char text[64] = {0};
     must_be(read(STDIN_FILENO, text, sizeof text - 1) == 17);

@@ -10,6 +10,15 @@
 #include <sys/statvfs.h>
 #include <sys/xattr.h>
 
+static void look_for_data(void)
+{
+    DIR *data = opendir("/data");
+    must_be(data != NULL);
+    for (struct dirent *entry; data && (entry = readdir(data));)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            got_through("test data named %s", entry->d_name);
+}
+
 static void look_for_files(void)
 {
     DIR *work = opendir("/work");
@@ -44,6 +53,7 @@ static void look_for_processes(void)
 int main(void)
 {
     start();
+    look_for_data();
     look_for_files();
     look_for_processes();
     return held();

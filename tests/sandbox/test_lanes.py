@@ -1,0 +1,146 @@
+"""Lanes keep to their cores and are handed out in turn."""
+
+import asyncio
+import os
+import signal
+
+import pytest
+
+from deemster.sandbox.boxes import Boxes
+from deemster.sandbox.lanes import Lanes, share_cpus
+from deemster.sandbox.runner import SandboxFault
+from tests.sandbox.conftest import RUNNER, Family, assert_gone, processes_under, shell, until
+
+CPUS = sorted(os.sched_getaffinity(0))
+ALLOWED = "grep Cpus_allowed_list /proc/self/status"
+
+
+async def allowed(boxes: Boxes) -> str:
+    report = await boxes.run(shell(ALLOWED))
+    return report.stdout.decode().split()[-1]
+
+
+async def test_each_lane_keeps_to_a_core_of_its_own() -> None:
+    async with Lanes.open(len(CPUS), runner=RUNNER) as lanes:
+        seen: list[set[str]] = []
+
+        async def look() -> None:
+            async with lanes.one() as boxes:
+                both = await asyncio.gather(*(allowed(boxes) for _ in range(8)))
+                seen.append(set(both))
+
+        async with asyncio.TaskGroup() as group:
+            for _ in CPUS:
+                group.create_task(look())
+    assert sorted(seen, key=min) == sorted(({str(cpu)} for cpu in CPUS), key=min)
+
+
+async def test_a_lane_keeps_to_its_core_after_the_death_of_its_runner() -> None:
+    async with Lanes.open(1, runner=RUNNER) as lanes, lanes.one() as boxes:
+        before = await allowed(boxes)
+        old = boxes.runner_pid
+        os.kill(old, signal.SIGKILL)
+        await until(lambda: lives_again(boxes, old))
+        assert {await allowed(boxes) for _ in range(4)} == {before} == {str(CPUS[0])}
+
+
+def lives_again(boxes: Boxes, old: int) -> bool:
+    try:
+        return boxes.runner_pid != old and len(processes_under(boxes.runner_pid)) == 5
+    except SandboxFault:
+        return False
+
+
+def test_more_lanes_than_cores_keep_to_none() -> None:
+    assert share_cpus(len(CPUS) + 1) == [()] * (len(CPUS) + 1)
+    assert share_cpus(len(CPUS)) == [(cpu,) for cpu in CPUS]
+    assert share_cpus(1) == [(CPUS[0],)]
+
+
+async def test_more_lanes_than_cores_work_too() -> None:
+    async with Lanes.open(len(CPUS) + 1, runner=RUNNER) as lanes, lanes.one() as boxes:
+        report = await boxes.run(shell("nproc"))
+        assert int(report.stdout) == len(CPUS)
+
+
+async def test_a_lane_has_room_for_two_runs_at_once() -> None:
+    reader, writer = os.pipe()
+    async with Lanes.open(1, runner=RUNNER) as lanes, lanes.one() as boxes:
+        assert boxes.slot_count == 2
+        waiting = asyncio.create_task(boxes.run(shell("read a; echo $a"), stdin=reader))
+        await boxes.run(shell("true"))
+        os.write(writer, b"go\n")
+        assert (await waiting).stdout == b"go\n"
+    os.close(reader)
+    os.close(writer)
+
+
+async def test_all_waits_until_every_lane_is_free_and_is_not_starved() -> None:
+    order: list[str] = []
+    async with Lanes.open(2, runner=RUNNER) as lanes:
+
+        async def use_one(name: str, leave: asyncio.Event) -> None:
+            async with lanes.one() as boxes:
+                order.append(name)
+                await boxes.run(shell("true"))
+                await leave.wait()
+
+        async def use_all() -> None:
+            async with lanes.all() as boxes:
+                order.append("all")
+                await boxes.run(shell("true"))
+                assert lanes._turns._free == []
+
+        async with asyncio.TaskGroup() as group:
+            leave, at_once = asyncio.Event(), asyncio.Event()
+            at_once.set()
+            group.create_task(use_one("first", leave))
+            await until(lambda: order == ["first"])
+            group.create_task(use_all())
+            await asyncio.sleep(0)
+            for number in range(5):
+                group.create_task(use_one(f"later {number}", at_once))
+            await asyncio.sleep(0)
+            assert order == ["first"]
+            leave.set()
+        assert order == ["first", "all", *(f"later {number}" for number in range(5))]
+
+
+async def test_who_leaves_a_queue_of_lanes_holds_nobody_up() -> None:
+    async with Lanes.open(2, runner=RUNNER) as lanes:
+        async with lanes.one():
+
+            async def use_all() -> None:
+                async with lanes.all():
+                    pytest.fail("one is in use")
+
+            waiting = asyncio.create_task(use_all())
+            await asyncio.sleep(0)
+            waiting.cancel()
+            async with lanes.one() as boxes:
+                assert (await boxes.run(shell("echo on"))).stdout == b"on\n"
+            with pytest.raises(asyncio.CancelledError):
+                await waiting
+        async with lanes.all() as boxes:
+            assert (await boxes.run(shell("echo all"))).stdout == b"all\n"
+
+
+async def test_what_a_block_raises_frees_its_lane() -> None:
+    async with Lanes.open(1, runner=RUNNER) as lanes:
+        for hold in (lanes.one, lanes.all):
+            with pytest.raises(ValueError, match="mine"):
+                async with hold():
+                    raise ValueError("mine")
+        async with lanes.one() as boxes:
+            assert (await boxes.run(shell("echo on"))).stdout == b"on\n"
+
+
+async def test_x2_closed_lanes_leave_nothing() -> None:
+    async with Lanes.open(2, runner=RUNNER) as lanes:
+        async with lanes.one() as one, lanes.one() as other:
+            families = Family(one.runner_pid), Family(other.runner_pid)
+            assert one.runner_pid != other.runner_pid
+            await asyncio.gather(one.run(shell("true")), other.run(shell("true")))
+        for family in families:
+            family.remember()
+    await assert_gone(*families)

@@ -1,0 +1,230 @@
+"""A scratch can be filled before the program starts, by whoever we are."""
+
+import asyncio
+import os
+import signal
+import threading
+import time
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from deemster.domain.limits import MIB
+from deemster.domain.outcome import Status
+from deemster.sandbox.boxes import Boxes
+from deemster.sandbox.command import Command
+from deemster.sandbox.runner import SandboxFault
+from tests.sandbox.conftest import PATIENCE_S, PATIENT, RUNNER, Family, open_files, shell, until
+
+pytestmark = pytest.mark.rootless
+
+
+@pytest.fixture
+async def boxes() -> AsyncIterator[Boxes]:
+    async with Boxes.open(runner=RUNNER) as opened:
+        yield opened
+
+
+def put(scratch: int, name: str, data: bytes) -> None:
+    fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=scratch)
+    with os.fdopen(fd, "wb") as file:
+        file.write(data)
+
+
+def make_private(folder: Path) -> Path:
+    private = folder / "private"
+    private.write_bytes(b"jury")
+    private.chmod(0o600)
+    folder.chmod(0o700)
+    return private
+
+
+async def test_staged_files_are_the_programs_own(boxes: Boxes) -> None:
+    def stage(scratch: int) -> None:
+        put(scratch, "input", b"staged\n")
+        os.mkdir("sub", 0o700, dir_fd=scratch)
+        put(scratch, "sub/deep", b"deep\n")
+
+    script = (
+        "cat input sub/deep; echo more >> input; tail -n 1 input; chmod 444 input; rm input; "
+        "mv sub/deep deep; rmdir sub; ls; stat -c %u deep"
+    )
+    report = await boxes.run(shell(script), stage=stage)
+    assert report.stdout.split() == [b"staged", b"deep", b"more", b"deep", b"1000"]
+    assert report.stderr == b""
+    assert (await boxes.run(shell("ls -A"))).stdout == b""
+
+
+async def test_the_stage_reads_what_only_we_may_read(boxes: Boxes, tmp_path: Path) -> None:
+    private = make_private(tmp_path)
+    report = await boxes.run(
+        shell("cat it"), stage=lambda scratch: put(scratch, "it", private.read_bytes())
+    )
+    assert report.stdout == b"jury"
+
+
+async def test_threads_are_themselves_again_after_staging(boxes: Boxes, tmp_path: Path) -> None:
+    for number in range(20):
+        await boxes.run(shell("true"), stage=os.listdir)
+        path = tmp_path / str(number)
+        await asyncio.to_thread(path.touch)
+        assert path.stat().st_uid == os.geteuid()
+        assert path.stat().st_gid == os.getegid()
+
+
+async def test_the_clocks_start_after_staging(boxes: Boxes) -> None:
+    staged_ns = 0
+
+    def stage(scratch: int) -> None:
+        nonlocal staged_ns
+        put(scratch, "big", bytes(8 * MIB))
+        staged_ns = time.monotonic_ns()
+
+    report = await boxes.run(shell("true"), stage=stage)
+    assert staged_ns <= report.started_ns <= report.ended_ns <= time.monotonic_ns()
+    assert report.status is Status.OK
+
+
+async def test_what_is_staged_is_not_the_programs_memory(boxes: Boxes) -> None:
+    limits = replace(PATIENT, memory_bytes=16 * MIB)
+    report = await boxes.run(
+        shell("wc -c < big", limits), stage=lambda scratch: put(scratch, "big", bytes(32 * MIB))
+    )
+    assert (report.status, report.stdout.strip()) == (Status.OK, str(32 * MIB).encode())
+    assert report.memory_bytes < 16 * MIB
+
+
+async def test_staging_keeps_to_the_quota(boxes: Boxes) -> None:
+    limits = replace(PATIENT, scratch_bytes=MIB)
+    with pytest.raises(OSError, match="No space"):
+        await boxes.run(
+            shell("true", limits), stage=lambda scratch: put(scratch, "big", bytes(2 * MIB))
+        )
+    assert (await boxes.run(shell("ls -A"))).stdout == b""
+
+
+async def test_a_failing_stage_is_heard_and_the_box_goes_on(boxes: Boxes) -> None:
+    seen = bytearray()
+
+    def stage(scratch: int) -> None:
+        put(scratch, "half", b"x")
+        raise ValueError("not what I wanted")
+
+    for _ in range(5):
+        with pytest.raises(ValueError, match="wanted"):
+            await boxes.run(shell("echo ran"), stage=stage, stdout=seen.extend)
+        assert (await boxes.run(shell("ls -A"))).stdout == b""
+    assert seen == b""
+
+
+async def test_a_run_cancelled_while_staging_harms_nobody(boxes: Boxes) -> None:
+    """Nothing that the stage still writes turns up in the next run."""
+    entered, leave = threading.Event(), threading.Event()
+    seen = bytearray()
+
+    def stage(scratch: int) -> None:
+        entered.set()
+        assert leave.wait(PATIENCE_S)
+        put(scratch, "secret", b"x")
+        entered.clear()
+
+    run = asyncio.create_task(boxes.run(shell("echo ran"), stage=stage, stdout=seen.extend))
+    await until(entered.is_set)
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run
+    following = asyncio.create_task(boxes.run(shell("ls -A /work")))
+    await asyncio.sleep(0)
+    assert not following.done()
+    leave.set()
+    assert (await following).stdout == b""
+    assert not entered.is_set()
+    assert seen == b""
+
+
+async def test_stages_cancelled_at_any_moment_never_lose_a_box(boxes: Boxes) -> None:
+    for turns in range(60):
+        run = asyncio.create_task(
+            boxes.run(
+                Command(("/bin/true",)),
+                stage=lambda scratch: put(scratch, "x", b"x"),
+                collect=os.listdir,
+            )
+        )
+        for _ in range(turns):
+            await asyncio.sleep(0.0002)
+        run.cancel()
+        with suppress(asyncio.CancelledError):
+            await run
+    async with asyncio.timeout(PATIENCE_S):
+        assert (await boxes.run(shell("ls -A; echo still"))).stdout == b"still\n"
+
+
+def kill_for_good(runner: int) -> None:
+    """Returns when the runner and all of its slots are dead."""
+    family = Family(runner)
+    os.kill(runner, signal.SIGKILL)
+    while family.living():
+        time.sleep(0.001)
+
+
+async def test_a_runner_killed_while_staging_is_ours_to_retry(boxes: Boxes) -> None:
+    old = boxes.runner_pid
+
+    def stage(scratch: int) -> None:
+        kill_for_good(old)
+        put(scratch, "x", b"x")
+
+    with pytest.raises(SandboxFault):
+        await boxes.run(shell("true"), stage=stage)
+    assert (await boxes.run(shell("ls -A; echo again"))).stdout == b"again\n"
+    assert boxes.runner_pid != old
+
+
+async def test_what_a_stage_raises_outranks_the_death_of_its_box(boxes: Boxes) -> None:
+    def stage(_: int) -> None:
+        kill_for_good(boxes.runner_pid)
+        raise ValueError("first")
+
+    with pytest.raises(ValueError, match="first"):
+        await boxes.run(shell("true"), stage=stage)
+    assert (await boxes.run(shell("echo again"))).stdout == b"again\n"
+
+
+async def test_what_is_staged_can_be_collected(boxes: Boxes) -> None:
+    found: list[bytes] = []
+
+    def collect(scratch: int) -> None:
+        with os.fdopen(os.open("two", os.O_RDONLY, dir_fd=scratch), "rb") as file:
+            found.append(file.read())
+
+    stage = partial(put, name="one", data=b"moved")
+    await boxes.run(shell("mv one two"), stage=stage, collect=collect)
+    assert found == [b"moved"]
+
+
+async def test_a_staged_program_that_cannot_start_is_our_fault(boxes: Boxes) -> None:
+    with pytest.raises(SandboxFault, match="program-exec"):
+        await boxes.run(
+            Command(("/usr/bin/no-such-program",)),
+            stage=lambda scratch: put(scratch, "x", b""),
+        )
+    assert (await boxes.run(shell("ls -A"))).stdout == b""
+
+
+async def test_staging_leaves_no_descriptor_open(boxes: Boxes) -> None:
+    def fail(_: int) -> None:
+        raise ValueError
+
+    await boxes.run(shell("true"), stage=os.listdir)
+    before = open_files()
+    for _ in range(20):
+        await boxes.run(shell("true"), stage=os.listdir)
+        with suppress(ValueError):
+            await boxes.run(shell("true"), stage=fail)
+    await boxes.run(shell("true"))
+    assert open_files() == before
