@@ -4,12 +4,19 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from functools import reduce
+from pathlib import Path
 
-from deemster.domain.language import Permissions
-from deemster.pipeline.judge.toolchain import Toolchain
+from deemster.domain.language import Catalogue, Language, Permissions
+from deemster.domain.limits import MIB
+from deemster.pipeline.judge.compiler import Compiler
+from deemster.pipeline.judge.jury import Workshop
+from deemster.pipeline.judge.toolchain import Toolchain, Toolchains
 from deemster.pipeline.judge.workspace import sweep
+from deemster.problems.archive import Bounds
+from deemster.problems.revision import RevisionStore
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import STANDARD_PROFILES, Bind, Layers, Profile
+from deemster.sandbox.lanes import Lanes
 from deemster.settings import Settings
 
 
@@ -33,6 +40,35 @@ async def open_boxes(
         cpus=cpus,
     ) as boxes:
         yield boxes
+
+
+@asynccontextmanager
+async def open_lanes(
+    settings: Settings, toolchains: Iterable[Toolchain], count: int
+) -> AsyncIterator[Lanes]:
+    """Lanes in which all the given toolchains work."""
+    found = list(toolchains)
+    await asyncio.to_thread(sweep, settings.work_dir)
+    async with Lanes.open(
+        count,
+        layers=layers_of(settings),
+        profiles=STANDARD_PROFILES + profiles_of(found),
+        binds=binds_of(found),
+        runner=settings.runner,
+    ) as lanes:
+        yield lanes
+
+
+@asynccontextmanager
+async def open_compiler(settings: Settings, *, prepare: bool = True) -> AsyncIterator[Compiler]:
+    """With `prepare` it also makes what shortens later compiles, which takes seconds once."""
+    async with Compiler.open(
+        work_dir=settings.work_dir,
+        data_dir=settings.data_dir,
+        cache_bytes=settings.compile_cache_mb * MIB,
+        prepare=prepare,
+    ) as compiler:
+        yield compiler
 
 
 def layers_of(settings: Settings) -> Layers:
@@ -64,3 +100,31 @@ def extended(permissions: Permissions) -> Profile:
 def binds_of(toolchains: Iterable[Toolchain]) -> tuple[Bind, ...]:
     paths = {path for toolchain in toolchains for path in toolchain.binds}
     return tuple(Bind(path, str(path)) for path in sorted(paths))
+
+
+@asynccontextmanager
+async def open_judging(
+    settings: Settings, catalogue: Catalogue, languages: Iterable[Language], *, lanes: int
+) -> AsyncIterator[tuple[Workshop, Lanes]]:
+    """All that judging programs of these languages takes; those not installed are left out."""
+    toolchains = Toolchains()
+    found = await toolchains.find_all(languages)
+    usable = [each for each in found if isinstance(each, Toolchain)]
+    async with (
+        open_lanes(settings, usable, lanes) as opened,
+        open_compiler(settings) as compiler,
+    ):
+        yield Workshop(catalogue, toolchains, compiler, settings.work_dir), opened
+
+
+def open_revisions(settings: Settings) -> RevisionStore:
+    """Where imported problems lie."""
+    bounds = Bounds(total_bytes=settings.package_mb * MIB, files=settings.package_files)
+    return RevisionStore(settings.data_dir / "revisions", settings.revisions_mb * MIB, bounds)
+
+
+def make_spool(settings: Settings) -> Path:
+    """Where outputs wait for their checker, in files without a name."""
+    place = settings.data_dir / "spool"
+    place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return place

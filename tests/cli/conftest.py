@@ -35,7 +35,12 @@ COMMAND = (sys.executable, "-m", "deemster")
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    return {**os.environ, "DEEMSTER_WORK_DIR": str(tmp_path / "work"), "COLUMNS": "200"}
+    return {
+        **os.environ,
+        "DEEMSTER_DATA_DIR": str(tmp_path / "data"),
+        "DEEMSTER_WORK_DIR": str(tmp_path / "work"),
+        "COLUMNS": "200",
+    }
 
 
 @pytest.fixture

@@ -1,30 +1,53 @@
 """`deemster languages`."""
 
+from deemster.pipeline.judge.languages import load_catalogue
 from tests.cli.conftest import Deemster
 
 
 def test_every_language_is_listed_with_its_version(deemster: Deemster) -> None:
+    """J6."""
     done = deemster("languages", "--json")
     assert done.code == 0
     listed = {each["id"]: each for each in done.json["languages"]}
-    assert set(listed) == {"c", "cpp", "java", "javascript", "python3"}
-    assert listed["c"]["found"]
-    assert listed["c"]["version"].startswith("GCC ")
-    assert listed["c"]["packages"] == ["gcc", "libc6-dev"]
-    assert "test" not in listed["c"]
+    assert set(listed) == {language.id for language in load_catalogue()}
+    c = listed["c"]
+    assert c["found"]
+    assert c["version"].startswith("GCC ")
+    assert c["packages"] == ["gcc", "libc6-dev"]
+    assert c["install"] == "apt-get install gcc libc6-dev"
+    assert c["source_file"] == "main.c"
+    assert "main(void)" in c["template"]
+    assert c["compile"]["argv"][0] == c["tools"]["compiler"]
+    assert "{output}" in c["compile"]["argv"]
+    assert c["run"] == {"argv": ["{code}/program"], "environment": {}}
+    assert listed["python3"]["run"]["argv"][0] == listed["python3"]["tools"]["interpreter"]
+    assert "test" not in c
 
 
 def test_a_table_names_the_language_and_the_version(deemster: Deemster) -> None:
     done = deemster("languages")
     assert b"Python 3 (python3)" in done.out
     assert b"CPython 3." in done.out
+    assert b"(.cpp)" in done.out
+
+
+def test_only_the_named_languages_are_shown(deemster: Deemster) -> None:
+    done = deemster("languages", "py3", "c", "--json")
+    assert [each["id"] for each in done.json["languages"]] == ["python3", "c"]
+
+
+def test_a_language_that_is_not_known_is_refused(deemster: Deemster) -> None:
+    done = deemster("languages", "klingon")
+    assert done.code == 2
+    assert "No language is called 'klingon'" in done.err
 
 
 def test_self_tests_pass_in_the_cage(deemster: Deemster) -> None:
-    done = deemster("languages", "--test", "--json")
+    done = deemster("languages", "c", "javascript", "python3", "text", "--test", "--json")
     assert done.code == 0, done.out
     for each in done.json["languages"]:
-        assert not each["found"] or each["test"]["ok"], each
+        assert each["test"]["ok"], each
+        assert each["test"]["cpu_ms"] >= 0
 
 
 def test_packages_are_those_of_missing_languages_only(deemster: Deemster) -> None:

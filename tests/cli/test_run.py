@@ -47,8 +47,11 @@ def test_json_has_all_the_keys_and_no_other(deemster: Deemster, write: Write) ->
     assert done.json["wall_ms"] >= 0
 
 
-def test_nothing_to_compile_is_null_in_json(deemster: Deemster, write: Write) -> None:
-    assert deemster("run", write("x.py", "print()"), "--json").json["compile"] is None
+def test_nothing_to_compile_is_null_in_json(deemster: Deemster, tmp_path: Path) -> None:
+    (tmp_path / "here" / "answer.txt").write_text("42\n")
+    done = deemster("run", "answer.txt", "--language", "text", "--json")
+    assert done.json["compile"] is None
+    assert done.json["stdout"] == "42\n"
 
 
 def test_input_comes_from_this_commands_own_input(deemster: Deemster, write: Write) -> None:
@@ -181,7 +184,7 @@ def test_a_language_can_be_named(deemster: Deemster, write: Write, tmp_path: Pat
         (("missing.py",), "There is no file missing.py"),
         (("..",), ".. is a directory"),
         (("notes.txt",), "doesn't tell its language"),
-        (("notes.txt", "--language", "cobol"), "No language is called 'cobol'"),
+        (("notes.txt", "--language", "klingon"), "No language is called 'klingon'"),
         (("big.py",), "make it smaller"),
         (("notes.txt", "--language", "py", "--stdin", "missing"), "can't be read"),
         (("notes.txt", "--language", "py", "--stdin", "."), "is a directory"),

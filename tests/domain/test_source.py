@@ -1,15 +1,104 @@
-"""What may be handed in as a program."""
+"""What may be handed in as a program, and which of its files starts it."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from deemster.domain.errors import Refused
-from deemster.domain.source import SOURCE_BYTES, Source
+from deemster.domain.language import Language
+from deemster.domain.source import (
+    INCLUDED_BYTES,
+    MAX_FILES,
+    MAX_PARTS,
+    SOURCE_BYTES,
+    Source,
+    main_file,
+    single,
+    unclear_entry,
+    with_guessed_main,
+    with_included,
+)
+from deemster.pipeline.judge.languages import load_catalogue
+
+PYTHON = load_catalogue().named("python3")
+JAVA = load_catalogue().named("java")
+CPP = load_catalogue().named("cpp")
+
+HOSTILE = [
+    "../x.c",
+    "a/../../x.c",
+    "a/./x.c",
+    "/etc/passwd",
+    "a//b.c",
+    "a/",
+    "/",
+    "",
+    ".",
+    "..",
+    "a\0b",
+    "a\nb.c",
+    "a\tb.c",
+    "a\x7fb.c",
+    "a\x9bb.c",
+    "a\\b.c",
+    "evil\u202ecod.c",
+    "zero\u200bwidth.c",
+    "line\u2028end.c",
+    "lone\ud800surrogate.c",
+]
 
 
-@pytest.mark.parametrize("name", ["../x.c", "a/b.c", "/etc/passwd", "", ".", "..", "a\0b"])
+def empty(*names: str, main: str | None = None) -> Source:
+    return Source(dict.fromkeys(names, b""), main=main)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
 def test_a_source_file_has_a_plain_name(name: str) -> None:
+    """J8: names can't leave the directory or write on a terminal."""
     with pytest.raises(Refused, match="plain name"):
-        Source({name: b""}, main=name)
+        empty(name)
+
+
+@pytest.mark.parametrize("name", ["pkg/Main.java", "größe.c", "解.py", "a b.c", "-o.c", "@x.c"])
+def test_directories_and_unicode_are_allowed(name: str) -> None:
+    assert list(empty(name).files) == [name]
+
+
+@given(st.text(max_size=40))
+def test_a_name_is_refused_or_stays_below_the_directory(name: str) -> None:
+    """J8: whatever the name is."""
+    try:
+        empty(name)
+    except Refused:
+        return
+    parts = name.split("/")
+    assert not name.startswith("/")
+    assert not {"", ".", ".."} & set(parts)
+    assert "\0" not in name
+    assert name.encode()
+
+
+def test_directories_are_bounded() -> None:
+    empty("/".join("d" * MAX_PARTS))
+    with pytest.raises(Refused, match="deep"):
+        empty("/".join("d" * (MAX_PARTS + 1)))
+
+
+def test_a_name_is_bounded_in_bytes() -> None:
+    empty("é" * 127)
+    with pytest.raises(Refused, match="too long"):
+        empty("é" * 128)
+
+
+def test_a_file_is_no_directory_too() -> None:
+    with pytest.raises(Refused, match="can't be a file and a directory"):
+        empty("a/b.py", "a")
+
+
+def test_files_are_counted() -> None:
+    empty(*(f"{number}.h" for number in range(MAX_FILES)))
+    with pytest.raises(Refused, match="join some"):
+        empty(*(f"{number}.h" for number in range(MAX_FILES + 1)))
 
 
 def test_all_files_together_are_bounded() -> None:
@@ -17,3 +106,92 @@ def test_all_files_together_are_bounded() -> None:
     Source({"a.c": half, "b.c": half}, main="a.c")
     with pytest.raises(Refused, match="make it smaller"):
         Source({"a.c": half, "b.c": half, "c.h": b"x"}, main="a.c")
+
+
+@pytest.mark.parametrize(
+    ("language", "source", "main"),
+    [
+        (PYTHON, empty("solve.py"), "solve.py"),
+        (PYTHON, empty("anything"), "anything"),
+        (PYTHON, empty("solve.py", "words.txt"), "solve.py"),
+        (PYTHON, empty("a.py", "MAIN.py"), "MAIN.py"),
+        (PYTHON, empty("__init__.py", "__main__.py"), "__main__.py"),
+        (PYTHON, empty("lib/main.py", "main.py", "a.py"), "main.py"),
+        (PYTHON, empty("Main.py", "main.py"), "main.py"),
+        (PYTHON, empty("main.py", "b.py", main="b.py"), "b.py"),
+        (PYTHON, empty("main.txt", "a.py", "b.py"), None),
+        (PYTHON, empty("a.py", "b.py"), None),
+        (PYTHON, empty("main.py", main="other.py"), None),
+        (PYTHON, empty("a.txt", "b.txt"), None),
+        (JAVA, empty("pkg/Main.java", "pkg/Other.java"), "pkg/Main.java"),
+        (JAVA, empty("pkg/A.java", "pkg/B.java", main="pkg.A"), None),
+        (PYTHON, empty(), None),
+    ],
+)
+def test_the_named_file_starts_or_the_only_one_or_the_one_called_main(
+    language: Language, source: Source, main: str | None
+) -> None:
+    assert main_file(language, source) == main
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        (empty("b.py", "a.py"), "call one of them main, or name it (a.py, b.py)"),
+        (empty("a.py", "b.py", main="c.py"), "'c.py' is not among the files: a.py, b.py"),
+        (empty("a.txt", "b.txt"), "None of the files is Python 3 source"),
+        (empty(*(f"{number:02}.py" for number in range(20))), "09.py, …)"),
+    ],
+)
+def test_an_unclear_entry_point_is_explained(source: Source, said: str) -> None:
+    assert said in unclear_entry(PYTHON, source)
+
+
+def test_in_a_package_the_first_file_starts_where_none_is_called_main() -> None:
+    assert with_guessed_main(PYTHON, empty("b.py", "a.py", "0.txt")).main == "a.py"
+    assert with_guessed_main(PYTHON, empty("b.py", "a.py", "main.py")).main == "main.py"
+    assert with_guessed_main(PYTHON, empty("b.py", "a.py", main="b.py")).main == "b.py"
+    assert with_guessed_main(PYTHON, empty("x", "y")).main is None
+
+
+def test_included_files_win_over_the_submissions_own() -> None:
+    own = Source({"solve.py": b"mine", "grader.py": b"mine", "data": b"", "lib/x.py": b""})
+    files = {"grader.py": b"jury", "data/words.txt": b"w", "lib": b"no directory"}
+    merged = with_included(PYTHON, own, files)
+    assert merged.files == {"solve.py": b"mine", **files}
+
+
+def test_an_included_driver_starts_whatever_the_submission_names() -> None:
+    """Otherwise a contestant could start beside the grader."""
+    for source in (
+        single(PYTHON, "solve.py", b""),
+        empty("a.py", "b.py", main="a.py"),
+        empty("main.py"),
+    ):
+        assert with_included(PYTHON, source, {"main.py": b"driver"}).main == "main.py"
+    java = with_included(JAVA, empty("Sol.java", main="Sol"), {"Main.java": b""})
+    assert java.main == "Main.java"
+
+
+def test_included_code_without_a_driver_leaves_the_submission_its_start() -> None:
+    assert with_included(PYTHON, empty("solve.py"), {"lib.py": b""}).main == "solve.py"
+    assert with_included(PYTHON, empty("a.py", main="a.py"), {"lib.py": b""}).main == "a.py"
+    assert with_included(JAVA, empty("A.java", main="p.A"), {"L.java": b""}).main == "p.A"
+    assert with_included(CPP, empty("a.cpp", "b.cpp"), {"grader.cpp": b""}).main is None
+
+
+def test_the_packages_own_entry_point_wins() -> None:
+    source = with_included(
+        PYTHON, empty("a.py"), {"main.py": b"", "alt.py": b""}, entry="alt.py"
+    )
+    assert source.main == "alt.py"
+
+
+def test_included_code_has_bounds_of_its_own() -> None:
+    full = Source({"a.cpp": b"x" * SOURCE_BYTES})
+    merged = with_included(CPP, full, {"words.txt": b"x" * (SOURCE_BYTES + 1)})
+    assert merged.included == {"words.txt"}
+    again = with_included(CPP, merged, {"words.txt": b"", "a.cpp": b""})
+    assert again.included == {"words.txt", "a.cpp"}
+    with pytest.raises(Refused, match="included code is larger"):
+        with_included(CPP, full, {"words.txt": b"x" * (INCLUDED_BYTES + 1)})

@@ -1,49 +1,71 @@
 """Running programs of each language within their limits."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from deemster.domain.limits import MIB, Limits
 from deemster.domain.outcome import Status
-from deemster.pipeline.judge.execute import Tail, box_limits, settle_memory
+from deemster.domain.source import Source
+from deemster.pipeline.judge.compile import Artifact
+from deemster.pipeline.judge.execute import Tail, box_limits, command_for, settle_memory
 from deemster.pipeline.judge.languages import load_catalogue
 from deemster.pipeline.judge.selftest import self_test
+from deemster.pipeline.judge.toolchain import Missing, Toolchain, locate
+from deemster.sandbox.command import ENVIRONMENT
 from deemster.sandbox.report import Report
 from tests.judge.conftest import OpenWorkshop
 
-LANGUAGES = [language.id for language in load_catalogue()]
-LIMITS = Limits(cpu_ms=10_000, wall_ms=30_000)
+HERE = Path(__file__).parent
+CATALOGUE = load_catalogue()
+INSTALLED = [each.id for each in CATALOGUE if not isinstance(locate(each), Missing)]
+BY_SETUP = {"c", "cpp", "cpp17", "cpp23", "java", "javascript", "python3"}
+"""What `./dev setup` installs: with any of these missing the tests would prove little."""
+LIMITS = Limits(cpu_ms=20_000, wall_ms=60_000)
 
 FULL_HEAP = b"Terminating due to java.lang.OutOfMemoryError: Java heap space\n"
-HUNGRY = {
-    "c": "#include <stdlib.h>\n#include <string.h>\n"
-    "int main(void) { for (;;) memset(malloc(1 << 20), 1, 1 << 20); }",
-    "cpp": "#include <vector>\nint main() { std::vector<int> v; for (;;) v.push_back(1); }",
-    "java": "class Main { public static void main(String[] a) {"
-    " var l = new java.util.ArrayList<int[]>(); for (;;) l.add(new int[1 << 18]); } }",
-    "javascript": "const l = []; for (;;) l.push(new Array(1000).fill(Math.random()));",
-    "python3": "l = []\nwhile True: l.append(bytearray(1 << 20))",
-}
-RECURSIVE = {
-    "c": "int f(int n) { volatile char c[64]; c[0] = 0; return n ? c[0] + f(n - 1) : 0; }"
-    "int main(void) { return f(300000); }",
-    "java": "class Main { static int f(int n) { return n == 0 ? 0 : f(n - 1); }"
-    " public static void main(String[] a) { System.exit(f(300000)); } }",
-    "javascript": "const f = (n) => n ? f(n - 1) + 0 : 0; process.exit(f(300000));",
-    "python3": "import sys\nsys.setrecursionlimit(10**6)\n"
-    "def f(n): return f(n - 1) if n else 0\nsys.exit(f(100000))",
-}
+SAME_SOURCE = {"cpp17": "cpp", "cpp23": "cpp", "pypy3": "python3"}
+NO_HOG = {"text"}
+UNREADABLE = {"php": "<?php )("}
+"""What is no program; `)(` is none in any other language."""
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-async def test_the_self_test_passes(workshop: OpenWorkshop, language: str) -> None:
+def program(kind: str, language: str) -> str | None:
+    """A language's program of `hogs/`, `giants/` or `deep/`."""
+    files = list((HERE / kind).glob(f"{SAME_SOURCE.get(language, language)}.*"))
+    return files[0].read_text() if files else None
+
+
+def having(kind: str) -> list[str]:
+    return [language for language in INSTALLED if program(kind, language) is not None]
+
+
+def test_the_languages_of_the_setup_are_installed() -> None:
+    assert set(INSTALLED) >= BY_SETUP
+
+
+def test_every_language_has_its_hog() -> None:
+    without = {each.id for each in CATALOGUE if program("hogs", each.id) is None}
+    assert without == NO_HOG
+
+
+@pytest.mark.parametrize("language", INSTALLED)
+async def test_a_small_limit_is_enough_for_a_small_program(
+    workshop: OpenWorkshop, language: str
+) -> None:
     async with workshop(language) as shop:
-        result = await self_test(shop.boxes, shop.toolchain, shop.place.parent)
-        assert result.problem == ""
+        test = shop.toolchain.language.test
+        built = await shop.build(test.source)
+        for memory_mb in (32, 1024):
+            limits = replace(LIMITS, memory_bytes=memory_mb * MIB)
+            report = await shop.run(built, limits, test.stdin.encode())
+            assert report.status is Status.OK, report.stderr
+            assert report.stdout.decode() == test.stdout
+            assert report.stderr == b""
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", INSTALLED)
 async def test_a_starter_template_compiles_and_runs(
     workshop: OpenWorkshop, language: str
 ) -> None:
@@ -53,35 +75,72 @@ async def test_a_starter_template_compiles_and_runs(
     assert report.status is Status.OK
 
 
-@pytest.mark.parametrize("memory_mb", [64, 256])
-@pytest.mark.parametrize("language", LANGUAGES)
-async def test_a_memory_bomb_reaches_the_memory_limit(
-    workshop: OpenWorkshop, language: str, memory_mb: int
-) -> None:
+@pytest.mark.parametrize("language", having("hogs"))
+async def test_a_hog_reaches_the_memory_limit(workshop: OpenWorkshop, language: str) -> None:
+    text = program("hogs", language) or ""
     async with workshop(language) as shop:
-        built = await shop.build(HUNGRY[language])
-        report = await shop.run(built, replace(LIMITS, memory_bytes=memory_mb * MIB))
+        built = await shop.build(text)
         extra = shop.toolchain.language.run.extra_memory_bytes
-    assert report.status is Status.MEMORY_LIMIT
-    assert report.memory_bytes < memory_mb * MIB + extra + 8 * MIB
+        for memory_mb in (64, 256):
+            report = await shop.run(built, replace(LIMITS, memory_bytes=memory_mb * MIB))
+            assert report.status is Status.MEMORY_LIMIT, report.stderr[-500:]
+            assert report.memory_bytes < memory_mb * MIB + extra + 8 * MIB
 
 
-@pytest.mark.parametrize("language", sorted(RECURSIVE))
-async def test_deep_recursion_works(workshop: OpenWorkshop, language: str) -> None:
-    async with workshop(language) as shop:
-        report = await shop.run(await shop.build(RECURSIVE[language]), LIMITS)
-    assert report.status is Status.OK, report.stderr[-500:]
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-async def test_a_small_limit_is_enough_for_a_small_program(
+@pytest.mark.parametrize("language", having("giants"))
+async def test_one_request_for_more_than_all_memory_is_the_memory_limit(
     workshop: OpenWorkshop, language: str
 ) -> None:
     async with workshop(language) as shop:
-        built = await shop.build(shop.toolchain.language.test.source)
-        stdin = shop.toolchain.language.test.stdin.encode()
-        report = await shop.run(built, replace(LIMITS, memory_bytes=32 * MIB), stdin)
+        built = await shop.build(program("giants", language) or "")
+        report = await shop.run(built, LIMITS)
+    assert report.status is Status.MEMORY_LIMIT, report.stderr[-500:]
+
+
+@pytest.mark.parametrize("language", having("deep"))
+async def test_recursion_is_bounded_by_the_memory_only(
+    workshop: OpenWorkshop, language: str
+) -> None:
+    async with workshop(language) as shop:
+        built = await shop.build(program("deep", language) or "")
+        report = await shop.run(built, LIMITS)
+    assert report.status is Status.OK, report.stderr[-500:]
+    assert int(report.stdout) >= 1000
+
+
+@pytest.mark.parametrize(
+    "language", [each for each in INSTALLED if (HERE / "several" / each).is_dir()]
+)
+async def test_a_program_may_have_several_files(workshop: OpenWorkshop, language: str) -> None:
+    place = HERE / "several" / language
+    paths = [path for path in place.rglob("*") if path.is_file()]
+    files = {str(path.relative_to(place)): path.read_bytes() for path in paths}
+    async with workshop(language) as shop:
+        report = await shop.run(await shop.build_source(Source(files)), LIMITS)
     assert report.status is Status.OK, report.stderr
+    assert report.stdout == b"42\n"
+
+
+@pytest.mark.parametrize(
+    "language", [language for language in INSTALLED if CATALOGUE.named(language).compile]
+)
+async def test_what_is_no_program_is_a_compile_error(
+    workshop: OpenWorkshop, language: str
+) -> None:
+    async with workshop(language) as shop:
+        built = await shop.build(UNREADABLE.get(language, ")("))
+    assert built.artifact is None
+    assert built.compilation is not None
+    assert shop.toolchain.language.source.file in built.compilation.output
+
+
+async def test_hashes_come_in_the_same_order_each_time(workshop: OpenWorkshop) -> None:
+    """J5."""
+    text = "my %all = map { $_ => 1 } 1 .. 100; print join(' ', keys %all);"
+    async with workshop("perl") as shop:
+        built = await shop.build(text)
+        orders = {(await shop.run(built, LIMITS)).stdout for _ in range(5)}
+    assert len(orders) == 1
 
 
 async def test_a_refused_call_is_named(workshop: OpenWorkshop) -> None:
@@ -102,6 +161,26 @@ async def test_java_has_no_network_and_says_so(workshop: OpenWorkshop) -> None:
     assert b"Permission denied" in report.stderr
 
 
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ("does not compile: ", {"source": ")("}),
+        ("printed b'42.0 ", {"stdout": "43\n"}),
+        ("ended with nonzero_exit: ", {"source": "raise SystemExit(3)"}),
+        ("ended with forbidden_syscall: socket", {"source": "import socket; socket.socket()"}),
+    ],
+)
+async def test_a_failed_self_test_says_why(
+    workshop: OpenWorkshop, said: str, text: dict[str, str]
+) -> None:
+    async with workshop("python3") as shop:
+        language = shop.toolchain.language
+        changed = replace(language, test=replace(language.test, **text))
+        toolchain = replace(shop.toolchain, language=changed)
+        result = await self_test(shop.boxes, toolchain, shop.place.parent)
+    assert result.problem.startswith(said.rstrip(": "))
+
+
 @pytest.mark.parametrize("language", ["javascript", "python3"])
 async def test_a_program_cannot_start_another(workshop: OpenWorkshop, language: str) -> None:
     text = {
@@ -111,6 +190,28 @@ async def test_a_program_cannot_start_another(workshop: OpenWorkshop, language: 
     async with workshop(language) as shop:
         report = await shop.run(await shop.build(text[language]), LIMITS)
     assert report.status is Status.FORBIDDEN_SYSCALL
+
+
+@pytest.mark.parametrize(
+    ("memory_mb", "stack_mb", "shown"),
+    [(256, 0, ("256", "256")), (4096, 0, ("4096", "1000")), (256, 16, ("256", "16"))],
+)
+def test_the_stack_is_as_large_as_the_limit_lets_it(
+    tmp_path: Path, memory_mb: int, stack_mb: int, shown: tuple[str, str]
+) -> None:
+    toolchain = Toolchain(CATALOGUE.named("haskell"), {}, "")
+    limits = Limits(memory_bytes=memory_mb * MIB, stack_bytes=stack_mb * MIB)
+    argv = command_for(Artifact(toolchain, tmp_path, "main"), limits).argv
+    assert (f"-M{shown[0]}m", f"-K{shown[1]}m") == argv[2:4]
+
+
+def test_a_runtime_is_tuned_by_its_environment(tmp_path: Path) -> None:
+    """J5: and finds nothing else there than every program does."""
+    toolchain = Toolchain(CATALOGUE.named("go"), {}, "")
+    limits = Limits(memory_bytes=64 * MIB)
+    environment = command_for(Artifact(toolchain, tmp_path, "main"), limits).environment
+    assert environment["GOMEMLIMIT"] == "64MiB"
+    assert environment.keys() == ENVIRONMENT.keys() | {"GOMEMLIMIT", "GOMAXPROCS"}
 
 
 def test_the_runtimes_own_needs_come_on_top_of_the_limits() -> None:

@@ -96,6 +96,21 @@ async def test_a_missing_toolchain_is_refused_with_its_package() -> None:
         await Toolchains().require(language)
 
 
+async def test_a_library_is_found_by_its_path_and_a_command_must_be_executable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tool = make_tool(tmp_path / "tool")
+    library = tmp_path / "library.jar"
+    library.write_text("")
+    tools = {"interpreter": (str(tool),), "library": (str(tmp_path / "*.jar"),)}
+    found = await discover(language_with(tools))
+    assert isinstance(found, Toolchain)
+    assert found.tools["library"] == str(library.resolve())
+    monkeypatch.setattr("deemster.pipeline.judge.toolchain.SEARCH_PATH", (str(tmp_path),))
+    missing = await discover(language_with({"interpreter": ("library.jar",)}))
+    assert isinstance(missing, Missing)
+
+
 async def test_a_language_is_looked_for_once(tmp_path: Path) -> None:
     count = tmp_path / "count"
     tool = make_tool(tmp_path / "tool", f"echo x >>{count}; echo v7")

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from deemster import __version__
-from deemster.cli import bench, doctor, languages, run, settings
+from deemster.cli import bench, doctor, languages, problem, run, settings
 from deemster.domain.errors import DeemsterError
 
 EXIT_OURS = 2
@@ -25,6 +25,7 @@ app = typer.Typer(
 app.command()(run.run)
 app.command()(doctor.doctor)
 app.command()(languages.languages)
+app.add_typer(problem.app, name="problem")
 app.add_typer(bench.app, name="bench")
 app.command()(settings.settings)
 

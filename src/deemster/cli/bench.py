@@ -2,15 +2,11 @@
 
 import typer
 
-from deemster.cli import bench_sandbox
+from deemster.cli import bench_judge, bench_sandbox
 
 app = typer.Typer(
     no_args_is_help=True,
     help="Measure what this machine does, as ratios against the bare limit.",
 )
 app.command("sandbox")(bench_sandbox.sandbox)
-
-
-@app.callback()
-def bench() -> None:
-    """Keeps `sandbox` a command of its own while it is the only one."""
+app.command("judge")(bench_judge.judge)

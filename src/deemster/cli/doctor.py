@@ -58,7 +58,7 @@ async def all_checks(settings: Settings) -> AsyncIterator[Check]:
     for found in await Toolchains().find_all(load_catalogue()):
         name = f"language {found.language.id}"
         if isinstance(found, Missing):
-            mend = f"apt-get install {' '.join(found.language.packages)}"
+            mend = found.language.installation
             yield Check(name, ok=False, detail=found.reason, mend=mend, required=False)
         else:
             yield Check(name, ok=True, detail=found.version)

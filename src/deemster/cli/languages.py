@@ -1,7 +1,7 @@
 """`deemster languages`: what is installed here, in which version, and whether it works."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
 import typer
@@ -11,10 +11,17 @@ from rich.markup import escape
 from rich.progress import track
 from rich.table import Table
 
-from deemster.domain.language import LanguageId
+from deemster.domain.language import (
+    CompileStep,
+    Language,
+    LanguageId,
+    RunStep,
+    fill,
+    placeholders,
+)
 from deemster.pipeline.judge.languages import load_catalogue
 from deemster.pipeline.judge.selftest import SelfTestResult, self_test
-from deemster.pipeline.judge.toolchain import Missing, Toolchain, Toolchains
+from deemster.pipeline.judge.toolchain import Missing, Toolchain, Toolchains, locate
 from deemster.settings import load_settings
 from deemster.wiring import open_boxes
 
@@ -25,6 +32,9 @@ Results = Mapping[LanguageId, SelfTestResult]
 
 
 def languages(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Only these languages; all unless told.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     test: Annotated[
         bool, typer.Option("--test", help="Run each language's own test in the sandbox.")
@@ -38,11 +48,14 @@ def languages(
 
     The exit code is 1 when a test failed.
     """
-    found, results = uvloop.run(look(test and not packages))
+    catalogue = load_catalogue()
+    chosen = [catalogue.named(name) for name in names] if names else list(catalogue)
     if packages:
-        for name in missing_packages(found):
+        for name in missing_packages(chosen):
             print(name)
-    elif as_json:
+        return
+    found, results = uvloop.run(look(chosen, test))
+    if as_json:
         print(json.dumps({"languages": [as_object(each, results) for each in found]}))
     else:
         Console().print(as_table(found, results))
@@ -50,8 +63,8 @@ def languages(
         raise typer.Exit(EXIT_FAILED)
 
 
-async def look(test: bool) -> tuple[list[Found], Results]:
-    found = await Toolchains().find_all(load_catalogue())
+async def look(chosen: Iterable[Language], test: bool) -> tuple[list[Found], Results]:
+    found = await Toolchains().find_all(chosen)
     if not test:
         return found, {}
     settings = load_settings()
@@ -66,22 +79,31 @@ async def look(test: bool) -> tuple[list[Found], Results]:
     return found, results
 
 
-def missing_packages(found: list[Found]) -> list[str]:
-    missing = [each.language for each in found if isinstance(each, Missing)]
+def missing_packages(chosen: Iterable[Language]) -> list[str]:
+    """Without asking for versions, which takes a second: a tool is there or not."""
+    missing = [each for each in chosen if isinstance(locate(each), Missing)]
     return sorted({package for language in missing for package in language.packages})
 
 
 def as_object(each: Found, results: Results) -> dict[str, Any]:
     language = each.language
+    tools = each.tools if isinstance(each, Toolchain) else {}
     shown: dict[str, Any] = {
         "id": language.id,
         "name": language.name,
         "aliases": list(language.aliases),
         "extensions": list(language.extensions),
+        "shared_extensions": list(language.shared_extensions),
+        "source_file": language.source.file,
+        "template": language.template,
         "packages": list(language.packages),
+        "npm": list(language.npm),
+        "install": language.installation,
         "found": isinstance(each, Toolchain),
         "version": each.version if isinstance(each, Toolchain) else None,
-        "tools": dict(each.tools) if isinstance(each, Toolchain) else {},
+        "tools": dict(tools),
+        "compile": language.compile and step_of(language.compile, tools),
+        "run": step_of(language.run, tools),
         "problem": each.reason if isinstance(each, Missing) else None,
     }
     if result := results.get(language.id):
@@ -90,8 +112,20 @@ def as_object(each: Found, results: Results) -> dict[str, Any]:
             "problem": result.problem or None,
             "cpu_ms": result.cpu_ms,
             "memory_kb": result.memory_kb,
+            "compile_ms": result.compile_ms,
         }
     return shown
+
+
+def step_of(step: CompileStep | RunStep, tools: Mapping[str, str]) -> dict[str, Any]:
+    """With the tools in their places; what depends on the program stays a placeholder."""
+    names = placeholders((*step.argv, *step.environment.values()))
+    values = {name: tools.get(name, f"{{{name}}}") for name in names}
+    environment = fill(step.environment.values(), values)
+    return {
+        "argv": list(fill(step.argv, values)),
+        "environment": dict(zip(step.environment, environment, strict=True)),
+    }
 
 
 def as_table(found: list[Found], results: Results) -> Table:
@@ -101,16 +135,21 @@ def as_table(found: list[Found], results: Results) -> Table:
     for each in found:
         language = each.language
         row = [f"{language.name} [dim]({language.id})[/]"]
-        row.append(" ".join(f".{extension}" for extension in language.extensions))
+        row.append(" ".join(files_of(language)))
         if isinstance(each, Missing):
-            packages = " ".join(language.packages)
-            row.append(f"[yellow]missing[/]: apt-get install {packages}")
+            row.append(f"[yellow]missing[/]: {escape(language.installation)}")
         else:
             row.append(each.version)
         if result := results.get(language.id):
             row.append(failed(result) if result.problem else passed(result))
         table.add_row(*row)
     return table
+
+
+def files_of(language: Language) -> list[str]:
+    """Shared extensions are in brackets: with them the language must be named."""
+    own = [f".{extension}" for extension in language.extensions]
+    return own + [f"(.{extension})" for extension in language.shared_extensions]
 
 
 def failed(result: SelfTestResult) -> str:

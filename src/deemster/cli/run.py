@@ -19,14 +19,13 @@ from deemster.domain.errors import Refused, Unavailable
 from deemster.domain.limits import MIB, Limits
 from deemster.domain.outcome import Status
 from deemster.domain.source import SOURCE_BYTES, Source, single
-from deemster.pipeline.judge.compile import Compilation, build
+from deemster.pipeline.judge.compile import Compilation
 from deemster.pipeline.judge.execute import execute
 from deemster.pipeline.judge.languages import load_catalogue
 from deemster.pipeline.judge.toolchain import Toolchain, Toolchains
-from deemster.pipeline.judge.workspace import workspace
 from deemster.sandbox.report import Report
 from deemster.settings import load_settings
-from deemster.wiring import open_boxes
+from deemster.wiring import open_boxes, open_compiler
 
 EXIT_PROGRAM = 1
 EXIT_OURS = 2
@@ -111,9 +110,10 @@ async def run_file(
 ) -> int:
     content = read_source(file)
     catalogue = load_catalogue()
-    language = (
-        catalogue.named(language_name) if language_name else catalogue.for_file(file.name)
-    )
+    if language_name:
+        language = catalogue.named(language_name)
+    else:
+        language = catalogue.for_file(file.name, content.decode(errors="replace"))
     source = single(language, file.name, content)
     toolchain = await Toolchains().require(language)
     job = Job(source, toolchain, limits, stdin)
@@ -164,9 +164,9 @@ async def carry_out(
     settings = load_settings()
     async with (
         open_boxes(settings, [job.toolchain]) as boxes,
-        workspace(settings.work_dir) as place,
+        open_compiler(settings, prepare=False) as compiler,
+        compiler.built(boxes, job.toolchain, job.source) as built,
     ):
-        built = await build(boxes, job.toolchain, job.source, place)
         if built.artifact is None:
             return Outcome(Report(Status.COMPILE_ERROR), built.compilation)
         report = await execute(

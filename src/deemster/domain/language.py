@@ -10,6 +10,9 @@ from deemster.domain.limits import Limits
 
 LanguageId = NewType("LanguageId", str)
 
+NPM_PREFIX = "/usr/local/lib/deemster"
+"""Where npm's packages lie: in a directory that every box shows."""
+
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
@@ -33,8 +36,25 @@ class Permissions:
 class CompileStep:
     argv: tuple[str, ...]
     output: str
-    """The file or directory that the compiler leaves in its scratch."""
+    """What the compiler leaves in its scratch; nothing where it only checks the sources."""
     permissions: Permissions
+    limits: Limits
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PrecompileStep:
+    """What is made once for a toolchain, so that each of its compiles is shorter."""
+
+    when: str
+    """Only a program that holds this text has use for it."""
+    files: Mapping[str, bytes]
+    """What it is made from, in {code}; they lie in {data} too."""
+    argv: tuple[str, ...]
+    output: str
+    """The file that this leaves: by its own name in the scratch, by its path in {data}."""
+    use: tuple[str, ...]
+    """The arguments that {precompiled} stands for in the compiler's."""
     limits: Limits
 
 
@@ -44,19 +64,23 @@ class EntryRule:
 
     suffix: str
     contains: tuple[bytes, ...]
+    names: tuple[str, ...] = ("{stem}",)
+    """What the main source's own is called; {Stem} is the stem with a capital."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunStep:
     argv: tuple[str, ...]
     permissions: Permissions
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Variables beside those that every program has, for runtimes that are tuned by them."""
     address_space: bool = False
     extra_memory_bytes: int = 0
     """What the runtime itself needs beside the program's limit."""
     extra_cpu_ms: int = 0
     extra_processes: int = 0
-    out_of_memory: str = ""
-    """What the runtime says on stderr when the heap that the program's limit bounds is full."""
+    out_of_memory: tuple[str, ...] = ()
+    """What the runtime says on stderr when it gets no more memory."""
     entry: EntryRule | None = None
 
 
@@ -91,6 +115,7 @@ class Language:
     name: str
     aliases: tuple[str, ...]
     extensions: tuple[str, ...]
+    """Those by which a file is taken for this language."""
     packages: tuple[str, ...]
     """The Debian packages that bring the toolchain."""
     source: SourceNaming
@@ -103,16 +128,37 @@ class Language:
     test: SelfTest
     binds: tuple[str, ...] = ()
     """Host paths beyond the base system, shown read-only in the box; patterns are allowed."""
+    shared_extensions: tuple[str, ...] = ()
+    """Those of its files that are taken for another language unless this one is named."""
+    recognised_by: str = ""
+    """Finds in a file with a shared extension that it is of this language after all."""
+    npm: tuple[str, ...] = ()
+    """What npm brings besides, each with its exact version."""
+    precompile: PrecompileStep | None = None
 
     def file_name(self, given: str, text: str) -> str:
         """The name a source is compiled by: what it demands, else the user's, else ours."""
         demanded = re.search(self.source.named_by, text) if self.source.named_by else None
         if demanded:
-            return f"{demanded[1]}.{self.extensions[0]}"
+            return f"{demanded[1]}.{self.source.file.rpartition('.')[2]}"
         return given if re.fullmatch(self.source.accepts, given) else self.source.file
 
     def is_source(self, name: str) -> bool:
-        return name.rpartition(".")[2] in self.extensions
+        return extension_of(name) in (*self.extensions, *self.shared_extensions)
+
+    def recognises(self, name: str, text: str) -> bool:
+        shared = extension_of(name) in self.shared_extensions
+        return shared and bool(self.recognised_by and re.search(self.recognised_by, text))
+
+    @property
+    def installation(self) -> str:
+        """The commands that bring the toolchain."""
+        commands = []
+        if self.packages:
+            commands.append(f"apt-get install {' '.join(self.packages)}")
+        if self.npm:
+            commands.append(f"npm install --prefix {NPM_PREFIX} {' '.join(self.npm)}")
+        return " && ".join(commands)
 
 
 class Catalogue:
@@ -138,10 +184,14 @@ class Catalogue:
             known = ", ".join(language.id for language in self)
             raise Refused(f"No language is called '{name}'; choose one of: {known}.") from None
 
-    def for_file(self, file_name: str) -> Language:
-        extension = file_name.rpartition(".")[2] if "." in file_name else ""
+    def for_file(self, file_name: str, text: str = "") -> Language:
+        """By the file's extension; its text decides where languages share one."""
+        for language in self:
+            if language.recognises(file_name, text):
+                return language
+        extension = extension_of(file_name)
         try:
-            return self._by_extension[extension]
+            return self._by_extension.get(extension) or self._by_extension[extension.lower()]
         except KeyError:
             known = ", ".join(f".{each}" for each in sorted(self._by_extension))
             raise Refused(
@@ -154,6 +204,10 @@ class Catalogue:
         other = taken.setdefault(key, language)
         if other is not language:
             raise Refused(f"Both {other.id} and {language.id} claim the {kind} {key}.")
+
+
+def extension_of(file_name: str) -> str:
+    return file_name.rpartition(".")[2] if "." in file_name else ""
 
 
 def fill(argv: Iterable[str], values: Mapping[str, str | tuple[str, ...]]) -> tuple[str, ...]:

@@ -75,6 +75,8 @@ def score_in_subtask(
 def points_of(case: Case, most: float | None, given: GivenScore) -> float:
     if given.points is not None and given.share is not None:
         raise ScoreFault(f"The checker gave both points and a share for {case.name}.")
+    if not 0 <= (given.share or 0) <= 1 or (given.points or 0) < 0:
+        raise ScoreFault(f"The checker gave a score out of bounds for {case.name}.")
     if given.share is not None:
         if most is None:
             raise ScoreFault(f"The checker gave a share of unbounded points for {case.name}.")

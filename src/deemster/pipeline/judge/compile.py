@@ -1,19 +1,31 @@
 """Turns source into something that runs, by the language's compiler in the cage."""
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from deemster.domain.language import CompileStep, EntryRule, fill
-from deemster.domain.limits import MIB
+from deemster.domain.errors import Unavailable
+from deemster.domain.language import CompileStep, Language, fill, placeholders
+from deemster.domain.limits import MIB, Limits
 from deemster.domain.outcome import Status
-from deemster.domain.source import Source
+from deemster.domain.source import Source, main_file, source_files, unclear_entry
 from deemster.pipeline.judge.collect import Harvest
+from deemster.pipeline.judge.entry import find_entry
+from deemster.pipeline.judge.fingerprint import (
+    file_facts,
+    fingerprint,
+    step_facts,
+    toolchain_facts,
+)
+from deemster.pipeline.judge.precompile import Precompiled
 from deemster.pipeline.judge.toolchain import Toolchain
+from deemster.pipeline.judge.workspace import make_directory, write_files
 from deemster.sandbox.boxes import Boxes
-from deemster.sandbox.command import CODE_DIR, WORK_DIR, Command
+from deemster.sandbox.command import CODE_DIR, ENVIRONMENT, WORK_DIR, Command
 from deemster.sandbox.report import Report
+
+SHOWN_BYTES = 64 * 1024
+"""Most of a compiler's words that are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +33,11 @@ class Compilation:
     """What the compiler was asked and what it said, for the record and for the user."""
 
     argv: tuple[str, ...]
+    """Empty where the compiler was not even asked."""
     output: str
     ms: int
+    status: Status = Status.OK
+    """How the compiler itself ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,58 +57,143 @@ class Build:
     """None is a compile error."""
     compilation: Compilation | None
     """None where there was nothing to compile."""
+    from_cache: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One program to be built, with all that decides what comes of it."""
+
+    toolchain: Toolchain
+    source: Source
+    main: str | None
+    step: CompileStep | None
+    argv: tuple[str, ...] = ()
+    precompiled: Precompiled | None = None
 
 
 async def build(boxes: Boxes, toolchain: Toolchain, source: Source, workspace: Path) -> Build:
-    sources = workspace / "source"
-    await asyncio.to_thread(write_files, sources, source.files)
-    step = toolchain.language.compile
-    if step is None:
-        return Build(Artifact(toolchain, sources, source.main), None)
-    return await run_compiler(boxes, step, toolchain, source, workspace)
+    """Builds it anew; a `Compiler` remembers."""
+    order = make_order(toolchain, source)
+    return order if isinstance(order, Build) else await carry_out(boxes, order, workspace)
 
 
-async def run_compiler(
-    boxes: Boxes, step: CompileStep, toolchain: Toolchain, source: Source, workspace: Path
-) -> Build:
-    argv = compile_argv(step, toolchain, source)
-    harvest = Harvest(step.output, make_directory(workspace / "artifact"))
-    command = Command(
-        argv=argv,
-        limits=step.limits,
-        profile=step.permissions.profile,
-        code=workspace / "source",
-    )
-    report = await boxes.run(command, collect=harvest)
-    entry, problem = None, complaint(report, step)
-    if report.status is Status.OK:
-        problem = harvest.problem or ""
-    if report.status is Status.OK and not problem:
-        entry = await asyncio.to_thread(find_entry, toolchain, harvest.target, source.main)
-        problem = "" if entry else "There is no main method to start."
-    said = [plain_text(report, source), problem]
-    compilation = Compilation(
-        argv=argv,
-        output="\n".join(part for part in said if part),
-        ms=report.wall_ns // 1_000_000,
-    )
-    artifact = Artifact(toolchain, harvest.target, entry) if entry else None
-    return Build(artifact, compilation)
-
-
-def compile_argv(step: CompileStep, toolchain: Toolchain, source: Source) -> tuple[str, ...]:
+def make_order(
+    toolchain: Toolchain,
+    source: Source,
+    limits: Limits | None = None,
+    precompiled: Precompiled | None = None,
+) -> Order | Build:
+    """What to do, or the compile error that is clear beforehand."""
     language = toolchain.language
-    others = [name for name in sorted(source.files) if name != source.main]
-    compiled = [source.main, *(name for name in others if language.is_source(name))]
+    main, step = main_file(language, source), language.compile
+    compiled = [name for name in source_files(language, source.files) if name != main]
+    if main is not None:
+        # Last: some compilers want to have seen what the main program uses.
+        compiled.append(main)
+    if not compiled or (main is None and starts_a_file(language)):
+        return Build(None, Compilation((), unclear_entry(language, source), 0))
+    if step is None:
+        return Order(toolchain, source, main, None)
+    if limits is not None:
+        step = replace(step, limits=limits)
     values: dict[str, str | tuple[str, ...]] = {
         **toolchain.tools,
         "code": CODE_DIR,
-        "source": f"{CODE_DIR}/{source.main}",
+        "source": f"{CODE_DIR}/{main}",
         "sources": tuple(f"{CODE_DIR}/{name}" for name in compiled),
         "output": f"{WORK_DIR}/{step.output}",
         "memory_mb": str(step.limits.memory_bytes // MIB),
+        "precompiled": precompiled.use if precompiled else (),
     }
-    return fill(step.argv, values)
+    return Order(toolchain, source, main, step, fill(step.argv, values), precompiled)
+
+
+def with_precompiled(order: Order, precompiled: Precompiled | None) -> Order:
+    limits = order.step.limits if order.step else None
+    changed = make_order(order.toolchain, order.source, limits, precompiled)
+    assert isinstance(changed, Order)
+    return changed
+
+
+def starts_a_file(language: Language) -> bool:
+    step, run = language.compile, language.run
+    compiles_one = step is not None and "source" in placeholders(step.argv)
+    return compiles_one or ("entry" in placeholders(run.argv) and run.entry is None)
+
+
+def key_of(order: Order, step: CompileStep) -> str:
+    """Equal for orders that come to the same; what was precompiled only saves time."""
+    precompile = order.toolchain.language.precompile
+    return fingerprint(
+        toolchain=toolchain_facts(order.toolchain),
+        files=file_facts(order.source.files),
+        entry=[order.source.main, order.main],
+        included=sorted(order.source.included),
+        argv=order.argv,
+        output=step.output,
+        cage=step_facts(step.permissions, step.limits, step.environment),
+        precompile=precompile and [precompile.argv, file_facts(precompile.files)],
+    )
+
+
+async def carry_out(boxes: Boxes, order: Order, workspace: Path) -> Build:
+    try:
+        sources = await asyncio.to_thread(write_sources, workspace, order.source)
+        if order.step is None:
+            return Build(Artifact(order.toolchain, sources, order.main or ""), None)
+        return await run_compiler(boxes, order, order.step, workspace)
+    except OSError as fault:
+        raise Unavailable(
+            f"The program could not be built in {workspace.parent} ({fault.strerror}): "
+            "make room there, or name another place with DEEMSTER_WORK_DIR."
+        ) from fault
+
+
+def write_sources(workspace: Path, source: Source) -> Path:
+    directory = make_directory(workspace / "source")
+    write_files(directory, source.files)
+    return directory
+
+
+async def run_compiler(boxes: Boxes, order: Order, step: CompileStep, workspace: Path) -> Build:
+    sources, target = workspace / "source", make_directory(workspace / "artifact")
+    harvest = Harvest(step.output, target, max_bytes=step.limits.scratch_bytes)
+    command = Command(
+        argv=order.argv,
+        limits=step.limits,
+        profile=step.permissions.profile,
+        environment={**ENVIRONMENT, **step.environment},
+        code=sources,
+        data=order.precompiled.directory if order.precompiled else None,
+    )
+    report = await boxes.run(command, collect=harvest if step.output else None)
+    entry, problem = "", complaint(report, step)
+    directory = target if step.output else sources
+    if report.status is Status.OK:
+        problem = harvest.problem or ""
+    if report.status is Status.OK and not problem:
+        entry, problem = await asyncio.to_thread(finish, order, step, directory)
+    passed_check = entry and not step.output  # "Syntax OK" is no news
+    said = ["" if passed_check else plain_text(report), problem]
+    compilation = Compilation(
+        argv=order.argv,
+        output="\n".join(part for part in said if part),
+        ms=report.wall_ns // 1_000_000,
+        status=report.status,
+    )
+    artifact = Artifact(order.toolchain, directory, entry) if entry else None
+    return Build(artifact, compilation)
+
+
+def finish(order: Order, step: CompileStep, directory: Path) -> tuple[str, str]:
+    """What starts, or why nothing does; data that a problem included is put beside it."""
+    language, source = order.toolchain.language, order.source
+    entry, problem = find_entry(language, source, order.main, directory)
+    if entry and step.output:
+        data = [name for name in source.included if not language.is_source(name)]
+        write_files(directory, {name: source.files[name] for name in data})
+    return entry, problem
 
 
 def complaint(report: Report, step: CompileStep) -> str:
@@ -114,45 +214,10 @@ def complaint(report: Report, step: CompileStep) -> str:
     return f"The compiler {reason}."
 
 
-def plain_text(report: Report, source: Source) -> str:
-    """The diagnostics, with the files named as the user knows them."""
-    text = (report.stdout + report.stderr).decode(errors="replace")
-    for name in source.files:
-        text = text.replace(f"{CODE_DIR}/{name}", name)
+def plain_text(report: Report) -> str:
+    """The diagnostics up to a bound, with the files named as the user knows them."""
+    said = report.stdout + report.stderr
+    text = said[:SHOWN_BYTES].decode(errors="replace").replace(f"{CODE_DIR}/", "")
+    if len(said) > SHOWN_BYTES:
+        text += f"\n… and {(len(said) - SHOWN_BYTES) // 1024 + 1:,} KB more."
     return text
-
-
-def find_entry(toolchain: Toolchain, directory: Path, main: str) -> str | None:
-    rule = toolchain.language.run.entry
-    if rule is None:
-        return main
-    names = compiled_names(directory, rule)
-    fitting = [name for name in names if is_entry(directory, name, rule)]
-    stem = main.rpartition(".")[0]
-    chosen = min(fitting, key=lambda name: (Path(name).stem != stem, name), default=None)
-    return chosen and chosen.removesuffix(rule.suffix).replace("/", ".")
-
-
-def compiled_names(directory: Path, rule: EntryRule) -> list[str]:
-    found = directory.rglob(f"*{rule.suffix}")
-    return [str(path.relative_to(directory)) for path in found if path.is_file()]
-
-
-def is_entry(directory: Path, name: str, rule: EntryRule) -> bool:
-    content = (directory / name).read_bytes()
-    return all(needle in content for needle in rule.contains)
-
-
-def write_files(directory: Path, files: Mapping[str, bytes]) -> None:
-    make_directory(directory)
-    for name, content in files.items():
-        path = directory / name
-        path.write_bytes(content)
-        path.chmod(0o644)
-
-
-def make_directory(path: Path) -> Path:
-    """Readable by the box's own user, whatever the umask; its parent keeps others out."""
-    path.mkdir()
-    path.chmod(0o755)
-    return path

@@ -7,11 +7,13 @@ from deemster.domain.limits import MIB, Limits
 from deemster.domain.outcome import Status
 from deemster.pipeline.judge.compile import Artifact
 from deemster.sandbox.boxes import Boxes
-from deemster.sandbox.command import CODE_DIR, Command
+from deemster.sandbox.command import CODE_DIR, ENVIRONMENT, Command
 from deemster.sandbox.report import Report
 from deemster.sandbox.streams import Sink
 
 MIN_HEAP_MB = 8
+MAX_STACK_MB = 1000
+"""Runtimes refuse larger ones."""
 TAIL_BYTES = 16_384
 
 
@@ -26,27 +28,41 @@ async def execute(
 ) -> Report:
     """Runs it once. `stdin` may be a descriptor; output goes to sinks or into the report."""
     step = artifact.toolchain.language.run
-    command = Command(
-        argv=run_argv(step, artifact, limits),
-        limits=box_limits(step, limits),
-        profile=step.permissions.profile,
-        code=artifact.directory,
-        address_space=step.address_space,
-    )
     tail = Tail(stderr) if stderr else None
+    command = command_for(artifact, limits)
     report = await boxes.run(command, stdin=stdin, stdout=stdout, stderr=tail)
     return settle_memory(step, report, tail.kept if tail else report.stderr)
 
 
-def run_argv(step: RunStep, artifact: Artifact, limits: Limits) -> tuple[str, ...]:
-    values = {
+def command_for(artifact: Artifact, limits: Limits, args: tuple[str, ...] = ()) -> Command:
+    """What runs it in a box, with arguments of its own."""
+    step = artifact.toolchain.language.run
+    values = run_values(step, artifact, limits)
+    environment = dict(
+        zip(step.environment, fill(step.environment.values(), values), strict=True)
+    )
+    return Command(
+        argv=fill(step.argv, values) + args,
+        limits=box_limits(step, limits),
+        profile=step.permissions.profile,
+        environment={**ENVIRONMENT, **environment},
+        code=artifact.directory,
+        address_space=step.address_space,
+    )
+
+
+def run_values(step: RunStep, artifact: Artifact, limits: Limits) -> dict[str, str]:
+    """What the placeholders of the run's arguments and environment stand for."""
+    heap_mb = max(MIN_HEAP_MB, limits.memory_bytes // MIB)
+    stack_mb = min(limits.stack_bytes // MIB or heap_mb, MAX_STACK_MB)
+    return {
         **artifact.toolchain.tools,
         "code": CODE_DIR,
         "entry": artifact.entry,
-        "heap_mb": str(max(MIN_HEAP_MB, limits.memory_bytes // MIB)),
+        "heap_mb": str(heap_mb),
+        "stack_mb": str(stack_mb),
         "memory_mb": str(box_limits(step, limits).memory_bytes // MIB),
     }
-    return fill(step.argv, values)
 
 
 def box_limits(step: RunStep, limits: Limits) -> Limits:
@@ -66,7 +82,7 @@ def settle_memory(step: RunStep, report: Report, stderr: bytes) -> Report:
     A program can print the same words and fail, and only hides one failure behind another.
     """
     failed = report.status in {Status.NONZERO_EXIT, Status.SIGNALLED}
-    if failed and step.out_of_memory and step.out_of_memory.encode() in stderr:
+    if failed and any(text.encode() in stderr for text in step.out_of_memory):
         return replace(report, status=Status.MEMORY_LIMIT)
     return report
 

@@ -3,6 +3,8 @@
 import errno
 import re
 import tomllib
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -26,6 +28,7 @@ from deemster.domain.language import (
     Language,
     LanguageId,
     Permissions,
+    PrecompileStep,
     RunStep,
     SelfTest,
     SourceNaming,
@@ -36,6 +39,11 @@ from deemster.domain.limits import MIB, Limits
 
 COMPILER_OUTPUT_BYTES = MIB
 """Most bytes of diagnostics; a flood of them is a compile error anyhow."""
+COMPILE_PLACEHOLDERS = frozenset(
+    {"code", "source", "sources", "output", "memory_mb", "precompiled"}
+)
+PRECOMPILE_PLACEHOLDERS = frozenset({"code", "output", "memory_mb"})
+RUN_PLACEHOLDERS = frozenset({"code", "entry", "heap_mb", "memory_mb", "stack_mb"})
 
 
 def load_catalogue(directory: Path | None = None) -> Catalogue:
@@ -75,13 +83,17 @@ def in_words(fault: ValidationError) -> str:
 
 
 def check_placeholders(file: Path, language: Language) -> None:
-    steps = {
-        "version.argv": (language.version.argv, set[str]()),
-        "run.argv": (language.run.argv, {"code", "entry", "heap_mb", "memory_mb"}),
+    run = language.run
+    steps: dict[str, tuple[Iterable[str], AbstractSet[str]]] = {
+        "version.argv": (language.version.argv, frozenset()),
+        "run.argv": (run.argv, RUN_PLACEHOLDERS),
+        "run.environment": (run.environment.values(), RUN_PLACEHOLDERS),
     }
     if language.compile:
-        known = {"code", "source", "sources", "output", "memory_mb"}
-        steps["compile.argv"] = (language.compile.argv, known)
+        steps["compile.argv"] = (language.compile.argv, COMPILE_PLACEHOLDERS)
+    if language.precompile:
+        steps["precompile.argv"] = (language.precompile.argv, PRECOMPILE_PLACEHOLDERS)
+        steps["precompile.use"] = (language.precompile.use, frozenset({"data"}))
     for key, (argv, known) in steps.items():
         for name in sorted(placeholders(argv) - known - language.tools.keys()):
             raise Refused(f"{file}: the key {key} has the unknown placeholder {{{name}}}.")
@@ -101,7 +113,12 @@ def is_error_name(text: str) -> str:
     return text
 
 
-Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9+_.-]*$")]
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9+_.#-]*$")]
+Extension = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9+_]+$")]
+NpmPackage = Annotated[
+    str, StringConstraints(pattern=r"^(@[a-z0-9._-]+/)?[a-z0-9._-]+@\d+\.\d+\.\d+$")
+]
+Environment = dict[Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9_]*$")], str]
 Pattern = Annotated[str, AfterValidator(is_pattern)]
 Texts = Annotated[tuple[str, ...], Field(min_length=1)]
 
@@ -120,9 +137,10 @@ class PermissionsTable(Table):
 
 class CompileTable(Table):
     argv: Texts
-    output: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$")]
+    output: Annotated[str, StringConstraints(pattern=r"^([A-Za-z0-9_][A-Za-z0-9_.-]*)?$")] = ""
     profile: Literal["program", "compiler"] = "compiler"
     permissions: PermissionsTable = PermissionsTable()
+    environment: Environment = {}
     cpu_s: PositiveInt
     memory_mb: PositiveInt
     processes: PositiveInt = 64
@@ -130,42 +148,72 @@ class CompileTable(Table):
     """Largest file, and also the most that the scratch may hold."""
 
     def to_domain(self, language: str) -> CompileStep:
-        limits = Limits(
-            cpu_ms=self.cpu_s * 1000,
-            wall_ms=self.cpu_s * 3000,
-            memory_bytes=self.memory_mb * MIB,
-            processes=self.processes,
-            output_bytes=COMPILER_OUTPUT_BYTES,
-            file_bytes=self.file_mb * MIB,
-            scratch_bytes=self.file_mb * MIB,
-        )
+        limits = compiler_limits(self.cpu_s, self.memory_mb, self.processes, self.file_mb)
         permissions = self.permissions.to_domain(f"{language}-compile", self.profile)
-        return CompileStep(self.argv, self.output, permissions, limits)
+        return CompileStep(self.argv, self.output, permissions, limits, self.environment)
+
+
+class PrecompileTable(Table):
+    when: Annotated[str, StringConstraints(min_length=1)]
+    files: Annotated[dict[str, str], Field(min_length=1)]
+    argv: Texts
+    output: Annotated[str, StringConstraints(pattern=r"^\w[\w.+-]*(/\w[\w.+-]*)*$")]
+    use: Texts
+    cpu_s: PositiveInt
+    memory_mb: PositiveInt
+    processes: PositiveInt = 64
+    file_mb: PositiveInt
+
+    def to_domain(self) -> PrecompileStep:
+        return PrecompileStep(
+            when=self.when,
+            files={name: text.encode() for name, text in self.files.items()},
+            argv=self.argv,
+            output=self.output,
+            use=self.use,
+            limits=compiler_limits(self.cpu_s, self.memory_mb, self.processes, self.file_mb),
+        )
+
+
+def compiler_limits(cpu_s: int, memory_mb: int, processes: int, file_mb: int) -> Limits:
+    return Limits(
+        cpu_ms=cpu_s * 1000,
+        wall_ms=cpu_s * 3000,
+        memory_bytes=memory_mb * MIB,
+        processes=processes,
+        output_bytes=COMPILER_OUTPUT_BYTES,
+        file_bytes=file_mb * MIB,
+        scratch_bytes=file_mb * MIB,
+    )
 
 
 class EntryTable(Table):
     suffix: str
     contains: tuple[str, ...]
+    names: Texts = ("{stem}",)
 
     def to_domain(self) -> EntryRule:
-        return EntryRule(self.suffix, tuple(text.encode() for text in self.contains))
+        contains = tuple(text.encode() for text in self.contains)
+        return EntryRule(self.suffix, contains, self.names)
 
 
 class RunTable(Table):
     argv: Texts
     profile: Literal["program", "compiler"] = "program"
     permissions: PermissionsTable = PermissionsTable()
+    environment: Environment = {}
     address_space: bool = False
     extra_memory_mb: NonNegativeInt = 0
     extra_cpu_ms: NonNegativeInt = 0
     extra_processes: NonNegativeInt = 0
-    out_of_memory: str = ""
+    out_of_memory: tuple[str, ...] = ()
     entry: EntryTable | None = None
 
     def to_domain(self, language: str) -> RunStep:
         return RunStep(
             argv=self.argv,
             permissions=self.permissions.to_domain(f"{language}-run", self.profile),
+            environment=self.environment,
             address_space=self.address_space,
             extra_memory_bytes=self.extra_memory_mb * MIB,
             extra_cpu_ms=self.extra_cpu_ms,
@@ -180,7 +228,7 @@ class SourceTable(Table):
     accepts: Pattern | None = None
     named_by: Pattern = ""
 
-    def to_domain(self, extensions: tuple[str, ...]) -> SourceNaming:
+    def to_domain(self, extensions: Iterable[str]) -> SourceNaming:
         ending = "|".join(re.escape(extension) for extension in extensions)
         usual = rf"[A-Za-z0-9_][A-Za-z0-9_.+-]{{0,99}}\.(?:{ending})"
         return SourceNaming(self.file, self.accepts or usual, self.named_by)
@@ -204,14 +252,18 @@ class LanguageFile(Table):
     id: Name
     name: str
     aliases: tuple[Name, ...] = ()
-    extensions: Annotated[tuple[Name, ...], Field(min_length=1)]
+    extensions: tuple[Extension, ...] = ()
+    shared_extensions: tuple[Extension, ...] = ()
+    recognised_by: Pattern = ""
     packages: tuple[Name, ...]
+    npm: tuple[NpmPackage, ...] = ()
     binds: tuple[Annotated[str, StringConstraints(pattern="^/")], ...] = ()
     template: str
     source: SourceTable
     tools: Annotated[dict[str, Texts], Field(min_length=1)]
     version: VersionTable
     compile: CompileTable | None = None
+    precompile: PrecompileTable | None = None
     run: RunTable
     test: TestTable
 
@@ -222,7 +274,7 @@ class LanguageFile(Table):
             aliases=self.aliases,
             extensions=self.extensions,
             packages=self.packages,
-            source=self.source.to_domain(self.extensions),
+            source=self.source.to_domain((*self.extensions, *self.shared_extensions)),
             tools=self.tools,
             version=VersionQuery(self.version.argv, self.version.pattern, self.version.text),
             compile=self.compile.to_domain(self.id) if self.compile else None,
@@ -230,4 +282,8 @@ class LanguageFile(Table):
             template=self.template.lstrip("\n"),
             test=SelfTest(self.test.source, self.test.stdin, self.test.stdout),
             binds=self.binds,
+            shared_extensions=self.shared_extensions,
+            recognised_by=self.recognised_by,
+            npm=self.npm,
+            precompile=self.precompile.to_domain() if self.precompile else None,
         )

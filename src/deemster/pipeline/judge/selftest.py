@@ -22,6 +22,8 @@ class SelfTestResult:
     """Empty when the program did what it should."""
     cpu_ms: int = 0
     memory_kb: int = 0
+    compile_ms: int | None = None
+    """None where there was nothing to compile."""
 
 
 async def self_test(boxes: Boxes, toolchain: Toolchain, work_dir: Path) -> SelfTestResult:
@@ -40,5 +42,9 @@ async def self_test(boxes: Boxes, toolchain: Toolchain, work_dir: Path) -> SelfT
     elif report.stdout.decode(errors="replace") != test.stdout:
         problem = f"printed {report.stdout[:200]!r}, not {test.stdout!r}"
     return SelfTestResult(
-        toolchain, problem, report.cpu_ns // 1_000_000, report.memory_bytes // 1024
+        toolchain=toolchain,
+        problem=problem,
+        cpu_ms=report.cpu_ns // 1_000_000,
+        memory_kb=report.memory_bytes // 1024,
+        compile_ms=built.compilation.ms if built.compilation else None,
     )

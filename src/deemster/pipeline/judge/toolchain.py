@@ -36,8 +36,7 @@ class Missing:
     reason: str
 
     def refusal(self) -> Refused:
-        packages = " ".join(self.language.packages)
-        return Refused(f"{self.reason}: install it with `apt-get install {packages}`.")
+        return Refused(f"{self.reason}: install it with `{self.language.installation}`.")
 
 
 class Toolchains:
@@ -82,7 +81,7 @@ def locate(language: Language) -> dict[str, str] | Missing:
     tools: dict[str, str] = {}
     directories: dict[str, str] = {}
     for name, candidates in language.tools.items():
-        path = first_program(fill(candidates, tools | directories))
+        path = first_file(fill(candidates, tools | directories))
         if path is None:
             wanted = Path(candidates[0]).name
             return Missing(language, f"{language.name} needs {wanted}, which is not here")
@@ -91,12 +90,13 @@ def locate(language: Language) -> dict[str, str] | Missing:
     return tools
 
 
-def first_program(candidates: Iterable[str]) -> Path | None:
+def first_file(candidates: Iterable[str]) -> Path | None:
+    """A command must be executable; an absolute path may also name a library."""
     for candidate in candidates:
-        places = [candidate] if candidate.startswith("/") else under_search_path(candidate)
-        for place in places:
+        absolute = candidate.startswith("/")
+        for place in [candidate] if absolute else under_search_path(candidate):
             for path in newest_first(matching(place)):
-                if path.is_file() and os.access(path, os.X_OK):
+                if path.is_file() and os.access(path, os.R_OK if absolute else os.X_OK):
                     return path.resolve()
     return None
 

@@ -5,18 +5,24 @@ import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 from deemster.domain.errors import Unavailable
+from deemster.pipeline.judge.collect import WRITE_FLAGS, write_all
+
+T = TypeVar("T")
+
+REMOVAL_TRIES = 20
 
 
 @asynccontextmanager
 async def workspace(root: Path) -> AsyncIterator[Path]:
     """A new directory that nobody but its owner may enter; its lock tells that it is in use."""
     try:
-        path, lock = await asyncio.to_thread(create, root)
+        path, held = await acquire(lambda: create(root), lambda made: remove(*made))
     except OSError as fault:
         raise Unavailable(
             f"No work directory could be made in {root} ({fault.strerror}): "
@@ -26,15 +32,39 @@ async def workspace(root: Path) -> AsyncIterator[Path]:
         yield path
     finally:
         # Not awaited: a cancelled attempt must not leave before its files are gone.
-        shutil.rmtree(path, ignore_errors=True)
-        os.close(lock)
+        remove(path, held)
+
+
+async def acquire(work: Callable[[], T], undo: Callable[[T], object]) -> T:
+    """Gets something in a thread; when the caller is cancelled meanwhile, it is given back."""
+    working = asyncio.get_running_loop().run_in_executor(None, work)
+
+    def give_back(done: asyncio.Future[T]) -> None:
+        if not done.cancelled() and done.exception() is None:
+            undo(done.result())
+
+    try:
+        return await asyncio.shield(working)
+    except asyncio.CancelledError:
+        working.add_done_callback(give_back)
+        raise
 
 
 def create(root: Path) -> tuple[Path, int]:
+    """A new directory with a lock on it that keeps a sweep away."""
     root.mkdir(mode=0o700, parents=True, exist_ok=True)
     with locked(root, fcntl.LOCK_SH):
         path = Path(tempfile.mkdtemp(dir=root))
-        return path, lock(path, fcntl.LOCK_EX)
+        return path, lock(path, fcntl.LOCK_SH)
+
+
+def remove(path: Path, held: int) -> None:
+    """Takes a directory away, also from a thread of a cancelled attempt that writes there."""
+    for _ in range(REMOVAL_TRIES):
+        shutil.rmtree(path, ignore_errors=True)
+        if not path.exists():
+            break
+    os.close(held)
 
 
 def sweep(root: Path) -> int:
@@ -57,10 +87,10 @@ def remove_if_free(path: Path) -> bool:
 
 
 @contextmanager
-def locked(path: Path, kind: int) -> Iterator[None]:
+def locked(path: Path, kind: int) -> Iterator[int]:
     descriptor = lock(path, kind)
     try:
-        yield
+        yield descriptor
     finally:
         os.close(descriptor)
 
@@ -73,3 +103,34 @@ def lock(path: Path, kind: int) -> int:
         os.close(descriptor)
         raise
     return descriptor
+
+
+def write_files(directory: Path, files: Mapping[str, bytes]) -> None:
+    """Names are UTF-8 in the box, whatever the host's locale. What is there already stays."""
+    for name, content in files.items():
+        path = directory / os.fsdecode(name.encode())
+        try:
+            make_parents(directory, path)
+            descriptor = os.open(path, WRITE_FLAGS, 0o644)
+        except (FileExistsError, NotADirectoryError):
+            continue
+        try:
+            os.fchmod(descriptor, 0o644)
+            write_all(descriptor, content)
+        finally:
+            os.close(descriptor)
+
+
+def make_parents(directory: Path, path: Path) -> None:
+    for above in reversed(path.relative_to(directory).parents[:-1]):
+        if (directory / above).is_symlink():
+            raise NotADirectoryError(directory / above)
+        if not (directory / above).is_dir():
+            make_directory(directory / above)
+
+
+def make_directory(path: Path) -> Path:
+    """Readable by the box's own user, whatever the umask; its parent keeps others out."""
+    path.mkdir()
+    path.chmod(0o755)
+    return path

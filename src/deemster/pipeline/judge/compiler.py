@@ -1,0 +1,192 @@
+"""Builds programs, and each only once: what was built before comes from the disk."""
+
+import asyncio
+import logging
+import threading
+from collections.abc import AsyncIterator, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from deemster.domain.language import CompileStep
+from deemster.domain.limits import Limits
+from deemster.domain.outcome import Status
+from deemster.domain.source import Source
+from deemster.pipeline.judge.cache import DirectoryCache, Entry, release
+from deemster.pipeline.judge.compile import (
+    Artifact,
+    Build,
+    Compilation,
+    Order,
+    carry_out,
+    key_of,
+    make_order,
+    with_precompiled,
+    write_sources,
+)
+from deemster.pipeline.judge.precompile import Precompiler
+from deemster.pipeline.judge.singleflight import Flights
+from deemster.pipeline.judge.toolchain import Toolchain
+from deemster.pipeline.judge.workspace import acquire, workspace
+from deemster.sandbox.boxes import Boxes
+
+log = logging.getLogger(__name__)
+
+LASTING = frozenset({Status.OK, Status.NONZERO_EXIT})
+"""Ends of a compiler that would come again; a limit may be reached on a busy machine only."""
+ERROR_LIFETIME_S = 3600.0
+"""Errors are not believed for ever: a compiler killed from outside looks like one."""
+
+
+class Record(BaseModel):
+    """What is kept of a build beside its files."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    argv: tuple[str, ...]
+    output: str
+    ms: int
+    status: Status
+    entry: str | None
+    """None is a compile error."""
+
+
+class Compiler:
+    def __init__(
+        self, work_dir: Path, cache: DirectoryCache | None, precompiler: Precompiler | None
+    ) -> None:
+        self._work_dir = work_dir
+        self._cache = cache
+        self._precompiler = precompiler
+        self._flights: Flights[Build] = Flights()
+        self._warned = False
+
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls, *, work_dir: Path, data_dir: Path, cache_bytes: int, prepare: bool = True
+    ) -> AsyncIterator["Compiler"]:
+        """Keeps builds below `data_dir`, at most so many bytes; with 0 it keeps none.
+
+        Without `prepare` it uses precompiled headers that are there, and makes none.
+        """
+        cache = DirectoryCache(data_dir / "compiled", cache_bytes) if cache_bytes else None
+        precompiler = Precompiler(data_dir / "precompiled", make=prepare)
+        try:
+            if cache is not None:
+                await asyncio.to_thread(cache.open)
+            await asyncio.to_thread(precompiler.open)
+        except OSError as fault:
+            log.warning("Builds are not kept in %s: %s.", data_dir, fault.strerror)
+            yield cls(work_dir, None, None)
+            return
+        try:
+            yield cls(work_dir, cache, precompiler)
+        finally:
+            precompiler.close()
+
+    async def prepare(self, boxes: Boxes, toolchains: Iterable[Toolchain]) -> None:
+        """Makes what is made once for each toolchain, so that nobody waits for it later."""
+        for toolchain in toolchains:
+            if self._precompiler is not None:
+                await self._precompiler.get(boxes, toolchain)
+
+    @asynccontextmanager
+    async def built(
+        self,
+        boxes: Boxes,
+        toolchain: Toolchain,
+        source: Source,
+        *,
+        limits: Limits | None = None,
+    ) -> AsyncIterator[Build]:
+        """The program, built and ready within the block; `limits` bind the compiler."""
+        order = make_order(toolchain, source, limits)
+        async with AsyncExitStack() as stack:
+            if isinstance(order, Build):
+                yield order
+            else:
+                yield await self._build_once(stack, boxes, order)
+
+    async def _build_once(self, stack: AsyncExitStack, boxes: Boxes, order: Order) -> Build:
+        if order.step is None or self._cache is None:
+            return await self._build(stack, boxes, order)
+        key = await asyncio.to_thread(key_of, order, order.step)
+        flight = self._flights.of(key)
+        async with flight.lock:
+            found = flight.left or await self._recall(stack, self._cache, key, order)
+            if found is None:
+                found = await self._build(stack, boxes, order)
+                await self._remember(self._cache, key, order.step, found)
+                # Also what is not kept need not be found out by each who waits.
+                flight.left = found if found.artifact is None else None
+            return found
+
+    async def _build(self, stack: AsyncExitStack, boxes: Boxes, order: Order) -> Build:
+        if order.step is not None and self._precompiler is not None:
+            found = await self._precompiler.find(boxes, order.toolchain, order.source)
+            order = with_precompiled(order, found)
+        return await carry_out(boxes, order, await self._workspace(stack))
+
+    async def _workspace(self, stack: AsyncExitStack) -> Path:
+        return await stack.enter_async_context(workspace(self._work_dir))
+
+    async def _recall(
+        self, stack: AsyncExitStack, cache: DirectoryCache, key: str, order: Order
+    ) -> Build | None:
+        entry = await acquire(lambda: take(cache, key), release)
+        if entry is None:
+            return None
+        stack.callback(entry.release)
+        record = Record.model_validate(entry.record)
+        compilation = Compilation(record.argv, record.output, record.ms, record.status)
+        if record.entry is None:
+            return Build(None, compilation, from_cache=True)
+        directory = entry.directory
+        if directory is None:  # the sources are what runs
+            place = await self._workspace(stack)
+            directory = await asyncio.to_thread(write_sources, place, order.source)
+        artifact = Artifact(order.toolchain, directory, record.entry)
+        return Build(artifact, compilation, from_cache=True)
+
+    async def _remember(
+        self, cache: DirectoryCache, key: str, step: CompileStep, build: Build
+    ) -> None:
+        artifact, compilation = build.artifact, build.compilation
+        if compilation is None or compilation.status not in LASTING:
+            return
+        record = Record(
+            argv=compilation.argv,
+            output=compilation.output,
+            ms=compilation.ms,
+            status=compilation.status,
+            entry=artifact.entry if artifact else None,
+        )
+        directory = artifact.directory if artifact and step.output else None
+        abandoned = threading.Event()
+        try:
+            await asyncio.to_thread(
+                cache.keep, key, record.model_dump(mode="json"), directory, abandoned
+            )
+        except OSError as fault:
+            self._warn(fault)
+        finally:
+            abandoned.set()
+
+    def _warn(self, fault: OSError) -> None:
+        """Once: with a full disk every build would say it again."""
+        if not self._warned:
+            self._warned = True
+            log.warning("Builds are not kept for later: %s.", fault.strerror)
+
+
+def take(cache: DirectoryCache, key: str) -> Entry | None:
+    entry = cache.take(key)
+    if entry is None or entry.record.get("entry") is not None:
+        return entry
+    if entry.age_s <= ERROR_LIFETIME_S:
+        return entry
+    entry.release()
+    cache.drop(key)
+    return None

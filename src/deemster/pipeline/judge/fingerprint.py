@@ -1,0 +1,60 @@
+"""Names a compile by all that decides what comes of it: sources, tools, flags and cage."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from deemster.domain.language import Permissions
+from deemster.domain.limits import Limits
+from deemster.pipeline.judge.toolchain import Toolchain
+from deemster.sandbox.command import ENVIRONMENT
+
+FORMAT = 1
+"""To be raised with every change of what is made of a compiler's output."""
+
+SYSTEM_FILES = ("/var/lib/dpkg/status", "/var/lib/rpm", "/lib/apk/db", "/etc/ld.so.cache")
+"""Change with the packages of this machine: a library or header may be other than before."""
+
+
+def fingerprint(**facts: Any) -> str:
+    text = json.dumps({"format": FORMAT, **facts}, sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def step_facts(
+    permissions: Permissions, limits: Limits, environment: Mapping[str, str]
+) -> dict[str, Any]:
+    """The cage that a compiler runs in."""
+    return {
+        "base": permissions.base,
+        "allow": sorted(permissions.allow),
+        "errno": dict(permissions.errno),
+        "limits": asdict(limits),
+        "environment": {**ENVIRONMENT, **environment},
+    }
+
+
+def file_facts(files: Mapping[str, bytes]) -> dict[str, str]:
+    return {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+
+
+def toolchain_facts(toolchain: Toolchain) -> dict[str, Any]:
+    return {
+        "language": toolchain.language.id,
+        "version": toolchain.version,
+        "tools": {name: [path, identity(path)] for name, path in toolchain.tools.items()},
+        "binds": [str(path) for path in toolchain.binds],
+        "system": [identity(path) for path in SYSTEM_FILES],
+    }
+
+
+def identity(path: str) -> list[int] | None:
+    """Of a file that was not written again since."""
+    try:
+        status = Path(path).stat()
+    except OSError:
+        return None
+    return [status.st_size, status.st_mtime_ns, status.st_ino]

@@ -1,0 +1,189 @@
+"""Makes once for a toolchain what shortens all its compiles, such as a precompiled header.
+
+It is made in the cage from the language file's own text, never from a submission.
+"""
+
+import asyncio
+import logging
+import threading
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from deemster.domain.errors import Unavailable
+from deemster.domain.language import CompileStep, PrecompileStep, fill
+from deemster.domain.limits import MIB
+from deemster.domain.outcome import Status
+from deemster.domain.source import Source
+from deemster.pipeline.judge.cache import DirectoryCache, Entry, release
+from deemster.pipeline.judge.collect import Harvest
+from deemster.pipeline.judge.fingerprint import (
+    file_facts,
+    fingerprint,
+    step_facts,
+    toolchain_facts,
+)
+from deemster.pipeline.judge.singleflight import Flights
+from deemster.pipeline.judge.toolchain import Toolchain
+from deemster.pipeline.judge.workspace import (
+    acquire,
+    make_directory,
+    sweep,
+    workspace,
+    write_files,
+)
+from deemster.sandbox.boxes import Boxes
+from deemster.sandbox.command import CODE_DIR, DATA_DIR, ENVIRONMENT, WORK_DIR, Command
+from deemster.sandbox.report import Report
+
+log = logging.getLogger(__name__)
+
+MAX_BYTES = 1 << 30
+"""Of all that is kept, for all toolchains that were here lately."""
+WORTH_USES = 4
+"""Making it takes as long as it saves in about so many compiles (docs/benchmarks.md)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Precompiled:
+    directory: Path
+    """Seen as /data in the box."""
+    use: tuple[str, ...]
+
+
+class Precompiler:
+    """What it gave out stays on the disk until it is closed."""
+
+    def __init__(self, root: Path, *, make: bool) -> None:
+        """Without `make` it only gives what others have made."""
+        self._cache = DirectoryCache(root, MAX_BYTES, durable=True)
+        self._work_dir = root / "work"
+        self._make = make
+        self._held: dict[str, Entry] = {}
+        self._failed: set[str] = set()
+        self._uses: Counter[str] = Counter()
+        self._flights: Flights[None] = Flights()
+
+    def open(self) -> None:
+        self._cache.open()
+        sweep(self._work_dir)
+
+    def close(self) -> None:
+        for entry in self._held.values():
+            entry.release()
+        self._held.clear()
+
+    async def find(
+        self, boxes: Boxes, toolchain: Toolchain, source: Source
+    ) -> Precompiled | None:
+        step = toolchain.language.precompile
+        if step is None or not mentions(source, step.when):
+            return None
+        return await self.get(boxes, toolchain, uses=1)
+
+    async def get(
+        self, boxes: Boxes, toolchain: Toolchain, *, uses: int = WORTH_USES
+    ) -> Precompiled | None:
+        """Made when that is worth it; None until then, and the compiler does without."""
+        step, compiler = toolchain.language.precompile, toolchain.language.compile
+        if step is None or compiler is None:
+            return None
+        key = await asyncio.to_thread(key_of, toolchain, step, compiler)
+        self._uses[key] += uses
+        flight = self._flights.of(key)
+        async with flight.lock:
+            entry = await self._hold(key)
+            if entry is None and self._is_worth_it(key):
+                problem = await self._fill(key, boxes, toolchain, step, compiler)
+                entry = await self._hold(key)
+                if entry is None:
+                    self._failed.add(key)
+                    name = toolchain.language.name
+                    log.warning("%s compiles more slowly here: %s", name, problem)
+        if entry is None or entry.directory is None:
+            return None
+        return Precompiled(entry.directory, fill(step.use, {"data": DATA_DIR}))
+
+    def _is_worth_it(self, key: str) -> bool:
+        return self._make and self._uses[key] >= WORTH_USES and key not in self._failed
+
+    async def _hold(self, key: str) -> Entry | None:
+        held = self._held.get(key)
+        if held is not None:
+            if held.directory is not None and held.directory.is_dir():
+                return held
+            self._held.pop(key).release()
+        entry = await acquire(lambda: self._cache.take(key), release)
+        if entry is not None:
+            self._held[key] = entry
+        return entry
+
+    async def _fill(
+        self,
+        key: str,
+        boxes: Boxes,
+        toolchain: Toolchain,
+        step: PrecompileStep,
+        compiler: CompileStep,
+    ) -> str:
+        """Makes and keeps it, or says why not."""
+        place = PurePosixPath(step.output)
+        abandoned = threading.Event()
+        try:
+            async with workspace(self._work_dir) as work:
+                sources, made = make_directory(work / "source"), make_directory(work / "made")
+                for directory in (sources, made):
+                    await asyncio.to_thread(write_files, directory, step.files)
+                target = made / place.parent
+                target.mkdir(parents=True, exist_ok=True)
+                harvest = Harvest(place.name, target, max_bytes=step.limits.scratch_bytes)
+                command = Command(
+                    argv=argv_of(toolchain, step),
+                    limits=step.limits,
+                    profile=compiler.permissions.profile,
+                    environment={**ENVIRONMENT, **compiler.environment},
+                    code=sources,
+                )
+                report = await boxes.run(command, collect=harvest)
+                if report.status is not Status.OK:
+                    return reason(report)
+                if harvest.problem:
+                    return harvest.problem
+                await asyncio.to_thread(self._cache.keep, key, {}, made, abandoned)
+        except OSError as fault:
+            return f"{fault.filename or self._work_dir}: {fault.strerror}."
+        except Unavailable as fault:
+            return str(fault)
+        finally:
+            abandoned.set()
+        return "What was made for it is gone."
+
+
+def argv_of(toolchain: Toolchain, step: PrecompileStep) -> tuple[str, ...]:
+    values = {
+        **toolchain.tools,
+        "code": CODE_DIR,
+        "output": f"{WORK_DIR}/{PurePosixPath(step.output).name}",
+        "memory_mb": str(step.limits.memory_bytes // MIB),
+    }
+    return fill(step.argv, values)
+
+
+def key_of(toolchain: Toolchain, step: PrecompileStep, compiler: CompileStep) -> str:
+    return fingerprint(
+        toolchain=toolchain_facts(toolchain),
+        files=file_facts(step.files),
+        argv=argv_of(toolchain, step),
+        output=step.output,
+        cage=step_facts(compiler.permissions, step.limits, compiler.environment),
+    )
+
+
+def mentions(source: Source, text: str) -> bool:
+    wanted = text.encode()
+    return any(wanted in content for content in source.files.values())
+
+
+def reason(report: Report) -> str:
+    said = report.stderr.decode(errors="replace").strip().partition("\n")[0]
+    return f"Precompiling ended with {report.status}: {said[:200]}"

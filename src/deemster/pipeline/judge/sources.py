@@ -1,0 +1,179 @@
+"""Reads the programs of a package: which files, in which language, with constants filled in."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path, PurePosixPath
+
+import deemster
+from deemster.domain.errors import Refused
+from deemster.domain.language import Catalogue, Language
+from deemster.domain.problem import ExampleSubmission, Problem, Program, ProgramCheck
+from deemster.domain.source import Source, single, with_guessed_main, with_included
+from deemster.problems.constants import fill_constants
+
+TESTLIB = "testlib.h"
+TEXT = "text"
+"""What answers are that are handed in themselves."""
+LEFTOVERS = frozenset({"__pycache__", ".git", ".svn", ".DS_Store"})
+
+
+def submission_source(
+    root: Path, problem: Problem, example: ExampleSubmission, catalogue: Catalogue
+) -> tuple[Language, Source]:
+    """A submission that the package carries, with the code that the problem adds to it."""
+    files = read_program(root, example.path, problem.constants)
+    if problem.submit_answer:
+        return catalogue.named(example.language or TEXT), Source(
+            files, included=frozenset(files)
+        )
+    language = language_of(catalogue, files, example.language, example.path)
+    source = with_guessed_main(language, source_of(language, files, example.entry))
+    included = included_files(root, problem, language, catalogue)
+    if included:
+        source = with_included(language, source, included, entry=example.entry)
+    return language, source
+
+
+def jury_source(
+    root: Path, problem: Problem, program: Program, catalogue: Catalogue
+) -> tuple[Language, Source]:
+    files = read_program(root, program.path, problem.constants)
+    for path in program.resources:
+        files.setdefault(PurePosixPath(path).name, (root / path).read_bytes())
+    language = language_of(catalogue, files, program.language, program.path)
+    source = source_of(language, files, None)
+    added = {} if TESTLIB in source.files else fallback_header(source)
+    # Bounds of contestants' code don't hold for the jury's.
+    everything = {**source.files, **added}
+    whole = Source(everything, main=source.main, included=frozenset(everything))
+    return language, with_guessed_main(language, whole)
+
+
+def source_of(language: Language, files: Mapping[str, bytes], entry: str | None) -> Source:
+    if len(files) == 1 and entry is None:
+        name, content = next(iter(files.items()))
+        return single(language, name, content)
+    return Source(files, main=entry, included=frozenset(files))
+
+
+def read_program(root: Path, path: str, constants: Mapping[str, str]) -> dict[str, bytes]:
+    """All files of a program, which is a file or a directory."""
+    place = root / path
+    if place.is_file():
+        return {place.name: filled(place.read_bytes(), constants)}
+    files = {
+        str(file.relative_to(place)): filled(file.read_bytes(), constants)
+        for file in sorted(place.rglob("*"))
+        if file.is_file() and is_content(file.relative_to(place))
+    }
+    if not files:
+        raise Refused(f"There is no program in {path}: put its source there.")
+    return files
+
+
+def is_content(path: Path) -> bool:
+    return not any(part in LEFTOVERS or part.startswith(".") for part in path.parts)
+
+
+def filled(content: bytes, constants: Mapping[str, str]) -> bytes:
+    if not constants:
+        return content
+    text = content.decode(errors="surrogateescape")
+    return fill_constants(text, constants).encode(errors="surrogateescape")
+
+
+def language_of(
+    catalogue: Catalogue, files: Mapping[str, bytes], named: str | None, path: str
+) -> Language:
+    """The named one, else the one that the endings of its files agree on."""
+    if named is not None:
+        return catalogue.named(named)
+    found = {str(language.id): language for language in languages_of(catalogue, files)}
+    if "cpp" in found:
+        found.pop("c", None)  # a C++ program may have C sources
+    if len(found) != 1:
+        which = " and ".join(sorted(found)) or "none that is known"
+        raise Refused(
+            f"The files of {path} don't tell one language ({which}): give them the usual "
+            "endings, or name the language in the package."
+        )
+    return next(iter(found.values()))
+
+
+def languages_of(catalogue: Catalogue, files: Mapping[str, bytes]) -> Iterable[Language]:
+    for name, content in files.items():
+        try:
+            yield catalogue.for_file(name, content[:65_536].decode(errors="replace"))
+        except Refused:
+            continue
+
+
+def included_files(
+    root: Path, problem: Problem, language: Language, catalogue: Catalogue
+) -> dict[str, bytes]:
+    """Those for its own language win over those for all."""
+    own: dict[str, bytes] = {}
+    everyone: dict[str, bytes] = {}
+    for name, paths in problem.includes.items():
+        if name == "default":
+            target = everyone
+        elif is_named(catalogue, name, language):
+            target = own
+        else:
+            continue
+        for path in paths:
+            target.update(read_program(root, path, problem.constants))
+    return {**everyone, **own}
+
+
+def is_named(catalogue: Catalogue, name: str, language: Language) -> bool:
+    """Standards of one language share its code: `cpp` is meant for C++ 17 too."""
+    try:
+        named = catalogue.named(name)
+    except Refused:
+        return False
+    return named.id == language.id or named.extensions == language.shared_extensions
+
+
+def fallback_header(source: Source) -> dict[str, bytes]:
+    """Our own testlib.h, for programs that include one and bring none."""
+    if not any(b'"testlib.h"' in content for content in source.files.values()):
+        return {}
+    return {TESTLIB: jury_directory().joinpath(TESTLIB).read_bytes()}
+
+
+def jury_directory() -> Path:
+    """In an installation beside the modules, in a clone at the top."""
+    package = Path(deemster.__file__).parent
+    installed = package / "jury"
+    return installed if installed.is_dir() else package.parents[1] / "jury"
+
+
+def languages_needed(root: Path, problem: Problem, catalogue: Catalogue) -> list[Language]:
+    """Of all the programs of a package; those that don't tell their language are left out."""
+    programs = [(each.path, each.language) for each in jury_programs(problem)]
+    programs += [
+        (each.program.path, each.program.language) for each in problem.input_validators
+    ]
+    programs += [(each.path, each.language) for each in problem.submissions]
+    found = {}
+    for path, named in programs:
+        try:
+            language = language_of(catalogue, read_program(root, path, {}), named, path)
+        except Refused:
+            continue  # said again, and to whom it concerns, when the program is needed
+        found[language.id] = language
+    return list(found.values())
+
+
+def jury_programs(problem: Problem) -> list[Program]:
+    """All that judging needs, each once. Input validators are no part of judging."""
+    checks = [problem.checker, problem.interactor]
+    checks += [case.checker for case in problem.tests.cases()]
+    programs = [
+        program
+        for check in checks
+        if isinstance(check, ProgramCheck)
+        for program in check.programs
+    ]
+    programs += [each for each in (problem.grader, problem.static_validator) if each]
+    return list(dict.fromkeys(programs))

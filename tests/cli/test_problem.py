@@ -1,0 +1,123 @@
+"""`deemster problem`: a new package, and what `verify` says of it."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Deemster
+
+
+@pytest.fixture
+def package(deemster: Deemster, tmp_path: Path) -> Path:
+    done = deemster("problem", "new", "mine")
+    assert done.code == 0, done.err
+    return tmp_path / "here" / "mine"
+
+
+def test_a_new_package_is_complete_and_passes(deemster: Deemster, package: Path) -> None:
+    done = deemster("problem", "verify", "mine", "--json")
+    assert done.code == 0, done.out
+    [found] = done.json["packages"]
+    assert done.json["ok"]
+    assert found["ok"]
+    assert (found["path"], found["problem"], found["format"]) == ("mine", "mine", "2025-09")
+    assert found["findings"] == []
+    assert {"accepted", "wrong_answer", "time_limit_exceeded"} <= {
+        each["label"] for each in found["submissions"]
+    }
+    for each in found["submissions"]:
+        assert each["matches"]
+        assert each["verdict"] in each["expected"]
+        assert each["time_ms"] >= 0
+        assert each["memory_kb"] > 0
+
+
+def test_a_submission_that_is_not_as_labelled_is_told(
+    deemster: Deemster, package: Path
+) -> None:
+    submissions = package / "submissions"
+    wrong = next((submissions / "wrong_answer").iterdir())
+    shutil.copy(wrong, submissions / "accepted" / f"pretends{wrong.suffix}")
+    done = deemster("problem", "verify", "mine")
+    assert done.code == 1
+    assert b"pretends" in done.out
+    assert b"The verdict is Wrong Answer, expected Accepted." in done.out
+
+
+def test_an_invalid_input_is_told(deemster: Deemster, package: Path) -> None:
+    answer = next((package / "data" / "secret").glob("*.ans"))
+    shutil.copy(answer, package / "data" / "secret" / "odd.ans")
+    (package / "data" / "secret" / "odd.in").write_text("not a number\n")
+    done = deemster("problem", "verify", "mine", "--json")
+    assert done.code == 1
+    errors = [each["text"] for each in done.json["packages"][0]["findings"]]
+    assert any(text.startswith("secret/odd: ") for text in errors)
+
+
+def test_a_package_that_cannot_be_read_does_not_keep_others_from_it(
+    deemster: Deemster, package: Path
+) -> None:
+    broken = package.parent / "broken"
+    shutil.copytree(package, broken)
+    (broken / "problem.yaml").write_text('problem_format_version: "2025-09"\nnmae: x\n')
+    done = deemster("problem", "verify", "broken", "missing", "mine", "--json")
+    assert done.code == 1
+    unread, missing, fine = done.json["packages"]
+    assert not unread["ok"]
+    assert "problem.yaml" in unread["findings"][0]["text"]
+    assert "nmae" in unread["findings"][0]["text"]
+    assert "missing" in missing["findings"][0]["text"]
+    assert fine["ok"]
+
+
+def test_a_zipped_package_is_verified_too(deemster: Deemster, package: Path) -> None:
+    archive = shutil.make_archive(str(package), "zip", package.parent, "mine")
+    done = deemster("problem", "verify", archive, "--json", "--jobs", "1")
+    assert done.code == 0, done.out
+    assert done.json["packages"][0]["problem"] == "mine"
+
+
+@pytest.mark.parametrize("name", ["Mine", "a b", "../x", ""])
+def test_a_name_that_no_package_may_have_is_refused(deemster: Deemster, name: str) -> None:
+    done = deemster("problem", "new", name)
+    assert done.code == 2
+    assert "lower-case letters" in done.err
+
+
+def test_a_package_is_never_written_over(deemster: Deemster, package: Path) -> None:
+    done = deemster("problem", "new", "mine")
+    assert done.code == 2
+    assert "is there already" in done.err
+
+
+def test_a_validator_in_no_known_language_is_told_and_the_rest_is_judged(
+    deemster: Deemster, package: Path
+) -> None:
+    (package / "input_validators" / "odd.snobol.sno").write_text("END\n")
+    done = deemster("problem", "verify", "mine", "--json")
+    assert done.code == 1
+    [found] = done.json["packages"]
+    [error] = [each["text"] for each in found["findings"] if each["severity"] == "error"]
+    assert "odd.snobol.sno" in error
+    assert all(each["matches"] for each in found["submissions"])
+
+
+def test_a_judge_error_that_a_label_expects_is_no_disagreement(
+    deemster: Deemster, tmp_path: Path
+) -> None:
+    root = tmp_path / "here" / "broken"
+    test = "language: PY3\ntime: 2\nmemory: 65536\nsource: a.py\nexpect: IE\n"
+    checker = "{name: bridged, args: {files: check.py, lang: PY3}}"
+    files = {
+        "init.yml": f"checker: {checker}\ntest_cases:\n- {{points: 1}}\n",
+        "check.py": "raise SystemExit(9)\n",
+        "tests/one/test.yml": test,
+        "tests/one/a.py": "print(1)\n",
+    }
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    done = deemster("problem", "verify", "broken", "--json")
+    [one] = done.json["packages"][0]["submissions"]
+    assert (one["verdict"], one["matches"], one["reasons"]) == ("Judge Error", True, [])

@@ -1,0 +1,5 @@
+function depth(n) {
+    return n ? 1 + depth(n - 1) : 0
+}
+
+BEGIN { print depth(100000) }

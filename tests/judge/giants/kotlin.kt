@@ -1,0 +1,1 @@
+fun main() = println(LongArray(1 shl 30).size)

@@ -1,0 +1,1 @@
+echo newSeq[int](1 shl 40).len

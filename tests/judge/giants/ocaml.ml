@@ -1,0 +1,1 @@
+let () = print_int (Bytes.length (Bytes.create (1 lsl 40)))

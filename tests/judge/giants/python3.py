@@ -1,0 +1,1 @@
+print(len(bytearray(1 << 40)))

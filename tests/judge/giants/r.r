@@ -1,0 +1,1 @@
+cat(length(numeric(2^40)))

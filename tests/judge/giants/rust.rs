@@ -1,0 +1,3 @@
+fn main() {
+    println!("{}", vec![1u64; 1 << 40].len());
+}

@@ -1,0 +1,3 @@
+object Main {
+  def main(arguments: Array[String]): Unit = println(new Array[Long](1 << 30).length)
+}

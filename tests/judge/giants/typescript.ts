@@ -1,0 +1,1 @@
+console.log(new ArrayBuffer(2 ** 40).byteLength);

@@ -1,0 +1,3 @@
+BEGIN {
+    while (1) all[n++] = sprintf("%01000d", n)
+}

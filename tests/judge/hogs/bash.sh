@@ -1,0 +1,2 @@
+word=xxxxxxxxxxxxxxxx
+while :; do word=$word$word; done

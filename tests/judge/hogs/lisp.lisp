@@ -1,0 +1,2 @@
+(let ((all nil))
+  (loop (push (make-array 1000 :initial-element (length all)) all)))

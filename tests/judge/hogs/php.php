@@ -1,0 +1,5 @@
+<?php
+$all = [];
+while (true) {
+    $all[] = range(0, 1000);
+}

@@ -1,0 +1,2 @@
+. /code/adder.sh
+add 40 2

@@ -1,0 +1,5 @@
+module adder;
+
+int add(int a, int b) {
+    return a + b;
+}

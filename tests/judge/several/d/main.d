@@ -1,0 +1,6 @@
+import std.stdio;
+import adder;
+
+void main() {
+    writeln(add(40, 2));
+}

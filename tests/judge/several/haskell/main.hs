@@ -1,0 +1,4 @@
+import Lib.Add
+
+main :: IO ()
+main = print (add 40 2)

@@ -1,0 +1,3 @@
+const add = require("./lib/add");
+
+console.log(add(40, 2));

@@ -1,0 +1,1 @@
+fun main() = println(add(40, 2))

@@ -1,0 +1,2 @@
+local add = require("adder")
+print(add(40, 2))

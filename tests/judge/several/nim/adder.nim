@@ -1,0 +1,2 @@
+proc add*(a, b: int): int =
+  a + b

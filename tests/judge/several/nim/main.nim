@@ -1,0 +1,3 @@
+import adder
+
+echo add(40, 2)

@@ -1,0 +1,1 @@
+let twice n = Zeta.times n 2

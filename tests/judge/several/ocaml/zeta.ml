@@ -1,0 +1,1 @@
+let times a b = a * b

@@ -1,0 +1,4 @@
+use strict;
+use Adder;
+
+print Adder::add(40, 2), "\n";

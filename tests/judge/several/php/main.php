@@ -1,0 +1,3 @@
+<?php
+require "adder.php";
+echo add(40, 2), "\n";

@@ -1,0 +1,3 @@
+:- consult(adder).
+
+main :- add(40, 2, Sum), format("~w~n", [Sum]).

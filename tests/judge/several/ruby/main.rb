@@ -1,0 +1,3 @@
+require_relative "adder"
+
+puts add(40, 2)

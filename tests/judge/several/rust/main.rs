@@ -1,0 +1,5 @@
+mod add;
+
+fn main() {
+    println!("{}", add::add(40, 2));
+}

@@ -1,0 +1,3 @@
+object Library {
+  def add(a: Int, b: Int): Int = a + b
+}

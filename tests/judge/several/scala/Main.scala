@@ -1,0 +1,3 @@
+object Main {
+  def main(arguments: Array[String]): Unit = println(Library.add(40, 2))
+}

@@ -1,0 +1,3 @@
+import { add } from "./lib/add";
+
+console.log(add(40, 2));

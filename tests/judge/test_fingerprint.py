@@ -1,0 +1,69 @@
+"""A key differs as soon as anything differs that decides what a compile comes to."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from deemster.domain.language import Permissions
+from deemster.domain.limits import Limits
+from deemster.pipeline.judge.fingerprint import (
+    file_facts,
+    fingerprint,
+    step_facts,
+    toolchain_facts,
+)
+from deemster.pipeline.judge.languages import load_catalogue
+from deemster.pipeline.judge.toolchain import Toolchain
+
+
+def key_of_files(**files: bytes) -> str:
+    return fingerprint(files=file_facts(files))
+
+
+def test_names_and_contents_can_not_be_shifted_into_each_other() -> None:
+    keys = [
+        key_of_files(a=b"bc"),
+        key_of_files(ab=b"c"),
+        key_of_files(a=b"b", c=b""),
+        key_of_files(a=b"", b=b"c"),
+        key_of_files(),
+    ]
+    assert len(set(keys)) == len(keys)
+
+
+def test_the_order_of_files_does_not_matter() -> None:
+    assert key_of_files(a=b"1", b=b"2") == key_of_files(b=b"2", a=b"1")
+
+
+def test_a_compiler_that_was_installed_again_is_another(tmp_path: Path) -> None:
+    """J6: also when it says the same version."""
+    tool = tmp_path / "gcc"
+    tool.write_bytes(b"one")
+    os.utime(tool, (1000, 1000))
+    toolchain = Toolchain(load_catalogue().named("c"), {"compiler": str(tool)}, "GCC 12")
+    seen = [fingerprint(toolchain=toolchain_facts(toolchain))]
+    assert fingerprint(toolchain=toolchain_facts(toolchain)) == seen[0]
+    os.utime(tool, (2000, 2000))
+    seen.append(fingerprint(toolchain=toolchain_facts(toolchain)))
+    tool.write_bytes(b"other")
+    os.utime(tool, (2000, 2000))
+    seen.append(fingerprint(toolchain=toolchain_facts(toolchain)))
+    tool.unlink()
+    seen.append(fingerprint(toolchain=toolchain_facts(toolchain)))
+    other = replace(toolchain, version="GCC 13")
+    seen.append(fingerprint(toolchain=toolchain_facts(other)))
+    assert len(set(seen)) == len(seen)
+
+
+def test_the_cage_is_part_of_it() -> None:
+    plain = Permissions("compiler")
+    cages = [
+        step_facts(plain, Limits(), {}),
+        step_facts(replace(plain, base="program"), Limits(), {}),
+        step_facts(replace(plain, allow=frozenset({"ptrace"})), Limits(), {}),
+        step_facts(replace(plain, errno={"socket": "EACCES"}), Limits(), {}),
+        step_facts(plain, Limits(scratch_inodes=1), {}),
+        step_facts(plain, Limits(), {"GOFLAGS": "-x"}),
+    ]
+    keys = {fingerprint(cage=cage) for cage in cages}
+    assert len(keys) == len(cages)
