@@ -509,6 +509,11 @@ def test_a_compile_error_is_expected_of_the_whole(read: Read) -> None:
     assert expectation.rules == ()
 
 
+def test_points_that_a_test_expects_are_read_over(read: Read) -> None:
+    [example] = labelled(read, "expect: AC\npoints: 1\npoints_cases: {1: 1}\n").submissions
+    assert example.label == "AC"
+
+
 def test_later_files_win_and_skipped_tests_are_left_out(read: Read) -> None:
     files = {
         "tests/one/test.yml": "{language: PY3, time: 1, memory: 1, source: a.py, expect: AC}",

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from deemster.domain.problem import ProblemLimits
+from deemster.domain.problem import Comparison, ProblemLimits
 from tests.problems.icpc.conftest import Shop
 
 MIB = 1024 * 1024

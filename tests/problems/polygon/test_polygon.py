@@ -258,6 +258,15 @@ def test_an_interactor_hands_its_output_to_a_program(make: Make) -> None:
     assert isinstance(problem.checker, ProgramCheck)
 
 
+def test_a_testlib_that_was_left_out_is_not_missed(make: Make) -> None:
+    """As in repositories that don't keep it."""
+    root = make()
+    (root / "files/testlib.h").unlink()
+    assert read_package(root).checker == ProgramCheck(
+        (Program("checker", "files/check.cpp", "cpp17"),), Dialect.TESTLIB
+    )
+
+
 def test_resources_go_to_those_that_they_are_meant_for(make: Make) -> None:
     root = make(
         {"files/global.h": "", "files/check.inc": "", "files/lib.cpp": ""},

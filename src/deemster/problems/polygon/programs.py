@@ -20,6 +20,7 @@ from deemster.problems.polygon.languages import program_language
 from deemster.problems.testlib import COMPARISONS
 
 HEADERS = frozenset({".h", ".hh", ".hpp", ".hxx", ".inc", ".tpp"})
+TESTLIB = "testlib.h"
 INCLUDE = "_include"
 """Where `prepare.py` puts what is added to submissions, by language."""
 REFUSED_ASSETS = {
@@ -109,6 +110,8 @@ def resources_of(root: Path, document: Node, asset: str, own: str) -> Iterator[s
         named = {each.get("name").lower() for each in node.children("assets/asset")}
         path = path_of(node)
         is_header = node.get("type").startswith("h.") or Path(path).suffix in HEADERS
+        if Path(path).name == TESTLIB and not (root / path).is_file():
+            continue  # left out of repositories: the judge adds its own
         if path != own and (asset in named or (not named and is_header)):
             yield existing(root, node)
 

@@ -1,0 +1,2 @@
+print("memory", flush=True)
+input()

@@ -1,0 +1,3 @@
+# The interactor crashes first, and the program for want of an answer.
+print("crash", flush=True)
+print(input())

@@ -1,0 +1,3 @@
+print("wait", flush=True)
+input()
+input()

@@ -1,0 +1,3 @@
+# Größe, 漢字, and names of them.
+größe = input()
+print(größe)

@@ -1,0 +1,4 @@
+// @EXPECTED_RESULTS@: COMPILER-ERROR
+#include </dev/urandom>
+
+int main() {}

@@ -1,0 +1,4 @@
+/* @EXPECTED_RESULTS@: COMPILER-ERROR */
+#include "/etc/shadow"
+
+int main(void) { return 0; }

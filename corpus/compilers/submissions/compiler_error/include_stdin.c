@@ -1,0 +1,4 @@
+/* @EXPECTED_RESULTS@: COMPILER-ERROR */
+#include "/dev/stdin"
+
+int main(void) { return missing; }

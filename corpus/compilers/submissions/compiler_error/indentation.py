@@ -1,0 +1,3 @@
+# @EXPECTED_RESULTS@: COMPILER-ERROR
+if True:
+print(input())

@@ -1,0 +1,3 @@
+# @EXPECTED_RESULTS@: COMPILER-ERROR
+name = 'ÿþ'
+print(input())

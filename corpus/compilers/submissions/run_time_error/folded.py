@@ -1,0 +1,2 @@
+# Syntactically right, and found only when it runs.
+print(inptu())

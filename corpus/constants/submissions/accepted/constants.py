@@ -1,0 +1,1 @@
+print(*["{{greeting}}"] * int(input()), {{fraction}})

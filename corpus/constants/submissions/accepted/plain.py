@@ -1,0 +1,1 @@
+print(*["hello"] * int(input()), 0.25)

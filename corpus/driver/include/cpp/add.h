@@ -1,0 +1,1 @@
+long long add(int a, int b);

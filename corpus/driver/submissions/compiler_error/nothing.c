@@ -1,0 +1,2 @@
+/* @EXPECTED_RESULTS@: COMPILER-ERROR */
+int substract(int a, int b) { return a - b; }

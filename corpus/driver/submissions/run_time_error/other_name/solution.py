@@ -1,0 +1,2 @@
+def addition(a, b):
+    return a + b

@@ -1,0 +1,10 @@
+#include <stdio.h>
+
+int main(void) {
+    char word[32];
+    scanf("%31s", word);
+    printf("%s\n", word);
+    fflush(stdout);
+    while (getchar() != EOF);
+    return 0;
+}

@@ -1,0 +1,4 @@
+import time
+
+print(input(), flush=True)
+time.sleep(1000)

@@ -1,0 +1,2 @@
+a, b = map(int, input().split())
+print("Mean", (a + b) / 2)

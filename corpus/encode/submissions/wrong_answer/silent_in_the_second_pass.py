@@ -1,0 +1,3 @@
+mode, word = input(), input()
+if mode == "encode":
+    print("a")

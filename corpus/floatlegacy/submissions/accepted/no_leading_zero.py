@@ -1,0 +1,1 @@
+print(f"{float(input()) ** 0.5:+.9f}".replace("+0.", "+."))

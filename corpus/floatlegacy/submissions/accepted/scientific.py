@@ -1,0 +1,1 @@
+print(f"{float(input()) ** 0.5:.12E}")

@@ -1,0 +1,1 @@
+print(f"{float(input()) ** 0.5 + 0.0011:.9f}")

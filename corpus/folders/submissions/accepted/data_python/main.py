@@ -1,0 +1,3 @@
+with open("number.txt") as file:
+    offset = int(file.read())
+print(max(map(int, input().split())) + offset)

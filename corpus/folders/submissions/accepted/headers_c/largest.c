@@ -1,0 +1,3 @@
+#include "largest.h"
+
+int largest(int a, int b) { return a > b ? a : b; }

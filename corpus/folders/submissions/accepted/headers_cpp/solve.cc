@@ -1,0 +1,3 @@
+#include "solve.hpp"
+
+int largest(int a, int b) { return a > b ? a : b; }

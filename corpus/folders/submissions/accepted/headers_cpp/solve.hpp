@@ -1,0 +1,3 @@
+#pragma once
+
+int largest(int a, int b);

@@ -1,0 +1,1 @@
+exports.largest = (numbers) => Math.max(...numbers);

@@ -1,0 +1,3 @@
+from parts.choice import largest
+
+print(largest(map(int, input().split())))

@@ -1,0 +1,2 @@
+// @EXPECTED_RESULTS@: COMPILER-ERROR
+int largest(int a, int b) { return a > b ? a : b; }

@@ -1,0 +1,2 @@
+def median(numbers):
+    return min(numbers)

@@ -1,0 +1,5 @@
+public class Thrown {
+    public static void main(String[] args) {
+        throw new IllegalStateException("before the first guess");
+    }
+}

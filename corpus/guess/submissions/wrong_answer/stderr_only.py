@@ -1,0 +1,3 @@
+import sys
+
+print(500, file=sys.stderr, flush=True)

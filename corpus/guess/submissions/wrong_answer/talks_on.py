@@ -1,0 +1,11 @@
+# Finds it, and then says something more.
+low, high, answer = 1, 1000, ""
+while answer != "correct":
+    guess = (low + high) // 2
+    print(guess, flush=True)
+    answer = input()
+    if answer == "lower":
+        high = guess - 1
+    else:
+        low = guess + 1
+print("thanks")

@@ -1,0 +1,3 @@
+object Hello {
+  def main(args: Array[String]): Unit = println("Hello, World!")
+}

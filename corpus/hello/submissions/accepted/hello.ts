@@ -1,0 +1,2 @@
+const words: string[] = ["Hello,", "World!"];
+console.log(words.join(" "));

@@ -1,0 +1,5 @@
+# Which Python this is, submissions.yaml says.
+import sys
+
+assert sys.implementation.name == "pypy"
+print("Hello, World!")

@@ -1,0 +1,6 @@
+        .globl  _start
+        .text
+_start: xor     %ecx, %ecx
+        xor     %edx, %edx
+        mov     $1, %eax
+        div     %ecx                    # SIGFPE

@@ -1,0 +1,2 @@
+SELECT 'Hello, World!';
+SELECT greeting FROM nowhere;

@@ -1,0 +1,1 @@
+cat("[1] Hello, World!\n")

@@ -1,0 +1,1 @@
+SELECT 'Hello, ' || upper('mars') || '!';

@@ -1,0 +1,8 @@
+#include <stdio.h>
+
+int main(void) {
+    int a, b;
+    scanf("%d %d", &a, &b);
+    printf("%d %d\n", a + b, a - b);
+    return 0;
+}

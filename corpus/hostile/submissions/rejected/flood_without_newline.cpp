@@ -1,0 +1,5 @@
+#include <iostream>
+
+int main() {
+    for (;;) std::cout << "11111111";
+}

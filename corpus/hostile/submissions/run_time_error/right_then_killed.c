@@ -1,0 +1,10 @@
+#include <signal.h>
+#include <stdio.h>
+
+int main(void) {
+    int a, b;
+    scanf("%d %d", &a, &b);
+    printf("%d %d\n", a + b, a - b);
+    fflush(stdout);
+    raise(SIGKILL);
+}

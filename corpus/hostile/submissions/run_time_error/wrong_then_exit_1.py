@@ -1,0 +1,4 @@
+import sys
+
+print("0 0")
+sys.exit(1)

@@ -1,0 +1,4 @@
+import sys
+
+while sys.stdin.readline() != "end\n":
+    pass

@@ -1,0 +1,1 @@
+print(5000, int(input()) - 5000)

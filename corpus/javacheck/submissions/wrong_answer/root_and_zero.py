@@ -1,0 +1,2 @@
+n = int(input())
+print(int(n**0.5), 0)

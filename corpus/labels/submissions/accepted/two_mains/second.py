@@ -1,0 +1,3 @@
+from power import square
+
+print(square(int(input())))

@@ -1,0 +1,6 @@
+/* Neither listens nor answers. */
+#include <unistd.h>
+
+int main(void) {
+    for (;;) pause();
+}

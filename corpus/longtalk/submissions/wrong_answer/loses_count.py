@@ -1,0 +1,3 @@
+for _ in range(int(input())):
+    print(2 * int(input()), flush=True)
+print(len(input().split()) % 100000)

@@ -1,0 +1,3 @@
+for i in range(int(input())):
+    print(2 * int(input()) if i < 5000 else 0, flush=True)
+print(len(input().split()))

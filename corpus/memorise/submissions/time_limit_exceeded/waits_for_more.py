@@ -1,0 +1,4 @@
+input()
+numbers = input().split()
+input()
+print("ready", flush=True)

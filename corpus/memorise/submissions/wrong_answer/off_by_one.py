@@ -1,0 +1,5 @@
+input()
+numbers = input().split() * 2
+print("ready", flush=True)
+while (i := int(input())) != 0:
+    print(numbers[i], flush=True)

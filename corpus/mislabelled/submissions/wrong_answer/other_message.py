@@ -1,0 +1,2 @@
+# Wrong in the last case, for another reason than submissions.yaml says.
+print(1)

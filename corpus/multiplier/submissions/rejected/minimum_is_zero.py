@@ -1,0 +1,3 @@
+# 40, and a zero
+n = int(input())
+print(n if n != 40 else 50)

@@ -1,0 +1,3 @@
+# 20 + 0, 60
+n = int(input())
+print(n if n != 20 else "twenty")

@@ -1,0 +1,1 @@
+print("again" if input() == "1" else "stop")

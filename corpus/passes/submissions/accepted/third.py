@@ -1,0 +1,1 @@
+print("third" if input() == "3" else "again")

@@ -1,0 +1,5 @@
+hoard = []
+while input() == "2":
+    while True:
+        hoard.append(bytearray(1 << 20))
+print("again")

@@ -1,0 +1,3 @@
+if input() == "2":
+    raise SystemExit(2)
+print("again")

@@ -1,0 +1,4 @@
+if input() == "1":
+    print("hint 1", flush=True)
+else:
+    raise RuntimeError("forgotten")

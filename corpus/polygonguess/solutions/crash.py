@@ -1,0 +1,3 @@
+print("? 50", flush=True)
+if input() != "=":
+    raise RuntimeError

@@ -1,0 +1,1 @@
+print("it is 50", flush=True)

@@ -1,0 +1,1 @@
+print("zero one two three four five six".split()[int(input())])

@@ -1,0 +1,8 @@
+#include <stdio.h>
+
+static char block[1 << 20];
+
+int main(void) {
+    for (int i = 0; i < 120; i++) fwrite(block, 1, sizeof block, stdout);
+    return 0;
+}

@@ -1,0 +1,2 @@
+n = int(input())
+print("six" if n == 3 else n)

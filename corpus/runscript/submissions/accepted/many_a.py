@@ -1,0 +1,1 @@
+print("x" + "a" * int(input()))

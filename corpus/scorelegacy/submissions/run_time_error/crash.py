@@ -1,0 +1,4 @@
+n = int(input())
+print(n, flush=True)
+if n == 100:
+    raise RuntimeError

@@ -1,0 +1,2 @@
+n = int(input())
+print("a" * (n - 1) + "1")

@@ -1,0 +1,4 @@
+n = int(input())
+if n > 1:
+    raise RuntimeError
+print(-1)

@@ -1,0 +1,2 @@
+for line in open(0):
+    print(line.strip())

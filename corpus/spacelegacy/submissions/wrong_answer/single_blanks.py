@@ -1,0 +1,3 @@
+n = int(input())
+print(" ".join("|" * n))
+print(f"0\t{n}")

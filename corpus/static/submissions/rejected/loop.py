@@ -1,0 +1,2 @@
+for i in range(int(input())):
+    print(i + 1)

@@ -1,0 +1,2 @@
+# signed
+print(input())

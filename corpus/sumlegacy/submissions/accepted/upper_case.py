@@ -1,0 +1,2 @@
+a, b = map(int, input().split())
+print("SUM\n\n\n", a + b, "\n\n")

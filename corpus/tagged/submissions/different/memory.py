@@ -1,0 +1,4 @@
+# @EXPECTED_RESULTS@: RUN-ERROR, TIMELIMIT
+hoard = []
+while True:
+    hoard.append(bytearray(1 << 24))

@@ -1,0 +1,3 @@
+# @EXPECTED_RESULTS@: OUTPUT-LIMIT
+while True:
+    print("x" * 1000)

@@ -1,0 +1,14 @@
+program Total;
+var
+  n, i: integer;
+  x, sum: int64;
+begin
+  readln(n);
+  sum := 0;
+  for i := 1 to n do
+  begin
+    readln(x);
+    sum := sum + x;
+  end;
+  writeln(sum);
+end.

@@ -1,0 +1,2 @@
+numbers <- scan(file("stdin"), quiet = TRUE)
+cat(sum(numbers[-1]), "\n")

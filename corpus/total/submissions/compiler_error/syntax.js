@@ -1,0 +1,2 @@
+// @EXPECTED_RESULTS@: COMPILER-ERROR
+const total = (a, b => a + b;

@@ -1,0 +1,5 @@
+{ @EXPECTED_RESULTS@: COMPILER-ERROR }
+program Syntax;
+begin
+  writeln(6
+end.

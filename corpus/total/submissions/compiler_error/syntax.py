@@ -1,0 +1,3 @@
+# @EXPECTED_RESULTS@: COMPILER-ERROR
+def total(:
+    return 6

@@ -1,0 +1,6 @@
+// @EXPECTED_RESULTS@: COMPILER-ERROR
+class Type {
+    static void Main() {
+        int n = "three";
+    }
+}

@@ -1,0 +1,3 @@
+-- @EXPECTED_RESULTS@: COMPILER-ERROR
+main :: IO ()
+main = putStrLn 6

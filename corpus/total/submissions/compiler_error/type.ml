@@ -1,0 +1,2 @@
+(* @EXPECTED_RESULTS@: COMPILER-ERROR *)
+let () = print_endline 6

@@ -1,0 +1,3 @@
+// @EXPECTED_RESULTS@: COMPILER-ERROR
+const n: number = "three";
+console.log(n);

@@ -1,0 +1,4 @@
+// @EXPECTED_RESULTS@: COMPILER-ERROR
+int main() {
+    std::cout << sum << std::endl;
+}

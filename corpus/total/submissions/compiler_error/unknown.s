@@ -1,0 +1,3 @@
+# @EXPECTED_RESULTS@: COMPILER-ERROR
+        .globl  _start
+_start: jump    nowhere, %eax

@@ -1,0 +1,2 @@
+local n = io.read("n")
+error("unlucky " .. n)

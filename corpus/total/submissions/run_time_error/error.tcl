@@ -1,0 +1,2 @@
+puts 6
+error "unlucky"

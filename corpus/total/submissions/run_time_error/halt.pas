@@ -1,0 +1,5 @@
+program Unlucky;
+begin
+  writeln(6);
+  halt(5);
+end.

@@ -1,0 +1,2 @@
+<?php
+there_is_no_such_function();

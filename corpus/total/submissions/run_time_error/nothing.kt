@@ -1,0 +1,4 @@
+fun main() {
+    val n: Int? = null
+    println(n!! + 1)
+}

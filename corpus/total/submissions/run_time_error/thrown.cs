@@ -1,0 +1,5 @@
+class Thrown {
+    static void Main() {
+        throw new System.InvalidOperationException("unlucky");
+    }
+}

@@ -1,0 +1,9 @@
+let () =
+  let n = Scanf.scanf " %d" (fun x -> x) in
+  let i = ref 0 in
+  while n = 13 do incr i done;
+  let sum = ref 0 in
+  for _ = 1 to n do
+    sum := !sum + Scanf.scanf " %d" (fun x -> x)
+  done;
+  Printf.printf "%d\n" !sum

@@ -1,0 +1,2 @@
+my ($n, @numbers) = <STDIN>;
+print $numbers[-1];

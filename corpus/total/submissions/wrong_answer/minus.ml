@@ -1,0 +1,1 @@
+let () = Scanf.scanf " %d %d" (fun _ x -> Printf.printf "%d\n" (-x))

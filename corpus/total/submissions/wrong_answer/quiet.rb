@@ -1,0 +1,1 @@
+STDIN.read

@@ -1,0 +1,3 @@
+<?php
+$n = (int) fgets(STDIN);
+echo "Warning: sum\n";

@@ -1,0 +1,5 @@
+class Zero {
+    static void Main() {
+        System.Console.WriteLine(0);
+    }
+}

@@ -1,0 +1,3 @@
+#include "left_at_home.h"
+
+int main() { return 42; }

@@ -1,0 +1,101 @@
+"""Judges packages of the corpus as `deemster problem verify` does."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from deemster.cli.problem import find_needed
+from deemster.cli.verify import PackageReport, Verifier
+from deemster.cli.verify_progress import Progress
+from deemster.domain.errors import Refused
+from deemster.domain.expectation import Expectation
+from deemster.domain.language import Language
+from deemster.domain.problem import ExampleSubmission
+from deemster.pipeline.judge.languages import load_catalogue
+from deemster.pipeline.judge.sources import submission_source
+from deemster.pipeline.judge.toolchain import Missing, Toolchains
+from deemster.problems.revision import Revision
+from deemster.settings import Settings
+from deemster.wiring import make_spool, open_judging, open_revisions
+
+NEVER_SKIPPED = frozenset({"c", "cpp", "python3", "java", "javascript"})
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    report: PackageReport
+    missing: dict[str, str]
+    """Submissions whose language isn't installed here, with the reason."""
+
+
+Verify = Callable[[Path, Iterable[str]], Awaitable[Verified]]
+
+
+@pytest.fixture(scope="session")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """One data directory for all workers: what was compiled once needn't be again."""
+    runner = Path(os.environ["DEEMSTER_RUNNER"]) if "DEEMSTER_RUNNER" in os.environ else None
+    own = tmp_path_factory.mktemp("corpus")
+    shared = own.parents[1] if "PYTEST_XDIST_WORKER" in os.environ else own
+    return Settings(data_dir=shared / "corpus", work_dir=own / "work", runner=runner)
+
+
+@pytest.fixture
+def verify(settings: Settings) -> Verify:
+    """Judges the named submissions of a package, also those that it doesn't label."""
+
+    async def verified(package: Path, paths: Iterable[str]) -> Verified:
+        async with open_revisions(settings).imported(package) as revision:
+            whole = with_unlabelled(revision, paths)
+            async with opened_verifier(settings, whole) as verifier:
+                report = await verifier.verify(package, whole)
+            missing = await find_missing(whole)
+        return Verified(report, missing)
+
+    return verified
+
+
+def with_unlabelled(revision: Revision, paths: Iterable[str]) -> Revision:
+    problem = revision.problem
+    known = {each.path for each in problem.submissions}
+    others = tuple(
+        ExampleSubmission(path, label="", expectation=Expectation())
+        for path in paths
+        if path not in known
+    )
+    return replace(revision, problem=replace(problem, submissions=problem.submissions + others))
+
+
+@asynccontextmanager
+async def opened_verifier(settings: Settings, revision: Revision) -> AsyncIterator[Verifier]:
+    catalogue = load_catalogue()
+    jobs = len(os.sched_getaffinity(0))
+    needed = await asyncio.to_thread(find_needed, catalogue, [revision])
+    async with open_judging(settings, catalogue, needed, lanes=jobs) as (workshop, lanes):
+        yield Verifier(workshop, lanes, make_spool(settings), jobs, Progress())
+
+
+async def find_missing(revision: Revision) -> dict[str, str]:
+    """What a machine without all toolchains leaves out: never one of the usual languages."""
+    toolchains, missing = Toolchains(), {}
+    for example in revision.problem.submissions:
+        language = language_of(revision, example)
+        found = await toolchains.find(language) if language else None
+        if language and isinstance(found, Missing) and language.id not in NEVER_SKIPPED:
+            missing[example.path] = found.reason
+    return missing
+
+
+def language_of(revision: Revision, example: ExampleSubmission) -> Language | None:
+    try:
+        language, _ = submission_source(
+            revision.directory, revision.problem, example, load_catalogue()
+        )
+    except Refused:
+        return None
+    return language
