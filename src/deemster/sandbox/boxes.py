@@ -130,7 +130,9 @@ class Boxes:
                         self._run_in(slots[1], companion, theirs), slots[1].cancel, group
                     )
                     blame = await talk.hold(one, two, wall_s, decide)
-            return conclude(one.running.result(), two.running.result(), blame)
+            return conclude(
+                one.running.result(), two.running.result(), blame, flooded=talk.flooded
+            )
         except BaseExceptionGroup as group_error:
             raise group_error.exceptions[0] from None
         finally:

@@ -1,8 +1,11 @@
 """Two runs that talk to each other through pipes of the kernel's, watched from outside."""
 
 import asyncio
+import fcntl
 import os
 import select
+import termios
+from array import array
 from collections.abc import Callable, Coroutine
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -17,7 +20,7 @@ Side = Literal["program", "companion"]
 Decide = Callable[[Report], bool]
 """Whether the companion's report, which came first, is the end of the program too."""
 
-LOOKS: Final = 5
+LOOKS: Final = 25
 BETWEEN_LOOKS_S: Final = 0.002
 """Two who talk always have something under way: one look at that says little."""
 
@@ -34,6 +37,8 @@ class Pair:
     """The pair's own clock ended what was left of it."""
     blame: Side | None = None
     """Who kept a hung pair from going on."""
+    flooded: bool = False
+    """The program was still writing, faster than the companion read."""
 
 
 class Pipe:
@@ -52,6 +57,15 @@ class Pipe:
     def has_news(self) -> bool:
         """Bytes that nobody has read, or the end."""
         return bool(self._look(os.O_RDONLY, select.POLLIN))
+
+    def unread_bytes(self) -> int:
+        fd = self.open(os.O_RDONLY)
+        try:
+            count = array("i", [0])
+            fcntl.ioctl(fd, termios.FIONREAD, count)
+            return count[0]
+        finally:
+            os.close(fd)
 
     def is_full(self) -> bool:
         return not self._look(os.O_WRONLY, select.POLLOUT)
@@ -125,6 +139,7 @@ class Conversation:
         self.to_program = Pipe(closing)
         self.to_companion = Pipe(closing)
         self._drain = Drain(self.to_program, closing) if keeps_ends else None
+        self.flooded = False
         self._ready = asyncio.Barrier(2)
         self._begun = asyncio.Event()
 
@@ -156,7 +171,11 @@ class Conversation:
         return blame
 
     async def _whom_to_blame(self, program: Partner, companion: Partner) -> Side:
-        """The companion, if all the while it had something to read and room to answer."""
+        """The companion, if all the while it had something to read and room to answer.
+
+        What it leaves unread must also stay the same: a program that floods it is at fault.
+        """
+        unread = self.to_companion.unread_bytes()
         for _ in range(LOOKS):
             if program.running.done():
                 return "companion"
@@ -164,12 +183,15 @@ class Conversation:
                 return "program"
             if not self.to_companion.has_news() or self.to_program.is_full():
                 return "program"
+            if self.to_companion.unread_bytes() != unread:
+                self.flooded = True
+                return "program"
             await asyncio.sleep(BETWEEN_LOOKS_S)
         return "companion"
 
 
-def conclude(program: Report, companion: Report, blame: Side | None) -> Pair:
+def conclude(program: Report, companion: Report, blame: Side | None, *, flooded: bool) -> Pair:
     first: Side = "program" if program.ended_ns <= companion.ended_ns else "companion"
     # Both may have come to their ends while the clock ran out.
     hung = blame is not None and Status.CANCELLED in {program.status, companion.status}
-    return Pair(program, companion, first, hung, blame if hung else None)
+    return Pair(program, companion, first, hung, blame if hung else None, hung and flooded)

@@ -88,7 +88,8 @@ def settle(pair: Pair, name: str, manner: Manner, tray: Tray) -> Interaction:
 def settle_hang(pair: Pair, name: str) -> Interaction:
     """Neither ended. The interactor is to blame if it had something to do and did not do it."""
     companion = pair.companion
-    busy = companion.cpu_ns > BUSY_SHARE * companion.wall_ns
+    left_ns = companion.wall_ns - pair.program.cpu_ns  # they share a core
+    busy = companion.cpu_ns > BUSY_SHARE * left_ns and not pair.flooded
     if pair.blame == "companion" or busy:
         what = "was still computing" if busy else "didn't read what the program wrote"
         said = companion.stderr.decode(errors="replace")
