@@ -15,9 +15,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from deemster.domain.source import Source, single
-from deemster.pipeline.judge.compiler import Compiler
-from deemster.pipeline.judge.languages import load_catalogue
-from deemster.pipeline.judge.toolchain import Toolchain, Toolchains
+from deemster.pipeline.judge.build.compiler import Compiler
+from deemster.pipeline.judge.build.languages import load_catalogue
+from deemster.pipeline.judge.build.toolchain import Toolchain, Toolchains
 from deemster.sandbox.boxes import Boxes
 from deemster.settings import Settings
 from deemster.wiring import open_boxes, open_compiler

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from deemster.domain.language import Catalogue, Language, Permissions
 from deemster.domain.limits import MIB
-from deemster.pipeline.judge.compiler import Compiler
+from deemster.pipeline.judge.build.compiler import Compiler
+from deemster.pipeline.judge.build.toolchain import Toolchain, Toolchains
 from deemster.pipeline.judge.jury import Workshop
-from deemster.pipeline.judge.toolchain import Toolchain, Toolchains
 from deemster.pipeline.judge.workspace import sweep
 from deemster.problems.archive import Bounds
 from deemster.problems.revision import RevisionStore

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from deemster.pipeline.judge.languages import load_catalogue
-from deemster.pipeline.judge.toolchain import Missing, locate
+from deemster.pipeline.judge.build.languages import load_catalogue
+from deemster.pipeline.judge.build.toolchain import Missing, locate
 
 PATIENCE_S = 120
 

@@ -1,6 +1,6 @@
 """`deemster languages`."""
 
-from deemster.pipeline.judge.languages import load_catalogue
+from deemster.pipeline.judge.build.languages import load_catalogue
 from tests.cli.conftest import Deemster
 
 

@@ -16,9 +16,9 @@ from deemster.domain.errors import Refused
 from deemster.domain.expectation import Expectation
 from deemster.domain.language import Language
 from deemster.domain.problem import ExampleSubmission
-from deemster.pipeline.judge.languages import load_catalogue
+from deemster.pipeline.judge.build.languages import load_catalogue
+from deemster.pipeline.judge.build.toolchain import Missing, Toolchains
 from deemster.pipeline.judge.sources import submission_source
-from deemster.pipeline.judge.toolchain import Missing, Toolchains
 from deemster.problems.revision import Revision
 from deemster.settings import Settings
 from deemster.wiring import make_spool, open_judging, open_revisions

@@ -10,10 +10,10 @@ import pytest
 
 from deemster.domain.limits import Limits
 from deemster.domain.source import Source, single
-from deemster.pipeline.judge.compile import Build, build
+from deemster.pipeline.judge.build.compile import Build, build
+from deemster.pipeline.judge.build.languages import load_catalogue
+from deemster.pipeline.judge.build.toolchain import Missing, Toolchain, Toolchains
 from deemster.pipeline.judge.execute import execute
-from deemster.pipeline.judge.languages import load_catalogue
-from deemster.pipeline.judge.toolchain import Missing, Toolchain, Toolchains
 from deemster.pipeline.judge.workspace import workspace
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.report import Report

@@ -19,8 +19,8 @@ from deemster.domain.problem import (
     ProgramCheck,
 )
 from deemster.domain.source import Source, single
+from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.judge.court import Court
-from deemster.pipeline.judge.languages import load_catalogue
 from deemster.settings import Settings
 from deemster.wiring import open_judging
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from deemster.pipeline.judge.cache import DirectoryCache, Entry
+from deemster.pipeline.judge.build.cache import DirectoryCache, Entry
 
 MANY = 100_000_000
 PATIENCE_S = 60
@@ -257,7 +257,7 @@ def test_what_another_process_uses_is_never_evicted(root: Path, tmp_path: Path) 
     keep(cache, "a", sized(tmp_path / "a", 250_000))
     code = (
         "import sys, pathlib\n"
-        "from deemster.pipeline.judge.cache import DirectoryCache\n"
+        "from deemster.pipeline.judge.build.cache import DirectoryCache\n"
         "entry = DirectoryCache(pathlib.Path(sys.argv[1]), 500_000).take('a')\n"
         "print(entry is not None, flush=True)\n"
         "sys.stdin.read()\n"
@@ -315,7 +315,7 @@ def python(code: str, *arguments: Path | str) -> Iterator[subprocess.Popen[bytes
 
 FILL = (
     "import sys, pathlib, threading\n"
-    "from deemster.pipeline.judge.cache import DirectoryCache\n"
+    "from deemster.pipeline.judge.build.cache import DirectoryCache\n"
     "cache = DirectoryCache(pathlib.Path(sys.argv[1]), 10**9)\n"
     "cache.open()\n"
     "print('open', flush=True)\n"
@@ -359,7 +359,7 @@ def test_opening_leaves_alone_what_another_process_is_filling(
 
 HAMMER = (
     "import sys, pathlib, random, threading\n"
-    "from deemster.pipeline.judge.cache import DirectoryCache\n"
+    "from deemster.pipeline.judge.build.cache import DirectoryCache\n"
     "cache = DirectoryCache(pathlib.Path(sys.argv[1]), 300_000)\n"
     "cache.open()\n"
     "chance, seen = random.Random(sys.argv[3]), 0\n"

@@ -5,7 +5,7 @@ import pytest
 from deemster.domain.limits import Limits
 from deemster.domain.outcome import Status
 from deemster.domain.source import Source, with_included
-from deemster.pipeline.judge.compile import SHOWN_BYTES
+from deemster.pipeline.judge.build.compile import SHOWN_BYTES
 from tests.judge.conftest import OpenWorkshop
 
 JAVA_MAIN = 'public static void main(String[] a) { System.out.print("%s"); }'

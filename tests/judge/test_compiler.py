@@ -16,11 +16,11 @@ import pytest
 from deemster.domain.limits import MIB, Limits
 from deemster.domain.outcome import Status
 from deemster.domain.source import Source, single
-from deemster.pipeline.judge.compile import Build
-from deemster.pipeline.judge.compiler import ERROR_LIFETIME_S, Compiler
+from deemster.pipeline.judge.build.compile import Build
+from deemster.pipeline.judge.build.compiler import ERROR_LIFETIME_S, Compiler
+from deemster.pipeline.judge.build.languages import load_catalogue
+from deemster.pipeline.judge.build.toolchain import Missing, Toolchain, Toolchains
 from deemster.pipeline.judge.execute import execute
-from deemster.pipeline.judge.languages import load_catalogue
-from deemster.pipeline.judge.toolchain import Missing, Toolchain, Toolchains
 from deemster.sandbox.boxes import Boxes
 from deemster.settings import Settings
 from deemster.wiring import open_boxes, open_compiler

@@ -8,11 +8,11 @@ import pytest
 from deemster.domain.limits import MIB, Limits
 from deemster.domain.outcome import Status
 from deemster.domain.source import Source
-from deemster.pipeline.judge.compile import Artifact
+from deemster.pipeline.judge.build.compile import Artifact
+from deemster.pipeline.judge.build.languages import load_catalogue
+from deemster.pipeline.judge.build.toolchain import Missing, Toolchain, locate
 from deemster.pipeline.judge.execute import Tail, box_limits, command_for, settle_memory
-from deemster.pipeline.judge.languages import load_catalogue
 from deemster.pipeline.judge.selftest import self_test
-from deemster.pipeline.judge.toolchain import Missing, Toolchain, locate
 from deemster.sandbox.command import ENVIRONMENT
 from deemster.sandbox.report import Report
 from tests.judge.conftest import OpenWorkshop

@@ -6,14 +6,14 @@ from pathlib import Path
 
 from deemster.domain.language import Permissions
 from deemster.domain.limits import Limits
-from deemster.pipeline.judge.fingerprint import (
+from deemster.pipeline.judge.build.fingerprint import (
     file_facts,
     fingerprint,
     step_facts,
     toolchain_facts,
 )
-from deemster.pipeline.judge.languages import load_catalogue
-from deemster.pipeline.judge.toolchain import Toolchain
+from deemster.pipeline.judge.build.languages import load_catalogue
+from deemster.pipeline.judge.build.toolchain import Toolchain
 
 
 def key_of_files(**files: bytes) -> str:

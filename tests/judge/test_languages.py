@@ -7,7 +7,11 @@ from pathlib import Path
 import pytest
 
 from deemster.domain.errors import Refused
-from deemster.pipeline.judge.languages import load_catalogue, load_language, shipped_directory
+from deemster.pipeline.judge.build.languages import (
+    load_catalogue,
+    load_language,
+    shipped_directory,
+)
 
 C_FILE = (shipped_directory() / "c.toml").read_text()
 

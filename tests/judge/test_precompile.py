@@ -12,12 +12,12 @@ import pytest
 
 from deemster.domain.limits import Limits
 from deemster.domain.source import single
-from deemster.pipeline.judge.compile import Build
-from deemster.pipeline.judge.compiler import Compiler
+from deemster.pipeline.judge.build.compile import Build
+from deemster.pipeline.judge.build.compiler import Compiler
+from deemster.pipeline.judge.build.languages import load_catalogue
+from deemster.pipeline.judge.build.precompile import WORTH_USES
+from deemster.pipeline.judge.build.toolchain import Missing, Toolchain, Toolchains
 from deemster.pipeline.judge.execute import execute
-from deemster.pipeline.judge.languages import load_catalogue
-from deemster.pipeline.judge.precompile import WORTH_USES
-from deemster.pipeline.judge.toolchain import Missing, Toolchain, Toolchains
 from deemster.sandbox.boxes import Boxes
 from deemster.settings import Settings
 from deemster.wiring import open_boxes, open_compiler

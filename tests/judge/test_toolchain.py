@@ -9,8 +9,8 @@ import pytest
 
 from deemster.domain.errors import Refused
 from deemster.domain.language import Language
-from deemster.pipeline.judge.languages import load_catalogue
-from deemster.pipeline.judge.toolchain import (
+from deemster.pipeline.judge.build.languages import load_catalogue
+from deemster.pipeline.judge.build.toolchain import (
     Missing,
     Toolchain,
     Toolchains,
@@ -106,7 +106,7 @@ async def test_a_library_is_found_by_its_path_and_a_command_must_be_executable(
     found = await discover(language_with(tools))
     assert isinstance(found, Toolchain)
     assert found.tools["library"] == str(library.resolve())
-    monkeypatch.setattr("deemster.pipeline.judge.toolchain.SEARCH_PATH", (str(tmp_path),))
+    monkeypatch.setattr("deemster.pipeline.judge.build.toolchain.SEARCH_PATH", (str(tmp_path),))
     missing = await discover(language_with({"interpreter": ("library.jar",)}))
     assert isinstance(missing, Missing)
 

@@ -17,9 +17,9 @@ import pytest
 
 from deemster.domain.errors import Refused, Unavailable
 from deemster.domain.limits import MIB
+from deemster.locks import lock_directory
 from deemster.problems.archive import Bounds
 from deemster.problems.digest import unseal
-from deemster.problems.locks import lock_directory
 from deemster.problems.revision import STAGING, Revision, RevisionStore
 from tests.problems.trees import read_tree, write_tree
 

@@ -2,6 +2,7 @@
  *
  *   say:TEXT   writes a line            hear        reads a line; exits with 90 at the end
  *   flood      writes for ever          drain       reads up to the end
+ *   drip       says a word now and then  sip        reads a block now and then, to the end
  *   push       writes until it fails    echo        answers each line with itself, to the end
  *   tell:N     N blocks of 4 KiB; exits with 93 when they are not wanted
  *   ask:N      N lines, each to be answered with itself; else exits with 91
@@ -127,6 +128,12 @@ static void obey(const char *order)
     } else if (IS("drain"))
         while (read(0, line, sizeof line) > 0)
             ;
+    else if (IS("sip"))
+        while (read(0, block, sizeof block) > 0)
+            usleep(500);
+    else if (IS("drip"))
+        for (;; usleep(700))
+            say("drop");
     else if (IS("flood"))
         for (;;)
             push();

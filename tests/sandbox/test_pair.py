@@ -355,6 +355,19 @@ async def test_a_hung_pair_has_one_to_blame(stage: Stage, case: str) -> None:
     assert codes(await stage.play("echo", "ask:3 exit:42")) == (0, 42)
 
 
+async def test_who_floods_is_to_blame_though_it_is_read_slowly(stage: Stage) -> None:
+    pair = await stage.play("flood", "sip", wall_s=SHORT_S)
+    assert (pair.hung, pair.blame, pair.flooded) == (True, "program", True)
+
+
+@pytest.mark.parametrize("program", ["flood", "drip", "say:x pause"])
+async def test_who_reads_nothing_is_to_blame_however_much_there_is(
+    stage: Stage, program: str
+) -> None:
+    pair = await stage.play(program, "pause", wall_s=SHORT_S)
+    assert (pair.hung, pair.blame, pair.flooded) == (True, "companion", False)
+
+
 async def test_the_clock_ends_two_who_never_stop_talking(stage: Stage) -> None:
     pair = await stage.play("echo", "ask:2000000000", wall_s=SHORT_S)
     assert pair.hung

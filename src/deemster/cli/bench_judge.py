@@ -20,9 +20,9 @@ from deemster.domain.language import Language
 from deemster.domain.problem import Case, Compare, Comparison, Group, Problem
 from deemster.domain.source import single
 from deemster.domain.verdict import Verdict
+from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.judge.court import Court
 from deemster.pipeline.judge.jury import Workshop
-from deemster.pipeline.judge.languages import load_catalogue
 from deemster.sandbox.lanes import Lanes
 from deemster.settings import load_settings
 from deemster.wiring import open_judging

@@ -10,8 +10,8 @@ import uvloop
 from rich.console import Console
 from rich.markup import escape
 
-from deemster.pipeline.judge.languages import load_catalogue
-from deemster.pipeline.judge.toolchain import Missing, Toolchains
+from deemster.pipeline.judge.build.languages import load_catalogue
+from deemster.pipeline.judge.build.toolchain import Missing, Toolchains
 from deemster.sandbox.checkup import Check, check_sandbox
 from deemster.settings import Settings, load_settings
 

@@ -19,9 +19,9 @@ from deemster.domain.language import (
     fill,
     placeholders,
 )
-from deemster.pipeline.judge.languages import load_catalogue
+from deemster.pipeline.judge.build.languages import load_catalogue
+from deemster.pipeline.judge.build.toolchain import Missing, Toolchain, Toolchains, locate
 from deemster.pipeline.judge.selftest import SelfTestResult, self_test
-from deemster.pipeline.judge.toolchain import Missing, Toolchain, Toolchains, locate
 from deemster.settings import load_settings
 from deemster.wiring import open_boxes
 

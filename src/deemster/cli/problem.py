@@ -16,7 +16,7 @@ from deemster.cli.verify_sanity import Finding
 from deemster.cli.verify_show import as_object, show
 from deemster.domain.errors import Refused
 from deemster.domain.language import Catalogue, Language
-from deemster.pipeline.judge.languages import load_catalogue
+from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.judge.sources import languages_needed
 from deemster.problems.new import make_package
 from deemster.problems.revision import Revision

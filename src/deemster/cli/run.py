@@ -19,10 +19,10 @@ from deemster.domain.errors import Refused, Unavailable
 from deemster.domain.limits import MIB, Limits
 from deemster.domain.outcome import Status
 from deemster.domain.source import SOURCE_BYTES, Source, single
-from deemster.pipeline.judge.compile import Compilation
+from deemster.pipeline.judge.build.compile import Compilation
+from deemster.pipeline.judge.build.languages import load_catalogue
+from deemster.pipeline.judge.build.toolchain import Toolchain, Toolchains
 from deemster.pipeline.judge.execute import execute
-from deemster.pipeline.judge.languages import load_catalogue
-from deemster.pipeline.judge.toolchain import Toolchain, Toolchains
 from deemster.sandbox.report import Report
 from deemster.settings import load_settings
 from deemster.wiring import open_boxes, open_compiler

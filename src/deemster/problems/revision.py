@@ -28,9 +28,9 @@ from pathlib import Path
 from deemster.domain.errors import Refused, Unavailable
 from deemster.domain.limits import MIB
 from deemster.domain.problem import Problem
+from deemster.locks import acquire, lock_directory, locked
 from deemster.problems.archive import Bounds, unpack
 from deemster.problems.digest import measure, seal, unseal
-from deemster.problems.locks import acquire, lock_directory, locked
 from deemster.problems.read import prepare, read_problem
 
 DIGEST = re.compile(r"[0-9a-f]{64}")

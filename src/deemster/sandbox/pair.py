@@ -58,15 +58,6 @@ class Pipe:
         """Bytes that nobody has read, or the end."""
         return bool(self._look(os.O_RDONLY, select.POLLIN))
 
-    def unread_bytes(self) -> int:
-        fd = self.open(os.O_RDONLY)
-        try:
-            count = array("i", [0])
-            fcntl.ioctl(fd, termios.FIONREAD, count)
-            return count[0]
-        finally:
-            os.close(fd)
-
     def is_full(self) -> bool:
         return not self._look(os.O_WRONLY, select.POLLOUT)
 
@@ -85,8 +76,37 @@ class Pipe:
             os.close(fd)
 
     def _open_to_all(self) -> None:
-        """Programs open /dev/stdin and /dev/stdout by name, and their inits hold both ends."""
+        """Programs open /dev/stdin and /dev/stdout by name, under ids that are not ours."""
         Path(f"/proc/self/fd/{self._place}").chmod(0o666)
+
+
+class Gauge:
+    """Tells whether anybody reads from a pipe that may be full whenever it is looked at."""
+
+    def __init__(self, pipe: Pipe, closing: ExitStack) -> None:
+        self._fd = pipe.open(os.O_RDONLY)
+        closing.callback(os.close, self._fd)
+        # An edge for every write, also into a pipe that has something in it.
+        self._writes = closing.enter_context(select.epoll())
+        self._writes.register(self._fd, select.EPOLLIN | select.EPOLLET)
+        self._writes.poll(0)
+        self._unread = self._count()
+        self._signs = 0
+
+    def is_read(self) -> bool:
+        """Whether it got emptier, or no fuller for what was written, more than once.
+
+        Once may be a write between two looks of ours.
+        """
+        written, unread = bool(self._writes.poll(0)), self._count()
+        self._signs += unread < self._unread or (written and unread == self._unread)
+        self._unread = unread
+        return self._signs > 1
+
+    def _count(self) -> int:
+        count = array("i", [0])
+        fcntl.ioctl(self._fd, termios.FIONREAD, count)
+        return count[0]
 
 
 class Drain:
@@ -173,20 +193,21 @@ class Conversation:
     async def _whom_to_blame(self, program: Partner, companion: Partner) -> Side:
         """The companion, if all the while it had something to read and room to answer.
 
-        What it leaves unread must also stay the same: a program that floods it is at fault.
+        Unless it does read: then the program says more than anybody can hear.
         """
-        unread = self.to_companion.unread_bytes()
-        for _ in range(LOOKS):
-            if program.running.done():
-                return "companion"
-            if companion.running.done():
-                return "program"
-            if not self.to_companion.has_news() or self.to_program.is_full():
-                return "program"
-            if self.to_companion.unread_bytes() != unread:
-                self.flooded = True
-                return "program"
-            await asyncio.sleep(BETWEEN_LOOKS_S)
+        with ExitStack() as closing:
+            gauge = Gauge(self.to_companion, closing)
+            for _ in range(LOOKS):
+                if program.running.done():
+                    return "companion"
+                if companion.running.done():
+                    return "program"
+                if not self.to_companion.has_news() or self.to_program.is_full():
+                    return "program"
+                if gauge.is_read():
+                    self.flooded = True
+                    return "program"
+                await asyncio.sleep(BETWEEN_LOOKS_S)
         return "companion"
 
 

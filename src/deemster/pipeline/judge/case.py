@@ -13,9 +13,9 @@ from deemster.domain.problem import Case, Comparison, Problem, Program, ProgramC
 from deemster.domain.scoring import NOT_GIVEN, GivenScore
 from deemster.domain.timing import is_too_slow, measured_cpu_ms, wall_ms
 from deemster.domain.verdict import OF_STATUS, Verdict
+from deemster.pipeline.judge.build.compile import Artifact
 from deemster.pipeline.judge.check import Checked, Sitting, check_output
 from deemster.pipeline.judge.compare import open_comparer
-from deemster.pipeline.judge.compile import Artifact
 from deemster.pipeline.judge.dialects import INTERACTORS, with_unit
 from deemster.pipeline.judge.excerpt import Head, head_of_file
 from deemster.pipeline.judge.execute import Tail, command_for, settle_memory

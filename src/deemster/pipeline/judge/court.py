@@ -12,8 +12,8 @@ from deemster.domain.problem import Problem, Program
 from deemster.domain.source import Source
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.judge.answers import AnswerJudge
+from deemster.pipeline.judge.build.compile import Artifact, Build
 from deemster.pipeline.judge.case import CaseJudge
-from deemster.pipeline.judge.compile import Artifact, Build
 from deemster.pipeline.judge.hearing import Hearing, OnCase, ignore, not_run
 from deemster.pipeline.judge.jury import JuryProgram, Workshop
 from deemster.pipeline.judge.sources import jury_programs

@@ -5,7 +5,7 @@ from dataclasses import replace
 from deemster.domain.language import RunStep, fill
 from deemster.domain.limits import MIB, Limits
 from deemster.domain.outcome import Status
-from deemster.pipeline.judge.compile import Artifact
+from deemster.pipeline.judge.build.compile import Artifact
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import CODE_DIR, ENVIRONMENT, Command
 from deemster.sandbox.report import Report

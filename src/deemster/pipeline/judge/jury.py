@@ -11,12 +11,12 @@ from deemster.domain.language import Catalogue
 from deemster.domain.limits import MIB, Limits
 from deemster.domain.outcome import Status
 from deemster.domain.problem import Problem, ProblemLimits, Program
+from deemster.pipeline.judge.build.compile import Artifact
+from deemster.pipeline.judge.build.compiler import Compiler
+from deemster.pipeline.judge.build.toolchain import Toolchains
 from deemster.pipeline.judge.collect import Harvest
-from deemster.pipeline.judge.compile import Artifact
-from deemster.pipeline.judge.compiler import Compiler
 from deemster.pipeline.judge.execute import command_for
 from deemster.pipeline.judge.sources import jury_source, read_program
-from deemster.pipeline.judge.toolchain import Toolchains
 from deemster.pipeline.judge.tray import Placed, link_missing
 from deemster.pipeline.judge.workspace import workspace
 from deemster.sandbox.boxes import Boxes

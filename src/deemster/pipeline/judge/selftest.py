@@ -6,9 +6,9 @@ from pathlib import Path
 from deemster.domain.limits import Limits
 from deemster.domain.outcome import Status
 from deemster.domain.source import single
-from deemster.pipeline.judge.compile import build
+from deemster.pipeline.judge.build.compile import build
+from deemster.pipeline.judge.build.toolchain import Toolchain
 from deemster.pipeline.judge.execute import execute
-from deemster.pipeline.judge.toolchain import Toolchain
 from deemster.pipeline.judge.workspace import workspace
 from deemster.sandbox.boxes import Boxes
 

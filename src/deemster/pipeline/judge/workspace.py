@@ -1,19 +1,16 @@
 """Directories for one attempt each: unique, ours alone, and gone afterwards in any case."""
 
-import asyncio
 import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TypeVar
 
 from deemster.domain.errors import Unavailable
+from deemster.locks import acquire, lock_directory, locked
 from deemster.pipeline.judge.collect import WRITE_FLAGS, write_all
-
-T = TypeVar("T")
 
 REMOVAL_TRIES = 20
 
@@ -35,27 +32,12 @@ async def workspace(root: Path) -> AsyncIterator[Path]:
         remove(path, held)
 
 
-async def acquire(work: Callable[[], T], undo: Callable[[T], object]) -> T:
-    """Gets something in a thread; when the caller is cancelled meanwhile, it is given back."""
-    working = asyncio.get_running_loop().run_in_executor(None, work)
-
-    def give_back(done: asyncio.Future[T]) -> None:
-        if not done.cancelled() and done.exception() is None:
-            undo(done.result())
-
-    try:
-        return await asyncio.shield(working)
-    except asyncio.CancelledError:
-        working.add_done_callback(give_back)
-        raise
-
-
 def create(root: Path) -> tuple[Path, int]:
     """A new directory with a lock on it that keeps a sweep away."""
     root.mkdir(mode=0o700, parents=True, exist_ok=True)
     with locked(root, fcntl.LOCK_SH):
         path = Path(tempfile.mkdtemp(dir=root))
-        return path, lock(path, fcntl.LOCK_SH)
+        return path, lock_directory(path, fcntl.LOCK_SH)
 
 
 def remove(path: Path, held: int) -> None:
@@ -84,25 +66,6 @@ def remove_if_free(path: Path) -> bool:
     except OSError:
         return False
     return True
-
-
-@contextmanager
-def locked(path: Path, kind: int) -> Iterator[int]:
-    descriptor = lock(path, kind)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-def lock(path: Path, kind: int) -> int:
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        fcntl.flock(descriptor, kind)
-    except OSError:
-        os.close(descriptor)
-        raise
-    return descriptor
 
 
 def write_files(directory: Path, files: Mapping[str, bytes]) -> None:

@@ -9,16 +9,16 @@ from deemster.domain.language import CompileStep, Language, fill, placeholders
 from deemster.domain.limits import MIB, Limits
 from deemster.domain.outcome import Status
 from deemster.domain.source import Source, main_file, source_files, unclear_entry
-from deemster.pipeline.judge.collect import Harvest
-from deemster.pipeline.judge.entry import find_entry
-from deemster.pipeline.judge.fingerprint import (
+from deemster.pipeline.judge.build.entry import find_entry
+from deemster.pipeline.judge.build.fingerprint import (
     file_facts,
     fingerprint,
     step_facts,
     toolchain_facts,
 )
-from deemster.pipeline.judge.precompile import Precompiled
-from deemster.pipeline.judge.toolchain import Toolchain
+from deemster.pipeline.judge.build.precompile import Precompiled
+from deemster.pipeline.judge.build.toolchain import Toolchain
+from deemster.pipeline.judge.collect import Harvest
 from deemster.pipeline.judge.workspace import make_directory, write_files
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import CODE_DIR, ENVIRONMENT, WORK_DIR, Command

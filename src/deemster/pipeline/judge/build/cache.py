@@ -19,7 +19,8 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from deemster.pipeline.judge.manifest import (
+from deemster.locks import lock_directory, locked
+from deemster.pipeline.judge.build.manifest import (
     Manifest,
     Seal,
     Unfit,
@@ -30,7 +31,7 @@ from deemster.pipeline.judge.manifest import (
     read_manifest,
     write_manifest,
 )
-from deemster.pipeline.judge.workspace import create, lock, locked, remove, sweep
+from deemster.pipeline.judge.workspace import create, remove, sweep
 
 FILES = "files"
 ROOM = 0.9
@@ -83,7 +84,7 @@ class DirectoryCache:
         """The entry, held until it is released; one that was damaged is thrown away."""
         path = self._entries / key
         try:
-            held = lock(path, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            held = lock_directory(path, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except OSError:
             return None
         if not is_at(path, held):

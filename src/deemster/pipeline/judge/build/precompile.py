@@ -15,18 +15,18 @@ from deemster.domain.language import CompileStep, PrecompileStep, fill
 from deemster.domain.limits import MIB
 from deemster.domain.outcome import Status
 from deemster.domain.source import Source
-from deemster.pipeline.judge.cache import DirectoryCache, Entry, release
-from deemster.pipeline.judge.collect import Harvest
-from deemster.pipeline.judge.fingerprint import (
+from deemster.locks import acquire
+from deemster.pipeline.judge.build.cache import DirectoryCache, Entry, release
+from deemster.pipeline.judge.build.fingerprint import (
     file_facts,
     fingerprint,
     step_facts,
     toolchain_facts,
 )
-from deemster.pipeline.judge.singleflight import Flights
-from deemster.pipeline.judge.toolchain import Toolchain
+from deemster.pipeline.judge.build.singleflight import Flights
+from deemster.pipeline.judge.build.toolchain import Toolchain
+from deemster.pipeline.judge.collect import Harvest
 from deemster.pipeline.judge.workspace import (
-    acquire,
     make_directory,
     sweep,
     workspace,

@@ -9,7 +9,7 @@ from typing import Any
 
 from deemster.domain.language import Permissions
 from deemster.domain.limits import Limits
-from deemster.pipeline.judge.toolchain import Toolchain
+from deemster.pipeline.judge.build.toolchain import Toolchain
 from deemster.sandbox.command import ENVIRONMENT
 
 FORMAT = 1

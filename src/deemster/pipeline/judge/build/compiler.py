@@ -13,8 +13,9 @@ from deemster.domain.language import CompileStep
 from deemster.domain.limits import Limits
 from deemster.domain.outcome import Status
 from deemster.domain.source import Source
-from deemster.pipeline.judge.cache import DirectoryCache, Entry, release
-from deemster.pipeline.judge.compile import (
+from deemster.locks import acquire
+from deemster.pipeline.judge.build.cache import DirectoryCache, Entry, release
+from deemster.pipeline.judge.build.compile import (
     Artifact,
     Build,
     Compilation,
@@ -25,10 +26,10 @@ from deemster.pipeline.judge.compile import (
     with_precompiled,
     write_sources,
 )
-from deemster.pipeline.judge.precompile import Precompiler
-from deemster.pipeline.judge.singleflight import Flights
-from deemster.pipeline.judge.toolchain import Toolchain
-from deemster.pipeline.judge.workspace import acquire, workspace
+from deemster.pipeline.judge.build.precompile import Precompiler
+from deemster.pipeline.judge.build.singleflight import Flights
+from deemster.pipeline.judge.build.toolchain import Toolchain
+from deemster.pipeline.judge.workspace import workspace
 from deemster.sandbox.boxes import Boxes
 
 log = logging.getLogger(__name__)

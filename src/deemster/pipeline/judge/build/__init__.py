@@ -1,0 +1,1 @@
+"""Languages, toolchains, and how source becomes something that runs."""
