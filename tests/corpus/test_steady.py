@@ -27,7 +27,7 @@ def busy_core() -> Iterator[None]:
 
 @pytest.mark.soak
 @pytest.mark.usefixtures("busy_core")
-@pytest.mark.parametrize("package", ["sumlegacy", "guess", "subtasks"])
+@pytest.mark.parametrize("package", ["sumlegacy", "divisor", "subtasks", "encode"])
 async def test_verdicts_do_not_depend_on_the_load_of_another_core(
     package: str, verify: Verify
 ) -> None:

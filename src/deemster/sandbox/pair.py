@@ -54,9 +54,9 @@ class Pipe:
         closing.callback(os.close, self._place)
         self._open_to_all()
 
-    def has_news(self) -> bool:
-        """Bytes that nobody has read, or the end."""
-        return bool(self._look(os.O_RDONLY, select.POLLIN))
+    def has_ended(self) -> bool:
+        """Nobody can write to it any more."""
+        return bool(self._look(os.O_RDONLY, select.POLLIN) & select.POLLHUP)
 
     def is_full(self) -> bool:
         return not self._look(os.O_WRONLY, select.POLLOUT)
@@ -81,27 +81,37 @@ class Pipe:
 
 
 class Gauge:
-    """Tells whether anybody reads from a pipe that may be full whenever it is looked at."""
+    """Tells whether a pipe is in use, though it may be full, or empty, at every look."""
 
     def __init__(self, pipe: Pipe, closing: ExitStack) -> None:
-        self._fd = pipe.open(os.O_RDONLY)
+        # Open both ways, it is always ready for one: so no edge that a write makes is dropped.
+        self._fd = pipe.open(os.O_RDWR)
         closing.callback(os.close, self._fd)
-        # An edge for every write, also into a pipe that has something in it.
-        self._writes = closing.enter_context(select.epoll())
-        self._writes.register(self._fd, select.EPOLLIN | select.EPOLLET)
-        self._writes.poll(0)
-        self._unread = self._count()
-        self._signs = 0
+        self._edges = closing.enter_context(select.epoll())
+        self._edges.register(self._fd, select.EPOLLIN | select.EPOLLOUT | select.EPOLLET)
+        self._edges.poll(0)
+        self.unread_bytes = self._count()
+        self._writes = self._reads = 0
 
+    def look(self) -> None:
+        written = bool(self._edges.poll(0))
+        unread_bytes = self._count()
+        no_fuller = written and unread_bytes == self.unread_bytes
+        self._writes += written
+        self._reads += unread_bytes < self.unread_bytes or no_fuller
+        self.unread_bytes = unread_bytes
+
+    @property
+    def is_written(self) -> bool:
+        return self._writes > 0
+
+    @property
     def is_read(self) -> bool:
-        """Whether it got emptier, or no fuller for what was written, more than once.
+        """It got emptier, or no fuller for what was written.
 
-        Once may be a write between two looks of ours.
+        Seen once that may be a write between two lines of ours.
         """
-        written, unread = bool(self._writes.poll(0)), self._count()
-        self._signs += unread < self._unread or (written and unread == self._unread)
-        self._unread = unread
-        return self._signs > 1
+        return self._reads > 1
 
     def _count(self) -> int:
         count = array("i", [0])
@@ -193,22 +203,25 @@ class Conversation:
     async def _whom_to_blame(self, program: Partner, companion: Partner) -> Side:
         """The companion, if all the while it had something to read and room to answer.
 
-        Unless it does read: then the program says more than anybody can hear.
+        But who alone talks, and is heard, is to blame for not coming to an end.
         """
+        idle, ended = True, self.to_companion.has_ended()
         with ExitStack() as closing:
-            gauge = Gauge(self.to_companion, closing)
+            said, answered = Gauge(self.to_companion, closing), Gauge(self.to_program, closing)
             for _ in range(LOOKS):
                 if program.running.done():
                     return "companion"
                 if companion.running.done():
                     return "program"
-                if not self.to_companion.has_news() or self.to_program.is_full():
-                    return "program"
-                if gauge.is_read():
-                    self.flooded = True
-                    return "program"
+                said.look()
+                answered.look()
+                has_news = ended or said.unread_bytes > 0
+                idle = idle and has_news and not self.to_program.is_full()
                 await asyncio.sleep(BETWEEN_LOOKS_S)
-        return "companion"
+        if idle:
+            self.flooded = said.is_read
+            return "program" if self.flooded else "companion"
+        return "companion" if answered.is_read and not said.is_written else "program"
 
 
 def conclude(program: Report, companion: Report, blame: Side | None, *, flooded: bool) -> Pair:
