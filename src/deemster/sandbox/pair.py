@@ -20,9 +20,10 @@ Side = Literal["program", "companion"]
 Decide = Callable[[Report], bool]
 """Whether the companion's report, which came first, is the end of the program too."""
 
-LOOKS: Final = 25
+LOOKS: Final = 100
 BETWEEN_LOOKS_S: Final = 0.002
-"""Two who talk always have something under way: one look at that says little."""
+"""Two who talk always have something under way: one look at that says little, and on a busy
+machine neither may have its turn for a while."""
 
 
 @dataclass(frozen=True, slots=True)
