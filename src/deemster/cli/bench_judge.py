@@ -62,7 +62,8 @@ def judge(
     """Measure judging: a C++ problem of 100 cases, and one of 1,000 trivial ones.
 
     The same compile and the same runs are done bare, by posix_spawn, in the same turn: `ratio`
-    is judging over bare, compile included; `over_ms` is what a case costs beyond its bare run.
+    is judging over the bare runs and one compile; `over_ms` is what a case costs beyond
+    its run.
     Judging uses one lane, as bare does one core; `lanes` tells what all cores bring.
     """
     result = uvloop.run(measure(rounds))
@@ -181,7 +182,7 @@ def best(turns: list[Turn], load: Load) -> dict[str, float]:
     over_s = turn.judge_s - turn.compile_s - turn.bare_runs_s
     return {
         "cases": load.cases,
-        "bare_s": round(turn.bare_compile_s + turn.bare_runs_s, 3),
+        "bare_runs_s": round(turn.bare_runs_s, 3),
         "bare_compile_s": round(turn.bare_compile_s, 3),
         "compile_s": round(turn.compile_s, 3),
         "judge_s": round(turn.judge_s, 3),
@@ -193,17 +194,25 @@ def best(turns: list[Turn], load: Load) -> dict[str, float]:
 
 
 def ratio(turn: Turn) -> float:
-    return turn.judge_s / (turn.bare_compile_s + turn.bare_runs_s)
+    """Over the bare runs and the quicker compile: ours may have its headers ready."""
+    return turn.judge_s / (min(turn.compile_s, turn.bare_compile_s) + turn.bare_runs_s)
 
 
 def as_table(result: dict[str, Any]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
-    headings = ("cases", "bare s", "judged s", "ratio", "over bare, ms a case", "all lanes s")
+    headings = (
+        "cases",
+        "bare runs s",
+        "judged s",
+        "ratio",
+        "over bare, ms a case",
+        "all lanes s",
+    )
     table.add_column("problem")
     for heading in headings:
         table.add_column(heading, justify="right")
     for load in LOADS:
         row = result[load.name]
-        keys = ("cases", "bare_s", "judge_s", "ratio", "over_ms", "all_lanes_s")
+        keys = ("cases", "bare_runs_s", "judge_s", "ratio", "over_ms", "all_lanes_s")
         table.add_row(load.name, *(f"{row[key]:g}" for key in keys))
     return table
