@@ -420,3 +420,15 @@ async def test_a_checker_finds_the_output_as_a_file(tmp_path: Path) -> None:
     async with court_for(tmp_path, replace(sums(root), checker=check)) as court:
         assert (await judge(court, RIGHT)).verdict is Verdict.ACCEPTED
         assert (await judge(court, "print(5)")).verdict is Verdict.WRONG_ANSWER
+
+
+async def test_a_verdict_rests_on_recorded_commands(tmp_path: Path) -> None:
+    """J6: the exact version and command lines, also when the build came from the cache."""
+    async with court_for(tmp_path, sums(tmp_path / "package")) as court:
+        first, again = await judge(court, RIGHT), await judge(court, RIGHT)
+    assert first.compiled is not None
+    assert again.compiled is not None
+    assert (first.compiled.cached, again.compiled.cached) == (False, True)
+    assert first.compiled.run_argv == again.compiled.run_argv
+    assert first.compiled.run_argv[-1] == "/code/main.py"
+    assert not any("{" in part for part in first.compiled.run_argv)

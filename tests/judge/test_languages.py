@@ -13,7 +13,7 @@ from deemster.pipeline.judge.build.languages import (
     shipped_directory,
 )
 
-C_FILE = (shipped_directory() / "c.toml").read_text()
+C_FILE = (shipped_directory("languages") / "c.toml").read_text()
 
 NAMES = {
     "problem package format": {
@@ -220,7 +220,7 @@ def test_the_text_tells_who_else_a_file_is_of(file: str, text: str, language: st
 
 def test_what_npm_brings_is_pinned_without_any_address() -> None:
     """J6: the lock holds the very versions that the language files name."""
-    lock = json.loads((shipped_directory() / "npm" / "package-lock.json").read_text())
+    lock = json.loads((shipped_directory("languages") / "npm" / "package-lock.json").read_text())
     wanted = {package for language in load_catalogue() for package in language.npm}
     root = lock["packages"].pop("")["dependencies"]
     assert {f"{name}@{version}" for name, version in root.items()} == wanted
@@ -230,13 +230,13 @@ def test_what_npm_brings_is_pinned_without_any_address() -> None:
 
 
 def test_every_language_is_in_the_documentation() -> None:
-    page = (shipped_directory().parent / "docs" / "languages.md").read_text()
+    page = (shipped_directory("languages").parent / "docs" / "languages.md").read_text()
     for language in load_catalogue():
         assert f"`{language.id}`" in page, language.id
 
 
 def test_a_language_file_is_named_after_its_language() -> None:
-    for file in shipped_directory().glob("*.toml"):
+    for file in shipped_directory("languages").glob("*.toml"):
         assert load_language(file).id == file.stem
 
 

@@ -62,9 +62,8 @@ def judge(
     """Measure judging: a C++ problem of 100 cases, and one of 1,000 trivial ones.
 
     The same compile and the same runs are done bare, by posix_spawn, in the same turn: `ratio`
-    is judging over the bare runs and one compile; `over_ms` is what a case costs beyond
-    its run.
-    Judging uses one lane, as bare does one core; `lanes` tells what all cores bring.
+    is judging over the bare runs and one compile; `over_ms` is what a case costs beyond its
+    run. Judging uses one lane, as bare does one core; `lanes` tells what all cores bring.
     """
     result = uvloop.run(measure(rounds))
     if as_json:
@@ -84,7 +83,7 @@ async def measure(rounds: int) -> dict[str, Any]:
             for load in LOADS:
                 bench = Bench(workshop, lanes, language, Path(place), load)
                 turns = [await bench.turn() for _ in range(rounds)]
-                result[load.name] = best(turns, load)
+                result[load.name] = median(turns, load)
     return {**result, "machine": describe_machine()}
 
 
@@ -175,7 +174,7 @@ def spawn(
     return time.perf_counter() - began
 
 
-def best(turns: list[Turn], load: Load) -> dict[str, float]:
+def median(turns: list[Turn], load: Load) -> dict[str, float]:
     """Of several turns the one with the median ratio."""
     ordered = sorted(turns, key=ratio)
     turn = ordered[len(ordered) // 2]

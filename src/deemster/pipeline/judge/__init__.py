@@ -1,1 +1,1 @@
-"""Compiles and runs programs in the cage."""
+"""A submission and a problem go in, a report comes out: compile, run, check, add up."""

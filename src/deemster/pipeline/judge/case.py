@@ -209,14 +209,17 @@ class CaseJudge:
             return replace(ran, checked=Checked(verdict, jury_message=written.problem))
         return ran
 
+    def command_line(self) -> tuple[str, ...]:
+        """By which the program is started, without arguments of a case (J6)."""
+        return self._command(Case("", "", "")).argv
+
     def _command(self, case: Case) -> Command:
         return command_for(self.artifact, self._limits(case), case.args)
 
     def _limits(self, case: Case) -> Limits:
         time_ms = case.time_ms or self.time_ms
         most = self.problem.limits
-        return replace(
-            Limits(),
+        return Limits(
             cpu_ms=measured_cpu_ms(time_ms),
             wall_ms=wall_ms(time_ms),
             memory_bytes=max(MIB, case.memory_bytes or most.memory_bytes),  # less is no cage

@@ -22,10 +22,10 @@ from deemster.pipeline.judge.dialects import (
 from deemster.pipeline.judge.jury import JuryProgram
 from deemster.pipeline.judge.tray import NEXT_INPUT, Tray
 from deemster.sandbox.boxes import Boxes
+from deemster.sandbox.command import DATA_DIR, WORK_DIR
 from deemster.sandbox.report import Report
 from deemster.sandbox.streams import SealedInput
 
-DATA_DIR = "/data"
 WORK_INPUT = "pass.in"
 """Where a validator finds the input of a later pass, which is no file of the package."""
 EMPTY_FILE = "/dev/null"
@@ -63,7 +63,7 @@ class Sitting:
     def papers(self, args: tuple[str, ...]) -> Papers:
         own = f"{DATA_DIR}/{self.case.input}" if self.case.input else EMPTY_FILE
         return Papers(
-            input=own if self.pass_input is None else f"/work/{WORK_INPUT}",
+            input=own if self.pass_input is None else f"{WORK_DIR}/{WORK_INPUT}",
             answer=f"{DATA_DIR}/{self.case.answer}" if self.case.answer else EMPTY_FILE,
             args=args,
         )

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from deemster.domain.errors import Refused
@@ -72,6 +72,7 @@ class Court:
                 cases = not_run(self.problem)
                 return JuryJudgement(Verdict.COMPILE_ERROR, cases, compiled=record)
             judge = self._case_judge(build.artifact, language, source, time_ms)
+            record = replace(record, run_argv=judge.command_line())
             return await hearing.judge(judge, source, language, record)
 
     def _admit(self, language: Language, source: Source) -> None:
@@ -135,7 +136,7 @@ def record_of(build: Build, language: Language, version: str) -> CompileRecord:
         language=language.id,
         version=version,
         argv=compilation.argv if compilation else (),
-        run_argv=language.run.argv,
         output=compilation.output if compilation else "",
         ms=compilation.ms if compilation else 0,
+        cached=build.from_cache,
     )

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from deemster.domain.problem import Dialect, PointsUnit
 from deemster.domain.scoring import NOT_GIVEN, GivenScore
 from deemster.domain.verdict import Verdict
+from deemster.sandbox.command import WORK_DIR
 
 FEEDBACK = "feedback"
-FEEDBACK_DIR = f"/work/{FEEDBACK}/"
+FEEDBACK_DIR = f"{WORK_DIR}/{FEEDBACK}/"
 TEAM_OUTPUT = "/dev/stdin"
 """Where a checker that wants a file finds the output; it is given as its standard input."""
 INTERACTOR_OUTPUT = "tout"

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
-import deemster
 from deemster.domain.errors import Refused
 from deemster.domain.language import Catalogue, Language
 from deemster.domain.problem import ExampleSubmission, Problem, Program, ProgramCheck
 from deemster.domain.source import Source, single, with_guessed_main, with_included
+from deemster.pipeline.judge.build.languages import shipped_directory
 from deemster.problems.constants import fill_constants
 
 TESTLIB = "testlib.h"
@@ -138,14 +138,7 @@ def fallback_header(source: Source) -> dict[str, bytes]:
     """Our own testlib.h, for programs that include one and bring none."""
     if not any(b'"testlib.h"' in content for content in source.files.values()):
         return {}
-    return {TESTLIB: jury_directory().joinpath(TESTLIB).read_bytes()}
-
-
-def jury_directory() -> Path:
-    """In an installation beside the modules, in a clone at the top."""
-    package = Path(deemster.__file__).parent
-    installed = package / "jury"
-    return installed if installed.is_dir() else package.parents[1] / "jury"
+    return {TESTLIB: shipped_directory("jury").joinpath(TESTLIB).read_bytes()}
 
 
 def languages_needed(root: Path, problem: Problem, catalogue: Catalogue) -> list[Language]:

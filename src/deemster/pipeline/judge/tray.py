@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from deemster.pipeline.judge.collect import Harvest, write_all
+from deemster.pipeline.judge.collect import WRITE_FLAGS, Harvest, write_all
 from deemster.pipeline.judge.dialects import FEEDBACK
 
 TEXT_BYTES = 64 * 1024
@@ -71,9 +71,8 @@ def make_directory(parent_fd: int, name: str) -> int:
 
 
 def copy_file(path: Path, target_fd: int, name: str) -> None:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     with path.open("rb") as source:
-        copy_fd = os.open(name, flags, dir_fd=target_fd)
+        copy_fd = os.open(name, WRITE_FLAGS, dir_fd=target_fd)
         try:
             os.fchmod(copy_fd, 0o777 if os.access(path, os.X_OK) else 0o666)
             while chunk := source.read(CHUNK_BYTES):
@@ -123,8 +122,7 @@ def put(content: Path | bytes, parent_fd: int, name: str) -> None:
     if isinstance(content, Path):
         copy_file(content, parent_fd, name)
         return
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    descriptor = os.open(name, flags, dir_fd=parent_fd)
+    descriptor = os.open(name, WRITE_FLAGS, dir_fd=parent_fd)
     try:
         os.fchmod(descriptor, 0o666)
         write_all(descriptor, content)

@@ -48,18 +48,18 @@ RUN_PLACEHOLDERS = frozenset({"code", "entry", "heap_mb", "memory_mb", "stack_mb
 
 def load_catalogue(directory: Path | None = None) -> Catalogue:
     """All languages of a directory, or those that came with this installation."""
-    place = directory or shipped_directory()
+    place = directory or shipped_directory("languages")
     files = sorted(place.glob("*.toml"))
     if not files:
         raise Refused(f"There is no language file in {place}: install Deemster again.")
     return Catalogue(load_language(file) for file in files)
 
 
-def shipped_directory() -> Path:
+def shipped_directory(name: str) -> Path:
     """Beside the package in a wheel; at the top of the repository in an editable install."""
     package = Path(deemster.__file__).parent
-    shipped = package / "languages"
-    return shipped if shipped.is_dir() else package.parents[1] / "languages"
+    shipped = package / name
+    return shipped if shipped.is_dir() else package.parents[1] / name
 
 
 def load_language(file: Path) -> Language:
