@@ -220,7 +220,9 @@ def test_the_text_tells_who_else_a_file_is_of(file: str, text: str, language: st
 
 def test_what_npm_brings_is_pinned_without_any_address() -> None:
     """J6: the lock holds the very versions that the language files name."""
-    lock = json.loads((shipped_directory("languages") / "npm" / "package-lock.json").read_text())
+    lock = json.loads(
+        (shipped_directory("languages") / "npm" / "package-lock.json").read_text()
+    )
     wanted = {package for language in load_catalogue() for package in language.npm}
     root = lock["packages"].pop("")["dependencies"]
     assert {f"{name}@{version}" for name, version in root.items()} == wanted
