@@ -32,6 +32,14 @@ def split_list(value: object) -> object:
     return value
 
 
+def split_numbers(value: object) -> object:
+    """`java=2,kotlin=1` as a mapping."""
+    if not isinstance(value, str):
+        return value
+    pairs = [part.partition("=") for part in value.split(",") if part.strip()]
+    return {name.strip().lower(): number.strip() for name, _, number in pairs}
+
+
 def is_system_wide() -> bool:
     """Root, and not only in a user namespace, where /var belongs to nobody."""
     return os.geteuid() == 0 and os.access("/var/lib", os.W_OK)
@@ -74,6 +82,57 @@ class Settings(BaseSettings):
     package_files: Annotated[
         int, Field(ge=1, description="most files and directories of a problem package")
     ] = 20_000
+    database_url: Annotated[
+        SecretStr | None,
+        Field(description="postgresql://… of your own server; unset: one is run in data_dir"),
+    ] = None
+    queue_url: Annotated[
+        SecretStr | None,
+        Field(description="redis://… or rediss://…; unset: the queue lies in the database"),
+    ] = None
+    artifacts_url: Annotated[
+        SecretStr | None,
+        Field(description="s3://bucket/prefix for large artifacts; unset: files in data_dir"),
+    ] = None
+    host: Annotated[str, Field(description="address that the API listens on")] = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65535, description="port of the API")] = 8000
+    slots: Annotated[
+        int | None,
+        Field(
+            ge=1, description="programs judged at once by a worker; unset: all cores but one"
+        ),
+    ] = None
+    run_attempts: Annotated[
+        int, Field(ge=1, description="how often judging is tried when the judge itself fails")
+    ] = 3
+    run_overhead_s: Annotated[
+        float, Field(gt=0, description="a job's time beyond the sum of its limits")
+    ] = 30.0
+    most_running: Annotated[
+        int | None, Field(ge=1, description="most submissions judged at once, everywhere")
+    ] = None
+    most_running_per_user: Annotated[
+        int | None, Field(ge=1, description="most submissions of one user judged at once")
+    ] = None
+    most_running_by_language: Annotated[
+        dict[str, int],
+        NoDecode,
+        BeforeValidator(split_numbers),
+        Field(description="most judged at once of a language: java=2,kotlin=1"),
+    ] = {}
+    most_per_second: Annotated[
+        float | None, Field(gt=0, description="most submissions begun a second, per worker")
+    ] = None
+    strict_priority: Annotated[
+        bool, Field(description="a queue is served only when those above it are empty")
+    ] = False
+    without_workers: Annotated[
+        Literal["accept", "refuse"],
+        Field(description="what the API does with submissions when no worker lives"),
+    ] = "accept"
+    log_level: Annotated[
+        Literal["debug", "info", "warning", "error"], Field(description="least that is logged")
+    ] = "info"
     runner: Annotated[
         Path | None, Field(description="a sandbox runner to use instead of the one shipped")
     ] = None
@@ -202,6 +261,8 @@ def unknown_variables() -> list[str]:
 def shown(value: object) -> str:
     if isinstance(value, frozenset):
         return ", ".join(sorted(value))
+    if isinstance(value, dict):
+        return ", ".join(f"{name}={number}" for name, number in sorted(value.items()))
     if value is None or isinstance(value, SecretStr):
         return "" if value is None else "********"
     return str(value)

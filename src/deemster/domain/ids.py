@@ -1,0 +1,40 @@
+"""Ids: prefixed, opaque, sortable by the time they were made, not to be guessed (A5)."""
+
+import re
+import secrets
+import time
+from typing import Final, NewType
+
+SubmissionId = NewType("SubmissionId", str)
+ProblemId = NewType("ProblemId", str)
+AccountId = NewType("AccountId", str)
+TokenId = NewType("TokenId", str)
+WorkerId = NewType("WorkerId", str)
+RevisionDigest = NewType("RevisionDigest", str)
+
+SUBMISSION: Final = "sub"
+PROBLEM: Final = "prob"
+ACCOUNT: Final = "usr"
+TOKEN: Final = "tok"  # noqa: S105 - a prefix
+WORKER: Final = "wrk"
+
+LETTERS: Final = "0123456789abcdefghjkmnpqrstvwxyz"
+"""Crockford's base 32: no letters that look like digits, and sorted as ASCII sorts."""
+RANDOM_BITS: Final = 80
+LENGTH: Final = 26
+MINTED = re.compile(rf"[a-z]{{3,4}}_[{LETTERS}]{{{LENGTH}}}")
+SLUG = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
+SLUG_LENGTH: Final = 64
+
+
+def new_id(prefix: str) -> str:
+    """48 bits of time in milliseconds, then 80 bits of chance."""
+    number = (time.time_ns() // 1_000_000 << RANDOM_BITS) | secrets.randbits(RANDOM_BITS)
+    digits = [LETTERS[(number >> (5 * place)) & 31] for place in reversed(range(LENGTH))]
+    return f"{prefix}_{''.join(digits)}"
+
+
+def problem_id_of(name: str) -> ProblemId:
+    """The id of the problem whose package has that name."""
+    plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:SLUG_LENGTH].strip("-")
+    return ProblemId(f"{PROBLEM}_{plain or 'problem'}")

@@ -1,0 +1,108 @@
+"""A submission: as it is asked for, as it is begun, and as it is shown."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from deemster.domain.ids import AccountId, ProblemId, RevisionDigest, SubmissionId
+from deemster.domain.lifecycle import State
+from deemster.domain.task import STANDING_WIDTH, Standing
+from deemster.domain.verdict import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class NewSubmission:
+    id: SubmissionId
+    account: AccountId
+    problem: ProblemId
+    revision: RevisionDigest
+    language: str
+    main: str | None
+    source: str
+    """The digest of its artifact."""
+    request_digest: bytes
+    """Two requests with one key are the same if this is (I2)."""
+    idempotency_key: str | None = None
+    webhook_url: str | None = None
+    rejudge_of: SubmissionId | None = None
+    standing: Standing = Standing.PRACTICE
+
+    @property
+    def first_priority(self) -> int:
+        return self.standing * STANDING_WIDTH + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """What is answered to a POST, the first time and every time (A1, I1)."""
+
+    id: SubmissionId
+    problem: ProblemId
+    language: str
+    submitted_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """What a worker needs to begin."""
+
+    id: SubmissionId
+    state: State
+    attempt: int
+    account: AccountId
+    problem: ProblemId
+    revision: RevisionDigest
+    language: str
+    main: str | None
+    source: str
+    time_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionView:
+    """A submission as its owner may see it: nothing here tells of hidden tests (A11)."""
+
+    id: SubmissionId
+    account: AccountId
+    account_name: str
+    problem: ProblemId
+    revision: RevisionDigest
+    language: str
+    state: State
+    attempt: int
+    priority: int
+    submitted_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    verdict: Verdict | None
+    runtime_ms: int | None
+    memory_kb: int | None
+    passed_cases: int | None
+    total_cases: int | None
+    score: float | None
+    max_score: float | None
+    failure: str | None
+    archived_at: datetime | None
+    rejudge_of: SubmissionId | None
+    superseded_by: SubmissionId | None = None
+    limit_ms: int | None = None
+    progress: Progress | None = None
+    judgement: Mapping[str, Any] | None = None
+    """The contestant's judgement, as it was written when it was settled."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a waiting submission stands (A4)."""
+
+    position: int
+    """From 1."""
+    wait_s: float | None
+    """None: nothing is known of how fast the workers are."""

@@ -1,0 +1,1 @@
+"""Postgres, which holds the truth, and where large artifacts lie."""

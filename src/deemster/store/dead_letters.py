@@ -1,0 +1,79 @@
+"""Dead letters: what no attempt could judge, until an admin deals with it (Q7)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from deemster.domain.ids import SubmissionId
+from deemster.domain.task import Task
+from deemster.store.named import statements
+from deemster.store.pool import Connection
+
+SQL = statements("dead_letters")
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    id: int
+    submission: SubmissionId
+    task: Task
+    attempt: int
+    error: str
+    context: Mapping[str, Any]
+    died_at: datetime
+    outcome: str | None
+    settled_at: datetime | None
+    settled_by: str | None
+    requeued_as: SubmissionId | None
+
+
+async def bury(
+    connection: Connection,
+    submission: SubmissionId,
+    task: Task,
+    attempt: int,
+    error: str,
+    context: Mapping[str, Any],
+) -> None:
+    await SQL.bury(
+        connection, id=submission, task=task, attempt=attempt, error=error, context=context
+    )
+
+
+async def page(
+    connection: Connection,
+    *,
+    settled: bool = False,
+    before: int | None = None,
+    most: int = 100,
+) -> list[DeadLetter]:
+    rows = SQL.page(connection, all=settled, before=before, most=most)
+    return [letter_of(row) async for row in rows]
+
+
+async def one(connection: Connection, letter: int) -> DeadLetter | None:
+    row = await SQL.one(connection, id=letter)
+    return letter_of(row) if row else None
+
+
+async def settle(
+    connection: Connection,
+    letter: int,
+    outcome: str,
+    *,
+    by: str,
+    requeued_as: SubmissionId | None = None,
+) -> bool:
+    """False: someone dealt with it before."""
+    row = await SQL.settle(
+        connection, id=letter, outcome=outcome, by=by, requeued_as=requeued_as
+    )
+    return row is not None
+
+
+def letter_of(row: Mapping[str, Any]) -> DeadLetter:
+    values = dict(row)
+    return DeadLetter(
+        submission=values.pop("submission_id"), task=Task(values.pop("task")), **values
+    )

@@ -1,0 +1,74 @@
+"""Leases: who runs what, how far it is, and whose worker was not heard of (Q5, Q6, J10)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from deemster.domain.ids import AccountId, SubmissionId, WorkerId
+from deemster.domain.submission import Progress
+from deemster.store.named import statements
+from deemster.store.pool import Connection
+
+SQL = statements("leases")
+
+
+@dataclass(frozen=True, slots=True)
+class Stale:
+    submission: SubmissionId
+    attempt: int
+    worker: WorkerId | None
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """How many run now."""
+
+    everything: int
+    of_language: int
+    of_account: int
+
+
+async def take(
+    connection: Connection,
+    submission: SubmissionId,
+    attempt: int,
+    worker: WorkerId,
+    lease_s: float,
+) -> None:
+    await SQL.take(
+        connection, id=submission, attempt=attempt, worker=worker, lease_s=float(lease_s)
+    )
+
+
+async def beat(
+    connection: Connection,
+    worker: WorkerId,
+    running: Mapping[tuple[SubmissionId, int], Progress],
+) -> set[SubmissionId]:
+    """Those that are still this worker's; the others were rescued or cancelled."""
+    rows = SQL.beat(
+        connection,
+        worker=worker,
+        ids=[submission for submission, _ in running],
+        attempts=[attempt for _, attempt in running],
+        done=[progress.done for progress in running.values()],
+        total=[progress.total for progress in running.values()],
+    )
+    return {SubmissionId(row["submission_id"]) async for row in rows}
+
+
+async def drop(connection: Connection, submission: SubmissionId) -> None:
+    await SQL.drop(connection, id=submission)
+
+
+async def stale(connection: Connection, *, most: int) -> list[Stale]:
+    return [
+        Stale(SubmissionId(row["id"]), row["attempt"], row["worker_id"])
+        async for row in SQL.stale(connection, most=most)
+    ]
+
+
+async def running(connection: Connection, language: str, account: AccountId) -> Running:
+    """Counted under a lock: two who start at once see each other (Q9)."""
+    await SQL.lock_caps(connection)
+    row = await SQL.running(connection, language=language, account=account)
+    return Running(row["everything"], row["of_language"], row["of_account"])

@@ -1,0 +1,99 @@
+"""Brings the database to the form that this version needs: forward only, one at a time."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import asyncpg
+
+from deemster.domain.errors import Refused
+from deemster.store.pool import connect
+
+HERE = Path(__file__).parent
+LOCK: Final = 0x6465656D
+"""Held while migrating, so that of many roles that start at once one does it (O5)."""
+OLDEST_SERVER: Final = 14
+RECORD = """
+CREATE TABLE IF NOT EXISTS migration (
+    version    integer PRIMARY KEY,
+    name       text NOT NULL,
+    digest     text NOT NULL,
+    applied_at timestamptz NOT NULL DEFAULT now()
+)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    version: int
+    name: str
+    sql: str
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256(self.sql.encode()).hexdigest()
+
+
+def shipped() -> list[Migration]:
+    """In order; a file is called `0001_what.sql`."""
+    files = sorted(HERE.glob("[0-9]*.sql"))
+    return [
+        Migration(int(file.stem.split("_")[0]), file.stem, file.read_text(encoding="utf-8"))
+        for file in files
+    ]
+
+
+async def migrate(url: str, *, dry_run: bool = False) -> list[Migration]:
+    """Applies what is missing, all or nothing; says what that was, or would be."""
+    connection = await connect(url)
+    try:
+        async with connection.transaction():
+            await connection.execute("SELECT pg_advisory_xact_lock($1)", LOCK)
+            missing = await find_missing(connection, shipped())
+            if not dry_run:
+                await apply(connection, missing)
+        return missing
+    finally:
+        await connection.close()
+
+
+async def find_missing(
+    connection: asyncpg.Connection[asyncpg.Record], known: Sequence[Migration]
+) -> list[Migration]:
+    server = connection.get_server_version()
+    if server.major < OLDEST_SERVER:
+        raise Refused(
+            f"The server is PostgreSQL {server.major}: Deemster needs {OLDEST_SERVER} or newer."
+        )
+    if not await connection.fetchval("SELECT to_regclass('migration')"):
+        return list(known)
+    rows = await connection.fetch("SELECT version, digest FROM migration")
+    applied = {row["version"]: row["digest"] for row in rows}
+    newest = max(applied, default=0)
+    if newest > known[-1].version:
+        raise Refused(
+            f"The database was made by a newer Deemster (version {newest} of its tables, this "
+            f"one knows {known[-1].version}): start the newer one, or restore a backup."
+        )
+    for each in known:
+        if applied.get(each.version, each.digest) != each.digest:
+            raise Refused(
+                f"The database's tables come from another migration {each.name} than this "
+                "version ships: restore a backup, or start with an empty database."
+            )
+    return [each for each in known if each.version not in applied]
+
+
+async def apply(
+    connection: asyncpg.Connection[asyncpg.Record], missing: Sequence[Migration]
+) -> None:
+    await connection.execute(RECORD)
+    for each in missing:
+        await connection.execute(each.sql)
+        await connection.execute(
+            "INSERT INTO migration (version, name, digest) VALUES ($1, $2, $3)",
+            each.version,
+            each.name,
+            each.digest,
+        )

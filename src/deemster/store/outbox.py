@@ -1,0 +1,91 @@
+"""The outbox: jobs for the queue, written in the transaction that needs them (Q2)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from deemster.domain.ids import ProblemId, RevisionDigest, SubmissionId
+from deemster.domain.task import Errand, Task
+from deemster.store.named import statements
+from deemster.store.pool import Connection
+
+SQL = statements("outbox")
+FIRST_BACKOFF_S: Final = 0.25
+MOST_BACKOFF_S: Final = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A row that is claimed by a relay."""
+
+    id: int
+    errand: Errand
+    tries: int
+
+
+async def claim(connection: Connection, *, most: int, claim_s: float) -> list[Letter]:
+    return [
+        Letter(
+            id=row["id"],
+            errand=Errand(
+                submission=SubmissionId(row["submission_id"]),
+                task=Task(row["task"]),
+                dispatch=row["dispatch"],
+                priority=row["priority"],
+                problem=ProblemId(row["problem_id"]),
+                revision=RevisionDigest(row["revision"]),
+                attempt=row["attempt"],
+            ),
+            tries=row["tries"],
+        )
+        async for row in SQL.claim(connection, most=most, claim_s=claim_s)
+    ]
+
+
+async def mark_sent(connection: Connection, letters: Sequence[Letter]) -> None:
+    await SQL.mark_sent(connection, ids=[letter.id for letter in letters])
+
+
+async def put_back(connection: Connection, letters: Sequence[Letter], error: str) -> None:
+    """They are tried again, later each time."""
+    await SQL.put_back(
+        connection,
+        ids=[letter.id for letter in letters],
+        error=error,
+        first_s=FIRST_BACKOFF_S,
+        most_s=MOST_BACKOFF_S,
+    )
+
+
+async def hurry(connection: Connection) -> None:
+    """The queue answers again: what waits after a failure goes now."""
+    await SQL.hurry(connection)
+
+
+async def add(
+    connection: Connection,
+    submission: SubmissionId,
+    task: Task,
+    *,
+    dispatch: int,
+    attempt: int,
+    delay_s: float = 0,
+) -> None:
+    await SQL.add(
+        connection,
+        id=submission,
+        task=task,
+        dispatch=dispatch,
+        attempt=attempt,
+        delay_s=float(delay_s),
+    )
+
+
+async def unsent(connection: Connection) -> tuple[int, float]:
+    """How many wait to be sent, and for how many seconds the oldest that is due."""
+    row = await SQL.unsent(connection)
+    return row["waiting"], row["oldest_s"]
+
+
+async def trim(connection: Connection, *, older_than_s: float, most: int) -> None:
+    await SQL.trim(connection, older_than_s=float(older_than_s), most=most)

@@ -1,0 +1,100 @@
+"""Connections to Postgres, and its outages as errors of ours."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import ClassVar, Final
+
+import asyncpg
+
+from deemster.domain.errors import Unavailable
+
+Connection = (
+    asyncpg.Connection[asyncpg.Record] | asyncpg.pool.PoolConnectionProxy[asyncpg.Record]
+)
+Pool = asyncpg.Pool[asyncpg.Record]
+
+CONNECT_TIMEOUT_S: Final = 10
+COMMAND_TIMEOUT_S: Final = 30
+OUTAGES = (
+    OSError,
+    TimeoutError,
+    asyncpg.InterfaceError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.OperatorInterventionError,
+    asyncpg.InsufficientResourcesError,
+    asyncpg.TransactionRollbackError,
+)
+"""The server is away, going, coming or full, or two transactions were in each other's way."""
+
+
+class DatabaseDown(Unavailable):
+    code: ClassVar[str] = "database_down"
+
+
+@contextmanager
+def outages_told() -> Iterator[None]:
+    try:
+        yield
+    except OUTAGES as fault:
+        raise DatabaseDown(
+            f"The database did not answer ({type(fault).__name__}: {fault}): try again, and "
+            "see whether Postgres runs and DEEMSTER_DATABASE_URL is right."
+        ) from fault
+
+
+async def connect(url: str) -> asyncpg.Connection[asyncpg.Record]:
+    """A connection of one's own: for migrations and for listening."""
+    with outages_told():
+        return await asyncpg.connect(
+            url, timeout=CONNECT_TIMEOUT_S, command_timeout=COMMAND_TIMEOUT_S
+        )
+
+
+@asynccontextmanager
+async def open_pool(url: str, *, name: str, most: int = 10) -> AsyncIterator[Pool]:
+    """Starts without waiting for the server; each use says if it is away."""
+    pool = asyncpg.create_pool(
+        url,
+        min_size=0,
+        max_size=most,
+        timeout=CONNECT_TIMEOUT_S,
+        command_timeout=COMMAND_TIMEOUT_S,
+        init=prepare,
+        server_settings={"application_name": f"deemster {name}"},
+    )
+    await pool
+    try:
+        yield pool
+    finally:
+        try:
+            async with asyncio.timeout(CONNECT_TIMEOUT_S):
+                await pool.close()
+        except OUTAGES:
+            pool.terminate()
+
+
+async def prepare(connection: Connection) -> None:
+    for kind in ("json", "jsonb"):
+        await connection.set_type_codec(
+            kind, encoder=json.dumps, decoder=json.loads, schema="pg_catalog"
+        )
+
+
+@asynccontextmanager
+async def connection(pool: Pool) -> AsyncIterator[Connection]:
+    """For reading: each statement by itself."""
+    with outages_told():
+        async with pool.acquire(timeout=CONNECT_TIMEOUT_S) as acquired:
+            yield acquired
+
+
+@asynccontextmanager
+async def transaction(pool: Pool) -> AsyncIterator[Connection]:
+    with outages_told():
+        async with (
+            pool.acquire(timeout=CONNECT_TIMEOUT_S) as acquired,
+            acquired.transaction(),
+        ):
+            yield acquired

@@ -1,0 +1,106 @@
+"""Problems and their revisions: a submission keeps the one in force when it came (J9)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from deemster.domain.ids import AccountId, ProblemId, RevisionDigest
+from deemster.store.named import statements
+from deemster.store.pool import Connection
+
+SQL = statements("problems")
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemSheet:
+    """What is known of a problem without its package."""
+
+    id: ProblemId
+    digest: RevisionDigest
+    title: str
+    time_ms: int
+    memory_bytes: int
+    source_bytes: int
+    cases: int
+    languages: Sequence[str] | None
+    """None: all."""
+    details: Mapping[str, Any]
+    """For reading: statements as HTML by language, samples, limits."""
+    number: int = 0
+    """Of the revision, from 1; given when it is kept."""
+    retired: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemLine:
+    id: ProblemId
+    title: str
+    time_ms: int
+    memory_bytes: int
+    cases: int
+    number: int
+    submits: int
+    accepted: int
+
+
+async def put(
+    connection: Connection, sheet: ProblemSheet, *, by: AccountId | None = None
+) -> None:
+    """Keeps the revision and puts it in force."""
+    await SQL.add_problem(connection, id=sheet.id, revision=sheet.digest)
+    await SQL.lock_problem(connection, id=sheet.id)
+    await SQL.add_revision(
+        connection,
+        id=sheet.id,
+        digest=sheet.digest,
+        title=sheet.title,
+        time_ms=sheet.time_ms,
+        memory_bytes=sheet.memory_bytes,
+        source_bytes=sheet.source_bytes,
+        cases=sheet.cases,
+        languages=list(sheet.languages) if sheet.languages is not None else None,
+        details=dict(sheet.details),
+        imported_by=by,
+    )
+    await SQL.put_in_force(connection, id=sheet.id, digest=sheet.digest)
+
+
+async def in_force(connection: Connection, problem: ProblemId) -> ProblemSheet | None:
+    row = await SQL.in_force(connection, id=problem)
+    if row is None:
+        return None
+    return ProblemSheet(
+        id=ProblemId(row["id"]),
+        digest=RevisionDigest(row["digest"]),
+        title=row["title"],
+        time_ms=row["time_ms"],
+        memory_bytes=row["memory_bytes"],
+        source_bytes=row["source_bytes"],
+        cases=row["cases"],
+        languages=row["languages"],
+        details=row["details"],
+        number=row["number"],
+        retired=row["retired_at"] is not None,
+    )
+
+
+async def page(
+    connection: Connection, *, after: ProblemId | None, most: int
+) -> list[ProblemLine]:
+    return [
+        ProblemLine(
+            id=ProblemId(row["id"]),
+            title=row["title"],
+            time_ms=row["time_ms"],
+            memory_bytes=row["memory_bytes"],
+            cases=row["cases"],
+            number=row["number"],
+            submits=row["submits"],
+            accepted=row["accepted"],
+        )
+        async for row in SQL.page(connection, after=after, most=most)
+    ]
+
+
+async def digests(connection: Connection) -> set[RevisionDigest]:
+    return {RevisionDigest(row["digest"]) async for row in SQL.digests(connection)}

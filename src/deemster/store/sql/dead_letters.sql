@@ -1,0 +1,19 @@
+-- name: bury!
+-- After the last attempt (Q7).
+INSERT INTO dead_letter (submission_id, task, attempt, error, context)
+VALUES (:id, :task, :attempt, :error, :context);
+
+-- name: page
+-- Newest first; only those that nobody dealt with, unless all are asked for.
+SELECT * FROM dead_letter
+ WHERE (:all::bool OR outcome IS NULL) AND (:before::bigint IS NULL OR id < :before)
+ ORDER BY id DESC LIMIT :most;
+
+-- name: one^
+SELECT * FROM dead_letter WHERE id = :id;
+
+-- name: settle^
+-- Dealt with, once.
+UPDATE dead_letter SET outcome = :outcome, settled_at = now(), settled_by = :by, requeued_as = :requeued_as
+ WHERE id = :id AND outcome IS NULL
+RETURNING id;

@@ -1,0 +1,29 @@
+-- name: advance
+-- Guarded steps of submissions. One that is missing in the answer had moved on: its state, or its attempt.
+WITH wanted AS (
+    SELECT s.id FROM submission s
+      JOIN unnest(:ids::text[], :attempts::int[]) AS w (id, attempt) ON w.id = s.id AND w.attempt = s.attempt
+     WHERE s.state = ANY (:sources::text[])
+     ORDER BY s.id
+       FOR UPDATE OF s
+), moved AS (
+    UPDATE submission s
+       SET state       = :target,
+           attempt     = s.attempt + :bump::int,
+           dispatch    = s.dispatch + :dispatch_bump::int,
+           changed_at  = now(),
+           started_at  = CASE WHEN :bump::int > 0 THEN now() ELSE s.started_at END,
+           finished_at = CASE WHEN :ends::bool THEN now() END,
+           failure     = CASE WHEN :target = 'FAILED' THEN :reason::text ELSE s.failure END
+      FROM wanted
+     WHERE s.id = wanted.id
+ RETURNING s.id, s.state, s.attempt, s.dispatch
+), told AS (
+    INSERT INTO submission_event (submission_id, event, state, attempt, reason)
+    SELECT id, :event, state, attempt, :reason::text FROM moved
+)
+SELECT id, attempt, dispatch FROM moved;
+
+-- name: lock_state^
+-- The state of a submission, which nobody changes until this transaction ends.
+SELECT state, attempt FROM submission WHERE id = :id FOR UPDATE;

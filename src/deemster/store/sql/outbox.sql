@@ -1,0 +1,50 @@
+-- name: claim
+-- Rows that are due, for this relay alone until the claim runs out (Q2).
+WITH due AS (
+    SELECT id FROM outbox
+     WHERE sent_at IS NULL AND available_at <= now() AND (claimed_until IS NULL OR claimed_until < now())
+     ORDER BY available_at, id
+     LIMIT :most
+       FOR UPDATE SKIP LOCKED
+), claimed AS (
+    UPDATE outbox o
+       SET claimed_until = now() + make_interval(secs => :claim_s), tries = o.tries + 1
+      FROM due WHERE o.id = due.id
+ RETURNING o.id, o.submission_id, o.task, o.dispatch, o.attempt, o.tries
+)
+SELECT c.id, c.submission_id, c.task, c.dispatch, c.attempt, c.tries, s.priority, s.problem_id, s.revision
+  FROM claimed c JOIN submission s ON s.id = c.submission_id
+ ORDER BY c.id;
+
+-- name: mark_sent!
+-- They are on the road.
+UPDATE outbox SET sent_at = now(), claimed_until = NULL, error = NULL
+ WHERE id = ANY (:ids::bigint[]) AND sent_at IS NULL;
+
+-- name: put_back!
+-- The queue did not take them: each waits longer after each try.
+UPDATE outbox
+   SET claimed_until = NULL, error = :error,
+       available_at = now() + make_interval(secs => LEAST(:most_s::float, :first_s::float * 2 ^ LEAST(tries, 16)))
+ WHERE id = ANY (:ids::bigint[]) AND sent_at IS NULL;
+
+-- name: hurry!
+-- The queue takes jobs again: what waited for that is due now.
+UPDATE outbox SET available_at = now()
+ WHERE sent_at IS NULL AND error IS NOT NULL AND available_at > now();
+
+-- name: add!
+-- A job to be sent, in the transaction that makes it needed.
+INSERT INTO outbox (submission_id, task, dispatch, attempt, available_at)
+VALUES (:id, :task, :dispatch, :attempt, now() + make_interval(secs => :delay_s));
+
+-- name: unsent^
+-- How many wait to be sent, and how long the oldest of those that are due.
+SELECT count(*) AS waiting,
+       COALESCE(EXTRACT(epoch FROM now() - min(available_at) FILTER (WHERE available_at <= now())), 0)::float AS oldest_s
+  FROM outbox WHERE sent_at IS NULL;
+
+-- name: trim!
+-- Sent long ago; the events tell the story (Q12).
+DELETE FROM outbox WHERE id IN (
+    SELECT id FROM outbox WHERE sent_at < now() - make_interval(secs => :older_than_s) LIMIT :most);

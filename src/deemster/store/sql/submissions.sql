@@ -1,0 +1,117 @@
+-- name: accept^
+-- Submission, outbox row and event, or nothing if the idempotency key is taken (I1, Q2).
+WITH kept AS (
+    INSERT INTO artifact (digest, content)
+    SELECT :source, :content::bytea WHERE :content::bytea IS NOT NULL
+    ON CONFLICT DO NOTHING
+), fresh AS (
+    INSERT INTO submission (id, account_id, problem_id, revision, language, main, source, priority,
+                            idempotency_key, request_digest, webhook_url, rejudge_of)
+    SELECT :id, :account, :problem, :revision, :language, :main, :source,
+           :first_priority::int + LEAST(499999, (
+               SELECT count(*) FROM submission
+                WHERE account_id = :account AND state IN ('PENDING', 'QUEUED')))::int,
+           :idempotency_key, :request_digest, :webhook_url, :rejudge_of
+    ON CONFLICT (account_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
+ RETURNING id, submitted_at, priority
+), told AS (
+    INSERT INTO submission_event (submission_id, event, state, attempt)
+    SELECT id, 'submit', 'PENDING', 0 FROM fresh
+), sent AS (
+    INSERT INTO outbox (submission_id, task, dispatch, attempt)
+    SELECT id, 'run', 1, 0 FROM fresh
+)
+SELECT id, submitted_at FROM fresh;
+
+-- name: of_key^
+-- What a key stands for (I1); a retry is compared with the request that was first (I2).
+SELECT id, problem_id, language, submitted_at, request_digest FROM submission
+ WHERE account_id = :account AND idempotency_key = :key;
+
+-- name: view^
+-- All that is said of one submission.
+SELECT s.*, a.name AS account_name, j.contestant, l.cases_done, l.cases_total,
+       r.time_ms AS limit_ms, n.id AS superseded_by
+  FROM submission s
+  JOIN account a ON a.id = s.account_id
+  JOIN problem_revision r ON r.problem_id = s.problem_id AND r.digest = s.revision
+  LEFT JOIN judgement j ON j.submission_id = s.id
+  LEFT JOIN lease l ON l.submission_id = s.id AND l.attempt = s.attempt
+  LEFT JOIN submission n ON n.rejudge_of = s.id
+ WHERE s.id = :id;
+
+-- name: page
+-- Newest first, from before a submission on (A8). Without archived ones unless asked for.
+SELECT s.*, a.name AS account_name
+  FROM submission s JOIN account a ON a.id = s.account_id
+ WHERE (:account::text IS NULL OR s.account_id = :account)
+   AND (:problem::text IS NULL OR s.problem_id = :problem)
+   AND (:verdict::text IS NULL OR s.verdict = :verdict)
+   AND (:language::text IS NULL OR s.language = :language)
+   AND (:states::text[] IS NULL OR s.state = ANY (:states))
+   AND (:archived::bool OR s.archived_at IS NULL)
+   AND (:before::text IS NULL OR s.id < :before)
+ ORDER BY s.id DESC
+ LIMIT :most;
+
+-- name: events
+-- What happened to a submission, in order.
+SELECT id, event, state, attempt, reason, at FROM submission_event
+ WHERE submission_id = :id AND id > :after ORDER BY id;
+
+-- name: position$
+-- How many are before it in the line (A4); the line is that of the queue: priority, then time.
+SELECT count(*) FROM submission
+ WHERE state IN ('PENDING', 'QUEUED')
+   AND (priority, id) < (:priority::int, :id);
+
+-- name: depth$
+-- How many wait.
+SELECT count(*) FROM submission WHERE state IN ('PENDING', 'QUEUED');
+
+-- name: brief^
+-- What a worker needs to begin: the row as it is, and nothing of others.
+SELECT s.id, s.state, s.attempt, s.account_id, s.problem_id, s.revision, s.language, s.main, s.source,
+       r.time_ms
+  FROM submission s JOIN problem_revision r ON r.problem_id = s.problem_id AND r.digest = s.revision
+ WHERE s.id = :id;
+
+-- name: record!
+-- The verdict, while the attempt that found it still runs (S5, J12).
+UPDATE submission
+   SET verdict = :verdict, runtime_ms = :runtime_ms, memory_kb = :memory_kb, passed_cases = :passed_cases,
+       total_cases = :total_cases, score = :score, max_score = :max_score
+ WHERE id = :id AND attempt = :attempt AND state = 'RUNNING' AND verdict IS NULL;
+
+-- name: keep_judgement!
+-- What was found, for the contestant and for the jury.
+INSERT INTO judgement (submission_id, attempt, contestant, jury)
+VALUES (:id, :attempt, :contestant, :jury);
+
+-- name: archive^
+-- A submission that a newer one takes the place of (A9).
+UPDATE submission SET archived_at = now()
+ WHERE id = :id AND archived_at IS NULL AND state IN ('COMPLETED', 'FAILED', 'CANCELLED')
+RETURNING id, account_id, problem_id, revision, language, main, source, state, verdict, webhook_url;
+
+-- name: find_rejudge
+-- Ids that a rejudge of many is meant for.
+SELECT id FROM submission
+ WHERE archived_at IS NULL AND state IN ('COMPLETED', 'FAILED')
+   AND (:problem::text IS NULL OR problem_id = :problem)
+   AND (:language::text IS NULL OR language = :language)
+   AND (:verdict::text IS NULL OR verdict = :verdict)
+   AND (:account::text IS NULL OR account_id = :account)
+ ORDER BY id
+ LIMIT :most;
+
+-- name: lost_candidates
+-- The head of the line: queued for a while, nothing of them in the outbox, looked up in the queue (Q6).
+SELECT s.id, s.attempt, s.dispatch, s.priority, s.problem_id, s.revision
+  FROM submission s
+ WHERE s.state IN ('PENDING', 'QUEUED') AND s.state = 'QUEUED'
+   AND s.changed_at < now() - make_interval(secs => :quiet_s)
+   AND NOT EXISTS (SELECT FROM outbox o WHERE o.submission_id = s.id AND o.task = 'run'
+                      AND (o.sent_at IS NULL OR o.sent_at > now() - make_interval(secs => :quiet_s)))
+ ORDER BY s.priority, s.id
+ LIMIT :most;

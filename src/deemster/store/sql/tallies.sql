@@ -1,0 +1,29 @@
+-- name: count_account!
+INSERT INTO account_tally AS t (account_id, problem_id, submits, accepted)
+VALUES (:account, :problem, :submits, :accepted)
+ON CONFLICT (account_id, problem_id) DO UPDATE
+   SET submits = t.submits + EXCLUDED.submits, accepted = t.accepted + EXCLUDED.accepted;
+
+-- name: count_problem!
+INSERT INTO problem_tally AS t (problem_id, submits, accepted)
+VALUES (:problem, :submits, :accepted)
+ON CONFLICT (problem_id) DO UPDATE
+   SET submits = t.submits + EXCLUDED.submits, accepted = t.accepted + EXCLUDED.accepted;
+
+-- name: wrong
+-- Tallies that differ from the submissions they count; there are none, ever.
+WITH truth AS (
+    SELECT account_id, problem_id, count(*) AS submits, count(*) FILTER (WHERE verdict = 'Accepted') AS accepted
+      FROM submission WHERE state = 'COMPLETED' AND archived_at IS NULL GROUP BY account_id, problem_id
+), counted AS (
+    SELECT account_id, problem_id, submits, accepted FROM account_tally
+), problem_truth AS (
+    SELECT problem_id, sum(submits) AS submits, sum(accepted) AS accepted FROM truth GROUP BY problem_id
+)
+SELECT account_id, problem_id, t.submits AS true_submits, c.submits, t.accepted AS true_accepted, c.accepted
+  FROM truth t FULL JOIN counted c USING (account_id, problem_id)
+ WHERE (COALESCE(t.submits, 0), COALESCE(t.accepted, 0)) <> (COALESCE(c.submits, 0), COALESCE(c.accepted, 0))
+UNION ALL
+SELECT NULL, problem_id, t.submits::bigint, p.submits, t.accepted::bigint, p.accepted
+  FROM problem_truth t FULL JOIN problem_tally p USING (problem_id)
+ WHERE (COALESCE(t.submits, 0), COALESCE(t.accepted, 0)) <> (COALESCE(p.submits, 0), COALESCE(p.accepted, 0));

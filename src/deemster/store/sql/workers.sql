@@ -1,0 +1,44 @@
+-- name: register!
+-- A worker that begins.
+INSERT INTO worker (id, host, process, slots, languages)
+VALUES (:id, :host, :process, :slots, :languages);
+
+-- name: beat!
+-- It lives.
+UPDATE worker SET seen_at = now(), busy = :busy, cycle_s = :cycle_s
+ WHERE id = :id AND gone_at IS NULL;
+
+-- name: drain!
+-- It takes no more work.
+UPDATE worker SET draining_at = COALESCE(draining_at, now()) WHERE id = :id;
+
+-- name: leave!
+-- It ended by itself, or someone saw that it is dead.
+UPDATE worker SET gone_at = now() WHERE id = ANY (:ids::text[]) AND gone_at IS NULL;
+
+-- name: of_host
+-- Those that are said to live on a machine.
+SELECT id, process FROM worker WHERE host = :host AND gone_at IS NULL;
+
+-- name: expire
+-- Silent for too long.
+UPDATE worker SET gone_at = now()
+ WHERE gone_at IS NULL AND seen_at < now() - make_interval(secs => :silent_s)
+RETURNING id;
+
+-- name: alive
+-- Those that take work.
+SELECT id, host, slots, languages, busy, cycle_s, started_at, seen_at, draining_at FROM worker
+ WHERE gone_at IS NULL AND seen_at > now() - make_interval(secs => :silent_s)
+ ORDER BY id;
+
+-- name: rate^
+-- How many submissions a second they get done when there is always one to do (A4).
+SELECT COALESCE(sum(slots), 0)::int AS slots,
+       sum(slots / cycle_s)::float AS per_s
+  FROM worker
+ WHERE gone_at IS NULL AND draining_at IS NULL AND seen_at > now() - make_interval(secs => :silent_s);
+
+-- name: trim!
+-- Gone long ago.
+DELETE FROM worker WHERE gone_at < now() - make_interval(secs => :older_than_s);

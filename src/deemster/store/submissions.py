@@ -1,0 +1,255 @@
+"""Submissions: accepted once, read by their owners, recorded when judged."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from deemster.domain.errors import Refused
+from deemster.domain.ids import AccountId, ProblemId, RevisionDigest, SubmissionId
+from deemster.domain.lifecycle import WAITING, State
+from deemster.domain.submission import (
+    Accepted,
+    Brief,
+    NewSubmission,
+    Place,
+    Progress,
+    SubmissionView,
+)
+from deemster.domain.task import Errand, Task
+from deemster.domain.verdict import Verdict
+from deemster.store.lifecycle import MovedOn
+from deemster.store.named import changed, statements
+from deemster.store.pool import Connection
+from deemster.store.workers import SILENT_S
+from deemster.store.workers import SQL as WORKERS
+
+SQL = statements("submissions")
+SMALL_BYTES: Final = 64 * 1024
+"""Artifacts up to this size lie in Postgres, larger ones in the artifact store (J11)."""
+
+
+class KeyReused(Refused):
+    """An idempotency key came with another request (I2)."""
+
+    code = "idempotency_key_reused"
+
+
+async def accept(
+    connection: Connection, new: NewSubmission, content: bytes | None
+) -> tuple[Accepted, bool]:
+    """What the request's answer is, and whether it is new; in one statement, all or nothing.
+
+    `content` is the source if it is small; a larger one is in the artifact store by now.
+    """
+    row = await SQL.accept(
+        connection,
+        id=new.id,
+        account=new.account,
+        problem=new.problem,
+        revision=new.revision,
+        language=new.language,
+        main=new.main,
+        source=new.source,
+        content=content,
+        first_priority=new.first_priority,
+        idempotency_key=new.idempotency_key,
+        request_digest=new.request_digest,
+        webhook_url=new.webhook_url,
+        rejudge_of=new.rejudge_of,
+    )
+    if row is not None:
+        return Accepted(new.id, new.problem, new.language, row["submitted_at"]), True
+    earlier = await SQL.of_key(connection, account=new.account, key=new.idempotency_key)
+    if earlier["request_digest"] != new.request_digest:
+        raise KeyReused(
+            "This Idempotency-Key was used before with another request: send the same request "
+            "again, or a new key."
+        )
+    return (
+        Accepted(
+            SubmissionId(earlier["id"]),
+            ProblemId(earlier["problem_id"]),
+            earlier["language"],
+            earlier["submitted_at"],
+        ),
+        False,
+    )
+
+
+async def view(connection: Connection, submission: SubmissionId) -> SubmissionView | None:
+    row = await SQL.view(connection, id=submission)
+    return view_of(row) if row else None
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    account: AccountId | None = None
+    problem: ProblemId | None = None
+    verdict: Verdict | None = None
+    language: str | None = None
+    states: frozenset[State] | None = None
+    archived: bool = False
+
+
+async def page(
+    connection: Connection, wanted: Filter, *, before: SubmissionId | None, most: int
+) -> list[SubmissionView]:
+    """Newest first (A8)."""
+    rows = SQL.page(
+        connection,
+        account=wanted.account,
+        problem=wanted.problem,
+        verdict=wanted.verdict,
+        language=wanted.language,
+        states=sorted(wanted.states) if wanted.states is not None else None,
+        archived=wanted.archived,
+        before=before,
+        most=most,
+    )
+    return [view_of(row) async for row in rows]
+
+
+async def place(connection: Connection, waiting: SubmissionView) -> Place | None:
+    """Where it stands in the line, and how long that takes at the rate that is measured."""
+    if waiting.state not in WAITING:
+        return None
+    before = await SQL.position(connection, priority=waiting.priority, id=waiting.id)
+    rate = await WORKERS.rate(connection, silent_s=SILENT_S)
+    per_s = rate["per_s"]
+    return Place(before + 1, before / per_s if per_s else None)
+
+
+async def depth(connection: Connection) -> int:
+    """How many wait."""
+    return int(await SQL.depth(connection))
+
+
+async def brief(connection: Connection, submission: SubmissionId) -> Brief | None:
+    row = await SQL.brief(connection, id=submission)
+    if row is None:
+        return None
+    return Brief(
+        id=submission,
+        state=State(row["state"]),
+        attempt=row["attempt"],
+        account=AccountId(row["account_id"]),
+        problem=ProblemId(row["problem_id"]),
+        revision=RevisionDigest(row["revision"]),
+        language=row["language"],
+        main=row["main"],
+        source=row["source"],
+        time_ms=row["time_ms"],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a run found, as it is kept."""
+
+    verdict: Verdict
+    runtime_ms: int
+    memory_kb: int
+    passed_cases: int
+    total_cases: int
+    score: float | None
+    max_score: float | None
+    contestant: Mapping[str, Any]
+    jury: str
+    """The digest of the artifact that holds what the jury knows."""
+
+
+async def record(
+    connection: Connection, submission: SubmissionId, attempt: int, found: Finding
+) -> None:
+    """The verdict, if that attempt still runs (J12); the step to its end follows at once."""
+    status = await SQL.record(
+        connection,
+        id=submission,
+        attempt=attempt,
+        verdict=found.verdict,
+        runtime_ms=found.runtime_ms,
+        memory_kb=found.memory_kb,
+        passed_cases=found.passed_cases,
+        total_cases=found.total_cases,
+        score=found.score,
+        max_score=found.max_score,
+    )
+    if not changed(status):
+        raise MovedOn(f"{submission} does not run as attempt {attempt} any more: no verdict.")
+    await SQL.keep_judgement(
+        connection,
+        id=submission,
+        attempt=attempt,
+        contestant=found.contestant,
+        jury=found.jury,
+    )
+
+
+async def lost_candidates(connection: Connection, *, quiet_s: float, most: int) -> list[Errand]:
+    """The head of the line, whose jobs should be in the queue."""
+    rows = SQL.lost_candidates(connection, quiet_s=quiet_s, most=most)
+    return [
+        Errand(
+            submission=SubmissionId(row["id"]),
+            task=Task.RUN,
+            dispatch=row["dispatch"],
+            priority=row["priority"],
+            problem=ProblemId(row["problem_id"]),
+            revision=RevisionDigest(row["revision"]),
+            attempt=row["attempt"],
+        )
+        async for row in rows
+    ]
+
+
+async def find_rejudge(
+    connection: Connection, wanted: Filter, most: int
+) -> Sequence[SubmissionId]:
+    rows = SQL.find_rejudge(
+        connection,
+        problem=wanted.problem,
+        language=wanted.language,
+        verdict=wanted.verdict,
+        account=wanted.account,
+        most=most,
+    )
+    return [SubmissionId(row["id"]) async for row in rows]
+
+
+def digest_of(content: bytes) -> str:
+    """The name of an artifact."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def view_of(row: Mapping[str, Any]) -> SubmissionView:
+    done = row.get("cases_done")
+    superseded_by = row.get("superseded_by")
+    return SubmissionView(
+        id=SubmissionId(row["id"]),
+        account=AccountId(row["account_id"]),
+        account_name=row["account_name"],
+        problem=ProblemId(row["problem_id"]),
+        revision=RevisionDigest(row["revision"]),
+        language=row["language"],
+        state=State(row["state"]),
+        attempt=row["attempt"],
+        priority=row["priority"],
+        submitted_at=row["submitted_at"],
+        started_at=row["started_at"],
+        finished_at=row["finished_at"],
+        verdict=Verdict(row["verdict"]) if row["verdict"] else None,
+        runtime_ms=row["runtime_ms"],
+        memory_kb=row["memory_kb"],
+        passed_cases=row["passed_cases"],
+        total_cases=row["total_cases"],
+        score=row["score"],
+        max_score=row["max_score"],
+        failure=row["failure"],
+        archived_at=row["archived_at"],
+        rejudge_of=SubmissionId(row["rejudge_of"]) if row["rejudge_of"] else None,
+        superseded_by=SubmissionId(superseded_by) if superseded_by else None,
+        limit_ms=row.get("limit_ms"),
+        progress=Progress(done, row["cases_total"]) if done is not None else None,
+        judgement=row.get("contestant"),
+    )

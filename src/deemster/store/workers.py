@@ -1,0 +1,97 @@
+"""Workers as the database knows them: who lives, how many slots, how fast."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from deemster.domain.ids import WorkerId
+from deemster.store.named import changed, statements
+from deemster.store.pool import Connection
+
+SQL = statements("workers")
+SILENT_S: Final = 15.0
+"""A worker that was not heard of for so long is taken for dead."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerView:
+    id: WorkerId
+    host: str
+    slots: int
+    languages: Sequence[str]
+    busy: int
+    cycle_s: float | None
+    started_at: datetime
+    seen_at: datetime
+    draining: bool
+
+
+async def register(
+    connection: Connection,
+    worker: WorkerId,
+    *,
+    host: str,
+    process: str,
+    slots: int,
+    languages: Sequence[str],
+) -> None:
+    """`process` tells a living process of that host from one that has its number by now."""
+    await SQL.register(
+        connection,
+        id=worker,
+        host=host,
+        process=process,
+        slots=slots,
+        languages=list(languages),
+    )
+
+
+async def beat(
+    connection: Connection, worker: WorkerId, *, busy: int, cycle_s: float | None
+) -> bool:
+    """False: it was taken for dead meanwhile, and must register anew under another id."""
+    status = await SQL.beat(connection, id=worker, busy=busy, cycle_s=cycle_s)
+    return changed(status) > 0
+
+
+async def drain(connection: Connection, worker: WorkerId) -> None:
+    await SQL.drain(connection, id=worker)
+
+
+async def leave(connection: Connection, workers: Sequence[WorkerId]) -> None:
+    """What they were running is rescued at once."""
+    await SQL.leave(connection, ids=list(workers))
+
+
+async def of_host(connection: Connection, host: str) -> Mapping[WorkerId, str]:
+    """The processes of those that are said to live there."""
+    return {
+        WorkerId(row["id"]): row["process"] async for row in SQL.of_host(connection, host=host)
+    }
+
+
+async def expire(connection: Connection) -> list[WorkerId]:
+    """Those that were silent too long are dead from now on."""
+    return [WorkerId(row["id"]) async for row in SQL.expire(connection, silent_s=2 * SILENT_S)]
+
+
+async def alive(connection: Connection) -> list[WorkerView]:
+    return [
+        WorkerView(
+            id=WorkerId(row["id"]),
+            host=row["host"],
+            slots=row["slots"],
+            languages=tuple(row["languages"]),
+            busy=row["busy"],
+            cycle_s=row["cycle_s"],
+            started_at=row["started_at"],
+            seen_at=row["seen_at"],
+            draining=row["draining_at"] is not None,
+        )
+        async for row in SQL.alive(connection, silent_s=SILENT_S)
+    ]
+
+
+async def trim(connection: Connection, *, older_than_s: float) -> None:
+    await SQL.trim(connection, older_than_s=older_than_s)
