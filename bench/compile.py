@@ -20,7 +20,7 @@ from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.judge.build.toolchain import Toolchain, Toolchains
 from deemster.sandbox.boxes import Boxes
 from deemster.settings import Settings
-from deemster.wiring import open_boxes, open_compiler
+from deemster.wiring.judging import open_boxes, open_compiler
 
 TYPICAL = {
     "cpp": """

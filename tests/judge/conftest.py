@@ -18,7 +18,7 @@ from deemster.pipeline.judge.workspace import workspace
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.report import Report
 from deemster.settings import Settings
-from deemster.wiring import open_boxes
+from deemster.wiring.judging import open_boxes
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from deemster.domain.source import Source, single
 from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.judge.court import Court
 from deemster.settings import Settings
-from deemster.wiring import open_judging
+from deemster.wiring.judging import open_judging
 
 CATALOGUE = load_catalogue()
 

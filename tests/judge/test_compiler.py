@@ -23,7 +23,7 @@ from deemster.pipeline.judge.build.toolchain import Missing, Toolchain, Toolchai
 from deemster.pipeline.judge.execute import execute
 from deemster.sandbox.boxes import Boxes
 from deemster.settings import Settings
-from deemster.wiring import open_boxes, open_compiler
+from deemster.wiring.judging import open_boxes, open_compiler
 from tests.sandbox.conftest import until
 
 PATIENCE_S = 120

@@ -20,7 +20,7 @@ from deemster.pipeline.judge.build.toolchain import Missing, Toolchain, Toolchai
 from deemster.pipeline.judge.execute import execute
 from deemster.sandbox.boxes import Boxes
 from deemster.settings import Settings
-from deemster.wiring import open_boxes, open_compiler
+from deemster.wiring.judging import open_boxes, open_compiler
 
 ALL = "#include <bits/stdc++.h>\n"
 HELLO = ALL + 'int main() { std::cout << "hello"; }\n'

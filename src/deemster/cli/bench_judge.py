@@ -25,7 +25,7 @@ from deemster.pipeline.judge.court import Court
 from deemster.pipeline.judge.jury import Workshop
 from deemster.sandbox.lanes import Lanes
 from deemster.settings import load_settings
-from deemster.wiring import open_judging
+from deemster.wiring.judging import open_judging
 
 PROGRAM = """// {salt}
 #include <bits/stdc++.h>

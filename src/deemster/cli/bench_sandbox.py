@@ -23,7 +23,7 @@ from deemster.cli.bench_runs import (
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Command
 from deemster.settings import load_settings
-from deemster.wiring import open_boxes
+from deemster.wiring.judging import open_boxes
 
 IDLE_S = 0.030
 TURN = 20

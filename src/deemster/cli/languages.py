@@ -23,7 +23,7 @@ from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.judge.build.toolchain import Missing, Toolchain, Toolchains, locate
 from deemster.pipeline.judge.selftest import SelfTestResult, self_test
 from deemster.settings import load_settings
-from deemster.wiring import open_boxes
+from deemster.wiring.judging import open_boxes
 
 EXIT_FAILED = 1
 

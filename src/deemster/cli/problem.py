@@ -21,7 +21,7 @@ from deemster.pipeline.judge.sources import languages_needed
 from deemster.problems.new import make_package
 from deemster.problems.revision import Revision
 from deemster.settings import load_settings
-from deemster.wiring import make_spool, open_judging, open_revisions
+from deemster.wiring.judging import make_spool, open_judging, open_revisions
 
 EXIT_DISAGREES = 1
 

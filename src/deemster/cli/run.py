@@ -25,7 +25,7 @@ from deemster.pipeline.judge.build.toolchain import Toolchain, Toolchains
 from deemster.pipeline.judge.execute import execute
 from deemster.sandbox.report import Report
 from deemster.settings import load_settings
-from deemster.wiring import open_boxes, open_compiler
+from deemster.wiring.judging import open_boxes, open_compiler
 
 EXIT_PROGRAM = 1
 EXIT_OURS = 2
