@@ -2,7 +2,7 @@
 
 import os
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -20,6 +20,9 @@ from deemster.domain.errors import Refused
 
 PREFIX = "DEEMSTER_"
 CONFIG_VARIABLE = f"{PREFIX}CONFIG"
+URL_VARIABLE, TOKEN_VARIABLE = f"{PREFIX}URL", f"{PREFIX}TOKEN"
+"""For commands that are clients of a server."""
+DEFAULT_URL = "http://127.0.0.1:8000"
 CONFIG_FILE = Path("/etc/deemster/deemster.toml")
 """Read when it exists. Never one of the working directory: that may be anybody's."""
 
@@ -108,6 +111,9 @@ class Settings(BaseSettings):
     run_overhead_s: Annotated[
         float, Field(gt=0, description="a job's time beyond the sum of its limits")
     ] = 30.0
+    lease_s: Annotated[
+        float, Field(ge=2, description="a run whose worker is silent for so long is rescued")
+    ] = 15.0
     most_running: Annotated[
         int | None, Field(ge=1, description="most submissions judged at once, everywhere")
     ] = None
@@ -211,9 +217,11 @@ def named_file(field_name: str) -> str:
     return f"{variable_of(field_name)}_FILE"
 
 
-def load_settings() -> Settings:
+def load_settings(**given: object) -> Settings:
+    """What is given goes over all other sources; None gives nothing."""
+    over: dict[str, Any] = {name: each for name, each in given.items() if each is not None}
     try:
-        return Settings()
+        return Settings(**over)
     except ValidationError as fault:
         first = fault.errors()[0]
         name = str(first["loc"][0]) if first["loc"] else "?"
@@ -222,6 +230,28 @@ def load_settings() -> Settings:
                 f"The settings file {config_file()} has the unknown key {name}."
             ) from fault
         raise Refused(f"The setting {name} ({variable_of(name)}): {first['msg']}.") from fault
+
+
+def child_environment(**given: object) -> dict[str, str]:
+    """Our own environment, with these settings instead of what it says of them."""
+    environment = dict(os.environ)
+    for name, value in given.items():
+        environment.pop(named_file(name), None)
+        environment[variable_of(name)] = str(value)
+    return environment
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """Which one a client talks to, and as whom."""
+
+    url: str
+    token: str | None = field(repr=False)
+
+
+def server_of_client() -> Server:
+    url = os.environ.get(URL_VARIABLE) or DEFAULT_URL
+    return Server(url.rstrip("/"), os.environ.get(TOKEN_VARIABLE) or None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +282,7 @@ def origins(settings: Settings) -> list[Origin]:
 
 def unknown_variables() -> list[str]:
     """Variables with our prefix that are no setting: most likely misspelt."""
-    known = {CONFIG_VARIABLE, f"{PREFIX}URL", f"{PREFIX}TOKEN"}
+    known = {CONFIG_VARIABLE, URL_VARIABLE, TOKEN_VARIABLE}
     for name in Settings.model_fields:
         known |= {variable_of(name), named_file(name)}
     return sorted(name for name in os.environ if name.startswith(PREFIX) and name not in known)

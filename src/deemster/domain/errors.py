@@ -15,6 +15,18 @@ class Refused(DeemsterError):
     code: ClassVar[str] = "refused"
 
 
+class NotFound(Refused):
+    """There is no such thing, or it is not for this caller to see."""
+
+    code: ClassVar[str] = "not_found"
+
+
+class Conflict(Refused):
+    """It is not in a state in which that can be done."""
+
+    code: ClassVar[str] = "conflict"
+
+
 class Unavailable(DeemsterError):
     """It did not work this time and may work on another try."""
 

@@ -57,6 +57,7 @@ class Brief:
     main: str | None
     source: str
     time_ms: int
+    cases: int
 
 
 @dataclass(frozen=True, slots=True)

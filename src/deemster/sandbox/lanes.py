@@ -33,12 +33,16 @@ class Lanes:
         cls,
         count: int,
         *,
+        cpus: Sequence[int] | None = None,
         layers: Layers = Layers.ALL,
         profiles: Sequence[Profile] = STANDARD_PROFILES,
         binds: Sequence[Bind] = (),
         runner: Path | None = None,
     ) -> AsyncIterator[Self]:
-        """As many lanes as asked for; with more of them than cores, none keeps to a core."""
+        """As many lanes as asked for, on these cores or on the first of the process's own.
+
+        With more lanes than cores, none keeps to a core.
+        """
         async with AsyncExitStack() as stack:
             lanes = [
                 await stack.enter_async_context(
@@ -48,10 +52,10 @@ class Lanes:
                         profiles=profiles,
                         binds=binds,
                         runner=runner,
-                        cpus=cpus,
+                        cpus=own,
                     )
                 )
-                for cpus in share_cpus(count)
+                for own in share_cpus(count, cpus)
             ]
             yield cls(lanes)
 
@@ -77,9 +81,9 @@ class Lanes:
                 self._turns.put(boxes)
 
 
-def share_cpus(count: int) -> list[tuple[int, ...]]:
+def share_cpus(count: int, given: Sequence[int] | None = None) -> list[tuple[int, ...]]:
     """A core of those that this process may use for each lane, or none for any."""
-    cpus = sorted(os.sched_getaffinity(0))
+    cpus = sorted(os.sched_getaffinity(0)) if given is None else given
     return [(cpu,) for cpu in cpus[:count]] if count <= len(cpus) else [()] * count
 
 

@@ -4,16 +4,19 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import asyncpg
 
 from deemster.domain.errors import Unavailable
 
-Connection = (
-    asyncpg.Connection[asyncpg.Record] | asyncpg.pool.PoolConnectionProxy[asyncpg.Record]
-)
-Pool = asyncpg.Pool[asyncpg.Record]
+if TYPE_CHECKING:  # generic for the type checker only
+    OwnConnection = asyncpg.Connection[asyncpg.Record]
+    Connection = OwnConnection | asyncpg.pool.PoolConnectionProxy[asyncpg.Record]
+    Pool = asyncpg.Pool[asyncpg.Record]
+else:
+    OwnConnection = Connection = asyncpg.Connection
+    Pool = asyncpg.Pool
 
 CONNECT_TIMEOUT_S: Final = 10
 COMMAND_TIMEOUT_S: Final = 30
@@ -44,7 +47,7 @@ def outages_told() -> Iterator[None]:
         ) from fault
 
 
-async def connect(url: str) -> asyncpg.Connection[asyncpg.Record]:
+async def connect(url: str) -> OwnConnection:
     """A connection of one's own: for migrations and for listening."""
     with outages_told():
         return await asyncpg.connect(

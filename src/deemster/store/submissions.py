@@ -1,9 +1,8 @@
 """Submissions: accepted once, read by their owners, recorded when judged."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from deemster.domain.errors import Refused
 from deemster.domain.ids import AccountId, ProblemId, RevisionDigest, SubmissionId
@@ -25,8 +24,6 @@ from deemster.store.workers import SILENT_S
 from deemster.store.workers import SQL as WORKERS
 
 SQL = statements("submissions")
-SMALL_BYTES: Final = 64 * 1024
-"""Artifacts up to this size lie in Postgres, larger ones in the artifact store (J11)."""
 
 
 class KeyReused(Refused):
@@ -36,11 +33,11 @@ class KeyReused(Refused):
 
 
 async def accept(
-    connection: Connection, new: NewSubmission, content: bytes | None
+    connection: Connection, new: NewSubmission, content: bytes | None = None
 ) -> tuple[Accepted, bool]:
     """What the request's answer is, and whether it is new; in one statement, all or nothing.
 
-    `content` is the source if it is small; a larger one is in the artifact store by now.
+    `content` is the source if it is small; any other is where it belongs by now.
     """
     row = await SQL.accept(
         connection,
@@ -140,6 +137,7 @@ async def brief(connection: Connection, submission: SubmissionId) -> Brief | Non
         main=row["main"],
         source=row["source"],
         time_ms=row["time_ms"],
+        cases=row["cases"],
     )
 
 
@@ -203,6 +201,12 @@ async def lost_candidates(connection: Connection, *, quiet_s: float, most: int) 
     ]
 
 
+async def archive(connection: Connection, submission: SubmissionId) -> Mapping[str, Any] | None:
+    """What it was; None: it has not ended, or was archived before."""
+    row = await SQL.archive(connection, id=submission)
+    return dict(row) if row else None
+
+
 async def find_rejudge(
     connection: Connection, wanted: Filter, most: int
 ) -> Sequence[SubmissionId]:
@@ -215,11 +219,6 @@ async def find_rejudge(
         most=most,
     )
     return [SubmissionId(row["id"]) async for row in rows]
-
-
-def digest_of(content: bytes) -> str:
-    """The name of an artifact."""
-    return hashlib.sha256(content).hexdigest()
 
 
 def view_of(row: Mapping[str, Any]) -> SubmissionView:

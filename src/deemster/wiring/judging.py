@@ -44,13 +44,17 @@ async def open_boxes(
 
 @asynccontextmanager
 async def open_lanes(
-    settings: Settings, toolchains: Iterable[Toolchain], count: int
+    settings: Settings,
+    toolchains: Iterable[Toolchain],
+    count: int,
+    cpus: Sequence[int] | None = None,
 ) -> AsyncIterator[Lanes]:
     """Lanes in which all the given toolchains work."""
     found = list(toolchains)
     await asyncio.to_thread(sweep, settings.work_dir)
     async with Lanes.open(
         count,
+        cpus=cpus,
         layers=layers_of(settings),
         profiles=STANDARD_PROFILES + profiles_of(found),
         binds=binds_of(found),
@@ -104,14 +108,19 @@ def binds_of(toolchains: Iterable[Toolchain]) -> tuple[Bind, ...]:
 
 @asynccontextmanager
 async def open_judging(
-    settings: Settings, catalogue: Catalogue, languages: Iterable[Language], *, lanes: int
+    settings: Settings,
+    catalogue: Catalogue,
+    languages: Iterable[Language],
+    *,
+    lanes: int,
+    cpus: Sequence[int] | None = None,
 ) -> AsyncIterator[tuple[Workshop, Lanes]]:
     """All that judging programs of these languages takes; those not installed are left out."""
     toolchains = Toolchains()
     found = await toolchains.find_all(languages)
     usable = [each for each in found if isinstance(each, Toolchain)]
     async with (
-        open_lanes(settings, usable, lanes) as opened,
+        open_lanes(settings, usable, lanes, cpus) as opened,
         open_compiler(settings) as compiler,
     ):
         yield Workshop(catalogue, toolchains, compiler, settings.work_dir), opened

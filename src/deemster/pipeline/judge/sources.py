@@ -33,6 +33,18 @@ def submission_source(
     return language, source
 
 
+def contestant_source(
+    root: Path, problem: Problem, language: Language, source: Source, catalogue: Catalogue
+) -> Source:
+    """What someone handed in, with the code that the problem adds to it."""
+    files = {name: filled(each, problem.constants) for name, each in source.files.items()}
+    own = Source(files, main=source.main)
+    if problem.submit_answer:
+        return own
+    included = included_files(root, problem, language, catalogue)
+    return with_included(language, own, included) if included else own
+
+
 def jury_source(
     root: Path, problem: Problem, program: Program, catalogue: Catalogue
 ) -> tuple[Language, Source]:

@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import asyncpg
-
 from deemster.domain.errors import Refused
-from deemster.store.pool import connect
+from deemster.store.pool import OwnConnection, connect
 
 HERE = Path(__file__).parent
 LOCK: Final = 0x6465656D
@@ -59,7 +57,7 @@ async def migrate(url: str, *, dry_run: bool = False) -> list[Migration]:
 
 
 async def find_missing(
-    connection: asyncpg.Connection[asyncpg.Record], known: Sequence[Migration]
+    connection: OwnConnection, known: Sequence[Migration]
 ) -> list[Migration]:
     server = connection.get_server_version()
     if server.major < OLDEST_SERVER:
@@ -85,9 +83,7 @@ async def find_missing(
     return [each for each in known if each.version not in applied]
 
 
-async def apply(
-    connection: asyncpg.Connection[asyncpg.Record], missing: Sequence[Migration]
-) -> None:
+async def apply(connection: OwnConnection, missing: Sequence[Migration]) -> None:
     await connection.execute(RECORD)
     for each in missing:
         await connection.execute(each.sql)

@@ -72,7 +72,7 @@ SELECT count(*) FROM submission WHERE state IN ('PENDING', 'QUEUED');
 -- name: brief^
 -- What a worker needs to begin: the row as it is, and nothing of others.
 SELECT s.id, s.state, s.attempt, s.account_id, s.problem_id, s.revision, s.language, s.main, s.source,
-       r.time_ms
+       r.time_ms, r.cases
   FROM submission s JOIN problem_revision r ON r.problem_id = s.problem_id AND r.digest = s.revision
  WHERE s.id = :id;
 

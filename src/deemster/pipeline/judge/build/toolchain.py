@@ -61,6 +61,11 @@ class Toolchains:
             searches = [group.create_task(self.find(language)) for language in languages]
         return [search.result() for search in searches]
 
+    async def installed(self, languages: Iterable[Language]) -> frozenset[str]:
+        """The ids of those that work here."""
+        found = await self.find_all(languages)
+        return frozenset(each.language.id for each in found if isinstance(each, Toolchain))
+
 
 async def discover(language: Language) -> Toolchain | Missing:
     tools = await asyncio.to_thread(locate, language)

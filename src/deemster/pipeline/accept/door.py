@@ -1,0 +1,118 @@
+"""Takes submissions in: checked, then written with their job and event in one statement."""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from deemster.cache.moment import Moment
+from deemster.domain.bundle import pack
+from deemster.domain.errors import NotFound, Refused
+from deemster.domain.ids import SUBMISSION, AccountId, ProblemId, SubmissionId, new_id
+from deemster.domain.language import Catalogue, Language
+from deemster.domain.source import Source, main_file, single, unclear_entry
+from deemster.domain.submission import Accepted, NewSubmission
+from deemster.domain.task import Standing
+from deemster.store.artifacts import Artifacts
+from deemster.store.pool import Pool, connection
+from deemster.store.problems import ProblemSheet, in_force
+from deemster.store.small import keep
+from deemster.store.submissions import accept
+
+SHEET_KEPT_S: Final = 1.0
+"""A new revision is in force everywhere after so long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What a client asks for."""
+
+    problem: ProblemId
+    language: str
+    files: Mapping[str, bytes]
+    """One with an empty name is `source_code`: its language finds a name for it."""
+    main: str | None = None
+    webhook_url: str | None = None
+    idempotency_key: str | None = None
+    standing: Standing = Standing.PRACTICE
+
+
+class Door:
+    def __init__(
+        self,
+        pool: Pool,
+        artifacts: Artifacts,
+        catalogue: Catalogue,
+        *,
+        on_accepted: Callable[[], None],
+    ) -> None:
+        self._pool = pool
+        self._artifacts = artifacts
+        self._catalogue = catalogue
+        self._on_accepted = on_accepted
+        self._sheets: Moment[ProblemId, ProblemSheet | None] = Moment(
+            self._sheet, keep_s=SHEET_KEPT_S
+        )
+
+    async def submit(self, account: AccountId, ask: Ask) -> tuple[Accepted, bool]:
+        """The answer, and whether it is a new submission (I1). Nothing has run yet (A1)."""
+        sheet = await self._sheets.get(ask.problem)
+        if sheet is None or sheet.retired:
+            raise NotFound(f"There is no problem {ask.problem}: see GET /v1/problems.")
+        language = self._catalogue.named(ask.language)
+        source = source_of(sheet, language, ask)
+        kept = await keep(self._artifacts, pack(source.files))
+        new = NewSubmission(
+            id=SubmissionId(new_id(SUBMISSION)),
+            account=account,
+            problem=ask.problem,
+            revision=sheet.digest,
+            language=language.id,
+            main=source.main,
+            source=kept.digest,
+            request_digest=request_digest(ask, kept.digest),
+            idempotency_key=ask.idempotency_key,
+            webhook_url=ask.webhook_url,
+            standing=ask.standing,
+        )
+        async with connection(self._pool) as acquired:
+            accepted, fresh = await accept(acquired, new, kept.content)
+        if fresh:
+            self._on_accepted()
+        return accepted, fresh
+
+    async def _sheet(self, problem: ProblemId) -> ProblemSheet | None:
+        async with connection(self._pool) as acquired:
+            return await in_force(acquired, problem)
+
+
+def source_of(sheet: ProblemSheet, language: Language, ask: Ask) -> Source:
+    size = sum(map(len, ask.files.values()))
+    if not size:
+        raise Refused("The source is empty: send the program in source_code, or as files.")
+    if size > sheet.source_bytes:
+        raise Refused(
+            f"The source has {size:,} bytes, and {sheet.id} takes {sheet.source_bytes:,}: "
+            "shorten it."
+        )
+    allowed = (
+        {name.lower() for name in sheet.languages} if sheet.languages is not None else None
+    )
+    if allowed is not None and allowed.isdisjoint({language.id, *language.aliases}):
+        raise Refused(
+            f"{sheet.id} can't be solved in {language.name}: "
+            f"use {' or '.join(sorted(allowed))}."
+        )
+    if set(ask.files) == {""}:
+        return single(language, "", ask.files[""])
+    source = Source(ask.files, main=ask.main)
+    if not sheet.details.get("submit_answer") and main_file(language, source) is None:
+        raise Refused(unclear_entry(language, source))
+    return source
+
+
+def request_digest(ask: Ask, source: str) -> bytes:
+    """What must be the same when a key comes again (I2)."""
+    parts = [ask.problem, ask.language, source, ask.main, ask.webhook_url]
+    return hashlib.sha256(json.dumps(parts).encode()).digest()

@@ -1,0 +1,1 @@
+"""The guarded writes: start, settle, retry, rescue, rejudge, cancel."""

@@ -1,0 +1,25 @@
+"""Cancels a submission: of cancel and start, or cancel and verdict, exactly one wins (A10)."""
+
+from deemster.domain.errors import Conflict, NotFound
+from deemster.domain.ids import SubmissionId
+from deemster.domain.lifecycle import MOVES, SHOWN, Event, State
+from deemster.store import leases
+from deemster.store.lifecycle import advance, lock_state
+from deemster.store.pool import Pool, transaction
+from deemster.store.wake import say_stop
+
+
+async def cancel(pool: Pool, submission: SubmissionId) -> State:
+    """The state after; its program, if it runs, is killed by its worker."""
+    async with transaction(pool) as connection:
+        found = await lock_state(connection, submission)
+        if found is None:
+            raise NotFound(f"There is no submission {submission}.")
+        state, attempt = found
+        if state not in MOVES[Event.CANCEL].sources:
+            raise Conflict(f"{submission} is {SHOWN[state]}: it can't be cancelled any more.")
+        await advance(connection, Event.CANCEL, submission, attempt)
+        await leases.drop(connection, submission)
+        if state is State.RUNNING:
+            await say_stop(connection, submission)
+    return State.CANCELLED

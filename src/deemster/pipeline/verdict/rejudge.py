@@ -1,0 +1,56 @@
+"""Judges again: a new submission takes the place of the old one, whose verdict stays (A9)."""
+
+import secrets
+
+from deemster.domain.errors import Conflict, NotFound
+from deemster.domain.ids import (
+    SUBMISSION,
+    AccountId,
+    ProblemId,
+    SubmissionId,
+    new_id,
+)
+from deemster.domain.submission import Accepted, NewSubmission
+from deemster.domain.task import Standing
+from deemster.domain.verdict import Verdict
+from deemster.store import tallies
+from deemster.store.pool import Connection, Pool, transaction
+from deemster.store.problems import in_force
+from deemster.store.submissions import accept, archive
+
+
+async def rejudge(pool: Pool, submission: SubmissionId) -> Accepted:
+    async with transaction(pool) as connection:
+        return await replace(connection, submission)
+
+
+async def replace(connection: Connection, submission: SubmissionId) -> Accepted:
+    """By the test data in force now; the old one counts no more."""
+    old = await archive(connection, submission)
+    if old is None:
+        raise Conflict(
+            f"{submission} can't be judged again: it is not there, has not ended, or was "
+            "judged again before."
+        )
+    problem = ProblemId(old["problem_id"])
+    sheet = await in_force(connection, problem)
+    if sheet is None:
+        raise NotFound(f"There is no problem {problem} any more.")
+    account = AccountId(old["account_id"])
+    new = NewSubmission(
+        id=SubmissionId(new_id(SUBMISSION)),
+        account=account,
+        problem=problem,
+        revision=sheet.digest,
+        language=old["language"],
+        main=old["main"],
+        source=old["source"],
+        request_digest=secrets.token_bytes(32),
+        webhook_url=old["webhook_url"],
+        rejudge_of=submission,
+        standing=Standing.REJUDGE,
+    )
+    accepted, _ = await accept(connection, new)
+    if old["verdict"] is not None:
+        await tallies.count(connection, account, problem, Verdict(old["verdict"]), sign=-1)
+    return accepted

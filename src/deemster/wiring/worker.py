@@ -1,0 +1,173 @@
+"""The worker: takes jobs from the queue, judges them in the cage, settles them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Final
+
+import structlog
+
+from deemster.domain.bundle import unpack
+from deemster.domain.errors import LostRace, Unavailable
+from deemster.domain.ids import WORKER, SubmissionId, WorkerId, new_id
+from deemster.domain.judgement import JuryJudgement, JuryText
+from deemster.domain.source import Source
+from deemster.domain.submission import Brief
+from deemster.domain.verdict import Verdict
+from deemster.pipeline.judge.court import Court
+from deemster.pipeline.judge.courthouse import Courthouse
+from deemster.pipeline.judge.jury import JuryFault, Workshop
+from deemster.pipeline.judge.sources import contestant_source
+from deemster.pipeline.queue.consumer import Consumer
+from deemster.pipeline.queue.delivery import Delivery, Done, Handler, Later
+from deemster.pipeline.verdict.execution import Execution, Judged
+from deemster.pipeline.verdict.runs import Runs
+from deemster.pipeline.verdict.start import Full
+from deemster.problems.shelf import Shelf
+from deemster.sandbox.lanes import Lanes
+from deemster.settings import Settings
+from deemster.store import workers
+from deemster.store.artifacts import Artifacts
+from deemster.store.pool import Pool, connection
+from deemster.store.small import fetch
+from deemster.store.wake import Ear
+from deemster.wiring.judging import make_spool
+from deemster.wiring.process import host_name, is_alive, process_name
+
+log = structlog.get_logger()
+
+BEAT_S: Final = 1.0
+FULL_S: Final = 0.5
+"""How long a job waits before it is tried again when as many run as may."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """Judges what the database says a job is about."""
+
+    pool: Pool
+    artifacts: Artifacts
+    workshop: Workshop
+    courthouse: Courthouse
+
+    async def judge(self, brief: Brief, on_case: Callable[[], None]) -> Judged:
+        async with connection(self.pool) as acquired:
+            bundle = await fetch(acquired, self.artifacts, brief.source)
+        catalogue = self.workshop.catalogue
+        language = catalogue.named(brief.language)
+        source = Source(unpack(bundle), main=brief.main)
+        try:
+            async with self.courthouse.court(brief.revision) as court:
+                whole = await asyncio.to_thread(
+                    contestant_source, court.root, court.problem, language, source, catalogue
+                )
+                judgement = await court.judge(
+                    language, whole, time_ms=brief.time_ms, on_case=lambda _: on_case()
+                )
+                return Judged(judgement, court.problem.show_groups)
+        except JuryFault as fault:
+            return Judged(JuryJudgement(Verdict.JUDGE_ERROR, fault=JuryText(str(fault))))
+
+
+@asynccontextmanager
+async def open_courthouse(
+    settings: Settings, workshop: Workshop, lanes: Lanes, shelf: Shelf
+) -> AsyncIterator[Courthouse]:
+    spool = make_spool(settings)
+
+    @asynccontextmanager
+    async def open_court(digest: str) -> AsyncIterator[Court]:
+        async with (
+            shelf.opened(digest) as revision,
+            Court.open(workshop, lanes, revision.directory, revision.problem, spool) as court,
+        ):
+            yield court
+
+    async with Courthouse.open(open_court) as house:
+        yield house
+
+
+def handler_of(execution: Execution) -> Handler:
+    async def handle(delivery: Delivery) -> Done | Later:
+        submission = delivery.errand.submission
+        structlog.contextvars.bind_contextvars(jobId=delivery.errand.job_id)
+        try:
+            await execution.run(submission, delivery.hold)
+        except Full:
+            return Later(FULL_S)
+        except LostRace as lost:
+            log.info("job.dropped", submissionId=submission, reason=str(lost))
+        except Unavailable as fault:
+            # Nothing was begun: the job itself comes again.
+            log.warning("job.put_off", submissionId=submission, error=str(fault))
+            return Later(FULL_S)
+        return Done()
+
+    return handle
+
+
+class Registration:
+    """This worker's row: renewed by beats, made anew if it was taken for dead."""
+
+    def __init__(self, pool: Pool, slots: int, languages: frozenset[str]) -> None:
+        self._pool = pool
+        self._slots = slots
+        self._languages = languages
+        self.runs = Runs(pool, WorkerId(new_id(WORKER)))
+        self._known = False
+
+    async def beat(self, consumer: Consumer) -> None:
+        if not self._known:
+            await self._register()
+        async with connection(self._pool) as acquired:
+            known = await workers.beat(
+                acquired, self.runs.worker, busy=consumer.busy, cycle_s=consumer.cycle_s
+            )
+        if not known:
+            log.warning("worker.taken_for_dead", worker=self.runs.worker)
+            self.runs.abandon_all()
+            self.runs.worker = WorkerId(new_id(WORKER))
+            self._known = False
+        await self.runs.beat()
+
+    async def _register(self) -> None:
+        """Also says which workers of this machine are dead: their runs are rescued at once."""
+        host = host_name()
+        async with connection(self._pool) as acquired:
+            others = await workers.of_host(acquired, host)
+            dead = [worker for worker, process in others.items() if not is_alive(process)]
+            await workers.leave(acquired, dead)
+            await workers.register(
+                acquired,
+                self.runs.worker,
+                host=host,
+                process=process_name() or "",
+                slots=self._slots,
+                languages=sorted(self._languages),
+            )
+        self._known = True
+
+    async def drain(self) -> None:
+        async with connection(self._pool) as acquired:
+            await workers.drain(acquired, self.runs.worker)
+
+    async def leave(self) -> None:
+        async with connection(self._pool) as acquired:
+            await workers.leave(acquired, [self.runs.worker])
+
+
+async def keep_beating(registration: Registration, consumer: Consumer) -> None:
+    while True:
+        try:
+            await registration.beat(consumer)
+        except Unavailable as fault:
+            log.warning("worker.not_heard", error=str(fault))
+        await asyncio.sleep(BEAT_S)
+
+
+async def heed_cancellations(ear: Ear, runs: Runs) -> None:
+    """A hint: the next beat finds out as well."""
+    while True:
+        for word in await ear.wait(60):
+            runs.abandon(SubmissionId(word))

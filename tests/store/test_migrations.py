@@ -1,0 +1,54 @@
+"""O5: forward, under a lock, with a dry run."""
+
+import asyncio
+
+import asyncpg
+import pytest
+
+from deemster.domain.errors import Refused
+from deemster.store.migrations import migrate, shipped
+from tests.services.postgres import cloned
+
+
+@pytest.fixture
+def empty_url(postgres_url: str) -> object:
+    with cloned(postgres_url, "template0") as url:
+        yield url
+
+
+async def tables(url: str) -> set[str]:
+    opened = await asyncpg.connect(url)
+    try:
+        rows = await opened.fetch(
+            "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+        )
+        return {row["tablename"] for row in rows}
+    finally:
+        await opened.close()
+
+
+async def test_many_starters_migrate_once(empty_url: str) -> None:
+    done = await asyncio.gather(*[migrate(empty_url) for _ in range(8)])
+    assert sorted(map(len, done)) == [0] * 7 + [len(shipped())]
+    assert {"submission", "outbox", "migration"} <= await tables(empty_url)
+
+
+async def test_a_dry_run_tells_and_changes_nothing(empty_url: str) -> None:
+    assert await migrate(empty_url, dry_run=True) == shipped()
+    assert await tables(empty_url) == set()
+
+
+async def test_a_database_of_a_newer_version_is_refused(database_url: str) -> None:
+    opened = await asyncpg.connect(database_url)
+    await opened.execute("INSERT INTO migration VALUES (9999, '9999_later', 'x')")
+    await opened.close()
+    with pytest.raises(Refused, match="newer Deemster"):
+        await migrate(database_url)
+
+
+async def test_a_changed_migration_is_refused(database_url: str) -> None:
+    opened = await asyncpg.connect(database_url)
+    await opened.execute("UPDATE migration SET digest = 'other'")
+    await opened.close()
+    with pytest.raises(Refused, match="another migration"):
+        await migrate(database_url)
