@@ -19,9 +19,7 @@ def empty_url(postgres_url: str) -> object:
 async def tables(url: str) -> set[str]:
     opened = await asyncpg.connect(url)
     try:
-        rows = await opened.fetch(
-            "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
-        )
+        rows = await opened.fetch("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
         return {row["tablename"] for row in rows}
     finally:
         await opened.close()

@@ -82,7 +82,12 @@ async def add_token(
 
 
 async def of_token(connection: Connection, token: str) -> Account | None:
-    row = await SQL.of_token(connection, digest=token_digest(token))
+    return await of_digest(connection, token_digest(token))
+
+
+async def of_digest(connection: Connection, digest: bytes) -> Account | None:
+    """By the hash of a token, for those who don't keep the token itself."""
+    row = await SQL.of_token(connection, digest=digest)
     if row is None:
         return None
     return Account(

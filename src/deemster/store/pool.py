@@ -93,6 +93,11 @@ async def connection(pool: Pool) -> AsyncIterator[Connection]:
             yield acquired
 
 
+async def ping(pool: Pool) -> None:
+    async with connection(pool) as acquired:
+        await acquired.execute("SELECT 1")
+
+
 @asynccontextmanager
 async def transaction(pool: Pool) -> AsyncIterator[Connection]:
     with outages_told():

@@ -74,6 +74,10 @@ async def accept(
     )
 
 
+async def is_key_taken(connection: Connection, account: AccountId, key: str) -> bool:
+    return await SQL.of_key(connection, account=account, key=key) is not None
+
+
 async def view(connection: Connection, submission: SubmissionId) -> SubmissionView | None:
     row = await SQL.view(connection, id=submission)
     return view_of(row) if row else None

@@ -27,6 +27,12 @@ async def count(
     await SQL.count_problem(connection, problem=problem, submits=sign, accepted=accepted)
 
 
+async def of_problem(connection: Connection, problem: ProblemId) -> tuple[int, int]:
+    """How many were submitted, and how many of them accepted."""
+    row = await SQL.of_problem(connection, problem=problem)
+    return (row["submits"], row["accepted"]) if row else (0, 0)
+
+
 async def wrong(connection: Connection) -> list[Mapping[str, Any]]:
     """Tallies that differ from the truth: there are none."""
     return [dict(row) async for row in SQL.wrong(connection)]

@@ -4,9 +4,10 @@ import asyncio
 import os
 import signal
 import socket
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
@@ -53,3 +54,15 @@ def signals_heard(on_signal: Callable[[int], None]) -> Iterator[None]:
     finally:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.remove_signal_handler(number)
+
+
+async def until_told(work: Coroutine[Any, Any, None]) -> None:
+    """Cancels the work at the first signal: each of its steps may be the last."""
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(work)
+
+        def end(_: int) -> None:
+            task.cancel()
+
+        with signals_heard(end), suppress(asyncio.CancelledError):
+            await asyncio.shield(task)

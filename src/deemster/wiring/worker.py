@@ -1,8 +1,9 @@
 """The worker: takes jobs from the queue, judges them in the cage, settles them."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,7 +15,9 @@ from deemster.domain.ids import WORKER, SubmissionId, WorkerId, new_id
 from deemster.domain.judgement import JuryJudgement, JuryText
 from deemster.domain.source import Source
 from deemster.domain.submission import Brief
+from deemster.domain.task import QueueName
 from deemster.domain.verdict import Verdict
+from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.judge.court import Court
 from deemster.pipeline.judge.courthouse import Courthouse
 from deemster.pipeline.judge.jury import JuryFault, Workshop
@@ -23,17 +26,25 @@ from deemster.pipeline.queue.consumer import Consumer
 from deemster.pipeline.queue.delivery import Delivery, Done, Handler, Later
 from deemster.pipeline.verdict.execution import Execution, Judged
 from deemster.pipeline.verdict.runs import Runs
-from deemster.pipeline.verdict.start import Full
+from deemster.pipeline.verdict.start import Caps, Full
 from deemster.problems.shelf import Shelf
+from deemster.sandbox.cores import hold_cores
 from deemster.sandbox.lanes import Lanes
 from deemster.settings import Settings
 from deemster.store import workers
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool, connection
 from deemster.store.small import fetch
-from deemster.store.wake import Ear
-from deemster.wiring.judging import make_spool
-from deemster.wiring.process import host_name, is_alive, process_name
+from deemster.store.wake import STOP, Ear
+from deemster.wiring.judging import make_spool, open_judging
+from deemster.wiring.process import host_name, is_alive, process_name, signals_heard
+from deemster.wiring.service import (
+    database_url,
+    open_artifacts,
+    open_database,
+    open_shelf,
+    queue_url,
+)
 
 log = structlog.get_logger()
 
@@ -171,3 +182,76 @@ async def heed_cancellations(ear: Ear, runs: Runs) -> None:
     while True:
         for word in await ear.wait(60):
             runs.abandon(SubmissionId(word))
+
+
+async def run_worker(settings: Settings, slots: int | None = None) -> None:
+    slots = slots or settings.slots or max(1, len(os.sched_getaffinity(0)) - 1)
+    catalogue = load_catalogue()
+    async with AsyncExitStack() as stack:
+        enter = stack.enter_async_context
+        place = settings.work_dir.with_name(f"{settings.work_dir.name}-cores")
+        cores = stack.enter_context(hold_cores(place, slots))
+        pool = await enter(open_database(settings, "worker", most=slots + 4))
+        artifacts = open_artifacts(settings)
+        workshop, lanes = await enter(
+            open_judging(settings, catalogue, catalogue, lanes=slots, cpus=cores)
+        )
+        shelf = open_shelf(settings, artifacts)
+        courthouse = await enter(open_courthouse(settings, workshop, lanes, shelf))
+        installed = await workshop.toolchains.installed(catalogue)
+        registration = Registration(pool, slots, installed)
+        execution = Execution(
+            pool=pool,
+            artifacts=artifacts,
+            runs=registration.runs,
+            judge=Bench(pool, artifacts, workshop, courthouse).judge,
+            caps=Caps(
+                settings.most_running,
+                settings.most_running_per_user,
+                settings.most_running_by_language,
+            ),
+            languages=installed,
+            lease_s=settings.lease_s,
+            most_attempts=settings.run_attempts,
+            overhead_s=settings.run_overhead_s,
+        )
+        consumer = await enter(
+            Consumer.open(
+                queue_url(settings),
+                settings.env,
+                {QueueName.DEFAULT: handler_of(execution)},
+                slots=slots,
+                strict=settings.strict_priority,
+                rate_per_s=settings.most_per_second,
+                name=registration.runs.worker,
+            )
+        )
+        ear = await enter(Ear.open(database_url(settings), STOP))
+        await serve_worker(registration, consumer, ear)
+
+
+async def serve_worker(registration: Registration, consumer: Consumer, ear: Ear) -> None:
+    """SIGTERM drains; a second one stops at once, and what runs goes back (Q14)."""
+    async with asyncio.TaskGroup() as group:
+
+        def on_signal(times: int) -> None:
+            log.info("worker.draining" if times == 1 else "worker.stopping")
+            consumer.drain()
+            group.create_task(quietly(registration.drain()))
+            if times > 1:
+                group.create_task(consumer.stop())
+
+        with signals_heard(on_signal):
+            services = [
+                group.create_task(keep_beating(registration, consumer)),
+                group.create_task(heed_cancellations(ear, registration.runs)),
+            ]
+            await consumer.run()
+            for service in services:
+                service.cancel()
+    await quietly(registration.leave())
+
+
+async def quietly(work: Awaitable[None]) -> None:
+    with suppress(Unavailable):
+        await work

@@ -1,14 +1,19 @@
 -- name: count_account!
+-- Also takes back what was counted; then there is a row, and what would be inserted matters not.
 INSERT INTO account_tally AS t (account_id, problem_id, submits, accepted)
-VALUES (:account, :problem, :submits, :accepted)
+VALUES (:account, :problem, GREATEST(:submits::int, 0), GREATEST(:accepted::int, 0))
 ON CONFLICT (account_id, problem_id) DO UPDATE
-   SET submits = t.submits + EXCLUDED.submits, accepted = t.accepted + EXCLUDED.accepted;
+   SET submits = t.submits + :submits, accepted = t.accepted + :accepted;
 
 -- name: count_problem!
+-- The same, for everyone together.
 INSERT INTO problem_tally AS t (problem_id, submits, accepted)
-VALUES (:problem, :submits, :accepted)
+VALUES (:problem, GREATEST(:submits::int, 0), GREATEST(:accepted::int, 0))
 ON CONFLICT (problem_id) DO UPDATE
-   SET submits = t.submits + EXCLUDED.submits, accepted = t.accepted + EXCLUDED.accepted;
+   SET submits = t.submits + :submits, accepted = t.accepted + :accepted;
+
+-- name: of_problem^
+SELECT submits, accepted FROM problem_tally WHERE problem_id = :problem;
 
 -- name: wrong
 -- Tallies that differ from the submissions they count; there are none, ever.

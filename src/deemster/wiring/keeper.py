@@ -1,0 +1,67 @@
+"""The keeper: rescues what dead workers left, finds what the queue lost, trims what is over."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+import structlog
+
+from deemster.domain.errors import Unavailable
+from deemster.pipeline.outbox.reconcile import reconcile
+from deemster.pipeline.queue.producer import Producer
+from deemster.pipeline.verdict.rescue import rescue
+from deemster.settings import Settings
+from deemster.store import outbox, workers
+from deemster.store.pool import Pool, connection
+from deemster.wiring.process import until_told
+from deemster.wiring.service import open_database, queue_url
+
+log = structlog.get_logger()
+
+RESCUE_S: Final = 1.0
+RECONCILE_S: Final = 2.0
+TRIM_S: Final = 60.0
+KEPT_S: Final = 24 * 3600.0
+TRIM_ROWS: Final = 10_000
+
+
+async def run_keeper(settings: Settings) -> None:
+    """The watchdog, and what is trimmed from time to time."""
+    async with (
+        open_database(settings, "keeper") as pool,
+        Producer.open(queue_url(settings), settings.env) as producer,
+    ):
+        attempts = settings.run_attempts
+
+        async def keep() -> None:
+            async with asyncio.TaskGroup() as group:
+                rescuing = again_and_again(
+                    lambda: rescue(pool, most_attempts=attempts), RESCUE_S
+                )
+                group.create_task(rescuing)
+                group.create_task(
+                    again_and_again(lambda: reconcile(pool, producer), RECONCILE_S)
+                )
+                group.create_task(again_and_again(lambda: trim(pool, producer), TRIM_S))
+
+        await until_told(keep())
+
+
+async def trim(pool: Pool, producer: Producer) -> int:
+    """Q12: what is over is told by the events."""
+    async with connection(pool) as acquired:
+        await outbox.trim(acquired, older_than_s=KEPT_S, most=TRIM_ROWS)
+        await workers.trim(acquired, older_than_s=KEPT_S)
+    await producer.trim()
+    return 0
+
+
+async def again_and_again(work: Callable[[], Awaitable[int]], pause_s: float) -> None:
+    """While there is something to do, without a pause."""
+    while True:
+        found = 0
+        try:
+            found = await work()
+        except Unavailable as fault:
+            log.warning("keeper.unavailable", error=str(fault))
+        await asyncio.sleep(0 if found else pause_s)

@@ -1,0 +1,146 @@
+"""Q1, Q2, Q6: outbox rows reach the queue, whatever dies in between."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from deemster.domain.lifecycle import State
+from deemster.domain.task import QueueName
+from deemster.pipeline.outbox.reconcile import reconcile
+from deemster.pipeline.outbox.relay import BATCH, Relay
+from deemster.pipeline.queue.faults import QueueDown
+from deemster.pipeline.queue.producer import Producer
+from deemster.pipeline.verdict.cancel import cancel
+from deemster.store import outbox, submissions
+from deemster.store.pool import Pool, connection, transaction
+from tests.making import make_account, make_problem, make_submission, start_submission
+
+
+@pytest.fixture
+async def producer(queue_url: str, queue_env: str) -> AsyncIterator[Producer]:
+    async with Producer.open(queue_url, queue_env) as opened:
+        yield opened
+
+
+async def waiting_jobs(producer: Producer) -> int:
+    return (await producer.depths())[QueueName.DEFAULT].waiting
+
+
+async def make_many(pool: Pool, count: int) -> list[str]:
+    sheet, account = await make_problem(pool), await make_account(pool)
+    return [await make_submission(pool, account, sheet) for _ in range(count)]
+
+
+async def states(pool: Pool) -> dict[str, int]:
+    async with connection(pool) as acquired:
+        rows = await acquired.fetch("SELECT state, count(*) FROM submission GROUP BY state")
+    return {row["state"]: row["count"] for row in rows}
+
+
+async def test_rows_become_jobs_and_submissions_are_queued(
+    pool: Pool, producer: Producer
+) -> None:
+    await make_many(pool, 7)
+    assert await Relay(pool, producer).carry() == 7
+    assert await waiting_jobs(producer) == 7
+    assert await states(pool) == {State.QUEUED: 7}
+    assert await Relay(pool, producer).carry() == 0
+
+
+async def test_many_relays_send_each_row_once(pool: Pool, producer: Producer) -> None:
+    await make_many(pool, 2 * BATCH + 20)
+    counts = await asyncio.gather(*[Relay(pool, producer).carry() for _ in range(4)])
+    while more := await Relay(pool, producer).carry():
+        counts.append(more)
+    assert sum(counts) == 2 * BATCH + 20
+    assert await waiting_jobs(producer) == 2 * BATCH + 20
+
+
+async def test_a_relay_that_died_after_sending_leaves_no_double(
+    pool: Pool, producer: Producer
+) -> None:
+    """Q1: its claim runs out, another sends the same job ids: a no-op."""
+    await make_many(pool, 3)
+    async with transaction(pool) as claiming:
+        letters = await outbox.claim(claiming, most=10, claim_s=0.001)
+    await producer.send([letter.errand for letter in letters])
+    assert await states(pool) == {State.PENDING: 3}
+    assert await Relay(pool, producer).carry() == 3
+    assert await waiting_jobs(producer) == 3
+    assert await states(pool) == {State.QUEUED: 3}
+
+
+async def test_a_claim_that_has_not_run_out_is_another_relays(
+    pool: Pool, producer: Producer
+) -> None:
+    await make_many(pool, 2)
+    async with transaction(pool) as claiming:
+        assert len(await outbox.claim(claiming, most=1, claim_s=60)) == 1
+    assert await Relay(pool, producer).carry() == 1
+
+
+async def test_a_job_that_runs_before_the_relay_has_said_so_runs(
+    pool: Pool, producer: Producer
+) -> None:
+    """Each of the two steps is told once, whoever takes it."""
+    (submission,) = await make_many(pool, 1)
+    async with transaction(pool) as claiming:
+        letters = await outbox.claim(claiming, most=10, claim_s=0.001)
+    await producer.send([letter.errand for letter in letters])
+    await start_submission(pool, letters[0].errand.submission)
+    await Relay(pool, producer).carry()
+    async with connection(pool) as acquired:
+        rows = await acquired.fetch("SELECT event FROM submission_event ORDER BY id")
+    assert [row["event"] for row in rows] == ["submit", "publish", "start"]
+    assert submission == letters[0].errand.submission
+
+
+async def test_while_the_queue_is_down_nothing_is_lost(pool: Pool, producer: Producer) -> None:
+    """Q2: rows wait, longer each time, and go at once when it is back."""
+    await make_many(pool, 3)
+    async with Producer.open("redis://127.0.0.1:1", "nowhere") as down:
+        relay = Relay(pool, down)
+        with pytest.raises(QueueDown):
+            await relay.carry()
+    assert await states(pool) == {State.PENDING: 3}
+    async with connection(pool) as acquired:
+        assert (await outbox.unsent(acquired))[0] == 3
+        await make_submission(pool)
+    relay._producer = producer
+    await relay.carry()  # the new one goes, and calls the others
+    await relay.carry()
+    assert await waiting_jobs(producer) == 4
+
+
+async def test_lost_jobs_are_sent_again(pool: Pool, producer: Producer) -> None:
+    """Q6: the queue store was wiped; a new job with a new number, recorded."""
+    ids = await make_many(pool, 5)
+    relay = Relay(pool, producer)
+    await relay.carry()
+    async with connection(pool) as acquired:
+        lost = await submissions.lost_candidates(acquired, quiet_s=0, most=3)
+    assert [errand.submission for errand in lost] == ids[:3]
+    for errand in lost:
+        await producer.remove(errand)
+    assert await reconcile(pool, producer, quiet_s=3600) == 0
+    assert await reconcile(pool, producer, quiet_s=0) == 3
+    assert await reconcile(pool, producer, quiet_s=0) == 0
+    await relay.carry()
+    assert await waiting_jobs(producer) == 5
+    async with connection(pool) as acquired:
+        count = await acquired.fetchval(
+            "SELECT count(*) FROM submission_event WHERE event = 'resend'"
+        )
+    assert count == 3
+
+
+async def test_a_cancelled_submission_is_not_sent_again(pool: Pool, producer: Producer) -> None:
+    (submission,) = await make_many(pool, 1)
+    await Relay(pool, producer).carry()
+    async with connection(pool) as acquired:
+        (errand,) = await submissions.lost_candidates(acquired, quiet_s=0, most=3)
+    await producer.remove(errand)
+    await cancel(pool, errand.submission)
+    assert await reconcile(pool, producer, quiet_s=0) == 0
+    assert submission == errand.submission

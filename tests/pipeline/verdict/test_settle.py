@@ -1,0 +1,366 @@
+"""I3, S2, S5, J12: a verdict is written once, by the attempt that runs."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from deemster.domain.errors import Conflict, LostRace, NotFound, Refused, Unavailable
+from deemster.domain.failure import OURS
+from deemster.domain.ids import SubmissionId, WorkerId
+from deemster.domain.judgement import JuryCase, JuryJudgement, JuryText
+from deemster.domain.lifecycle import State
+from deemster.domain.submission import Progress, SubmissionView
+from deemster.domain.verdict import Verdict
+from deemster.pipeline.verdict.cancel import cancel
+from deemster.pipeline.verdict.dead import discard, requeue
+from deemster.pipeline.verdict.give_up import give_up
+from deemster.pipeline.verdict.rejudge import rejudge
+from deemster.pipeline.verdict.rescue import rescue
+from deemster.pipeline.verdict.settle import settle
+from deemster.pipeline.verdict.start import Caps, Full
+from deemster.store import dead_letters, leases, outbox, submissions, tallies, workers
+from deemster.store.lifecycle import MovedOn
+from deemster.store.pool import Pool, connection
+from deemster.store.small import fetch
+from tests.making import (
+    judged,
+    make_account,
+    make_artifacts,
+    make_problem,
+    make_submission,
+    queue_submission,
+    start_submission,
+)
+
+
+async def view(pool: Pool, submission: SubmissionId) -> SubmissionView:
+    async with connection(pool) as acquired:
+        found = await submissions.view(acquired, submission)
+    assert found is not None
+    return found
+
+
+async def events(pool: Pool, submission: SubmissionId) -> list[str]:
+    async with connection(pool) as acquired:
+        rows = await acquired.fetch(
+            "SELECT event FROM submission_event WHERE submission_id = $1 ORDER BY id",
+            submission,
+        )
+    return [row["event"] for row in rows]
+
+
+async def due(pool: Pool) -> list[tuple[str, int]]:
+    """What is in the outbox, whenever it is due."""
+    async with connection(pool) as acquired:
+        rows = await acquired.fetch(
+            "SELECT submission_id, dispatch FROM outbox WHERE sent_at IS NULL ORDER BY id"
+        )
+    return [(row["submission_id"], row["dispatch"]) for row in rows]
+
+
+async def tally(pool: Pool) -> tuple[int, int]:
+    async with connection(pool) as acquired:
+        assert await tallies.wrong(acquired) == []
+        row = await acquired.fetchrow("SELECT submits, accepted FROM problem_tally")
+    return (row["submits"], row["accepted"]) if row else (0, 0)
+
+
+async def test_a_verdict_its_counters_and_its_event_come_together(
+    pool: Pool, tmp_path: Path
+) -> None:
+    """I3, S5, S6, A2: slowest case, not the sum."""
+    submission = await make_submission(pool)
+    running = await start_submission(pool, submission)
+    await settle(pool, make_artifacts(tmp_path), running, judged())
+    found = await view(pool, submission)
+    assert (found.state, found.verdict) == (State.COMPLETED, Verdict.ACCEPTED)
+    assert (found.runtime_ms, found.memory_kb) == (30, 1000)
+    assert (found.passed_cases, found.total_cases) == (3, 3)
+    assert await events(pool, submission) == ["submit", "publish", "start", "complete"]
+    assert await tally(pool) == (1, 1)
+    async with connection(pool) as acquired:
+        assert await acquired.fetchval("SELECT count(*) FROM lease") == 0
+
+
+async def test_a_second_settlement_changes_nothing(pool: Pool, tmp_path: Path) -> None:
+    """I3: however often a job is delivered."""
+    running = await start_submission(pool, await make_submission(pool))
+    artifacts = make_artifacts(tmp_path)
+    await settle(pool, artifacts, running, judged())
+    with pytest.raises(MovedOn):
+        await settle(pool, artifacts, running, judged(Verdict.WRONG_ANSWER))
+    assert (await view(pool, running.id)).verdict is Verdict.ACCEPTED
+    assert await tally(pool) == (1, 1)
+
+
+async def test_many_settlements_at_once_count_once(pool: Pool, tmp_path: Path) -> None:
+    running = await start_submission(pool, await make_submission(pool))
+    artifacts = make_artifacts(tmp_path)
+    tries = [settle(pool, artifacts, running, judged()) for _ in range(10)]
+    outcomes = await asyncio.gather(*tries, return_exceptions=True)
+    assert outcomes.count(None) == 1
+    assert await tally(pool) == (1, 1)
+
+
+async def test_a_rescued_worker_cannot_settle(pool: Pool, tmp_path: Path) -> None:
+    """J12: its late write changes nothing, before or after another worker has begun."""
+    submission = await make_submission(pool)
+    late = await start_submission(pool, submission, lease_s=0.001)
+    assert await rescue(pool, most_attempts=3) == 1
+    artifacts = make_artifacts(tmp_path)
+    with pytest.raises(MovedOn):
+        await settle(pool, artifacts, late, judged(Verdict.WRONG_ANSWER))
+    again = await start_submission(pool, submission)
+    assert again.attempt == late.attempt + 1
+    with pytest.raises(MovedOn):
+        await settle(pool, artifacts, late, judged(Verdict.WRONG_ANSWER))
+    await settle(pool, artifacts, again, judged())
+    assert (await view(pool, submission)).verdict is Verdict.ACCEPTED
+    assert await tally(pool) == (1, 1)
+
+
+async def test_a_rescue_sends_a_new_job_and_says_why(pool: Pool) -> None:
+    """Q6: recorded, with a reason."""
+    submission = await make_submission(pool)
+    await start_submission(pool, submission, WorkerId("wrk_x"), lease_s=0.001)
+    await rescue(pool, most_attempts=3)
+    assert await due(pool) == [(submission, 1), (submission, 2)]
+    async with connection(pool) as acquired:
+        reason = await acquired.fetchval(
+            "SELECT reason FROM submission_event WHERE event = 'rescue'"
+        )
+    assert reason == "worker wrk_x was heard of no more"
+
+
+async def test_a_worker_that_beats_is_left_alone(pool: Pool) -> None:
+    submission = await make_submission(pool)
+    await start_submission(pool, submission, lease_s=60)
+    assert await rescue(pool, most_attempts=3) == 0
+    assert (await view(pool, submission)).state is State.RUNNING
+
+
+async def test_the_runs_of_a_worker_known_to_be_dead_are_rescued_at_once(pool: Pool) -> None:
+    submission = await make_submission(pool)
+    worker = WorkerId("wrk_dead")
+    async with connection(pool) as acquired:
+        await workers.register(
+            acquired, worker, host="h", process="p", slots=1, languages=["c"]
+        )
+    await start_submission(pool, submission, worker, lease_s=600)
+    assert await rescue(pool, most_attempts=3) == 0
+    async with connection(pool) as acquired:
+        await workers.leave(acquired, [worker])
+    assert await rescue(pool, most_attempts=3) == 1
+
+
+async def test_after_the_last_attempt_a_rescue_is_a_failure(pool: Pool) -> None:
+    """Q6, Q7: with a dead letter."""
+    submission = await make_submission(pool)
+    for _ in range(2):
+        await start_submission(pool, submission, lease_s=0.001)
+        await rescue(pool, most_attempts=2)
+    found = await view(pool, submission)
+    assert (found.state, found.failure) == (State.FAILED, OURS)
+    async with connection(pool) as acquired:
+        (letter,) = await dead_letters.page(acquired)
+    assert (letter.submission, letter.attempt) == (submission, 2)
+    assert await tally(pool) == (0, 0)
+
+
+async def test_a_failure_of_the_judge_is_retried_with_growing_pauses(pool: Pool) -> None:
+    """Q3: 2 s, 4 s, then the end."""
+    submission = await make_submission(pool)
+    pauses = []
+    for _ in range(2):
+        running = await start_submission(pool, submission)
+        assert await give_up(pool, running, Unavailable("no cage"), most_attempts=3)
+        async with connection(pool) as acquired:
+            pauses.append(
+                await acquired.fetchval(
+                    """SELECT extract(epoch FROM available_at - now())::float FROM outbox
+                        ORDER BY id DESC LIMIT 1"""
+                )
+            )
+    assert [round(pause) for pause in pauses] == [2, 4]
+    running = await start_submission(pool, submission)
+    assert not await give_up(pool, running, Unavailable("no cage"), most_attempts=3)
+    assert (await view(pool, submission)).state is State.FAILED
+    assert [dispatch for _, dispatch in await due(pool)] == [1, 2, 3]
+
+
+async def test_what_is_refused_is_not_tried_again(pool: Pool) -> None:
+    """Q3: terminal at once; the contestant reads what to change."""
+    running = await start_submission(pool, await make_submission(pool))
+    assert not await give_up(pool, running, Refused("Ada isn't installed."), most_attempts=3)
+    found = await view(pool, running.id)
+    assert (found.state, found.failure) == (State.FAILED, "Ada isn't installed.")
+
+
+async def test_what_we_fail_at_is_not_told_to_contestants(pool: Pool) -> None:
+    """A11: the admin reads it."""
+    running = await start_submission(pool, await make_submission(pool))
+    await give_up(pool, running, Unavailable("secret/7.ans is gone"), most_attempts=1)
+    assert "secret" not in str(await view(pool, running.id))
+    async with connection(pool) as acquired:
+        (letter,) = await dead_letters.page(acquired)
+    assert "secret/7.ans is gone" in letter.error
+
+
+async def test_of_start_and_cancel_one_wins(pool: Pool) -> None:
+    """A10: also when they come together."""
+    for _ in range(20):
+        submission = await make_submission(pool)
+        await queue_submission(pool, submission)
+        started, cancelled = await asyncio.gather(
+            start_submission(pool, submission),
+            cancel(pool, submission),
+            return_exceptions=True,
+        )
+        # A submission that runs can be cancelled too: cancel always wins in the end.
+        assert cancelled is State.CANCELLED
+        assert (await view(pool, submission)).state is State.CANCELLED
+        if isinstance(started, BaseException):
+            assert isinstance(started, LostRace)
+        assert (await events(pool, submission)).count("cancel") == 1
+
+
+async def test_a_cancelled_run_cannot_settle(pool: Pool, tmp_path: Path) -> None:
+    running = await start_submission(pool, await make_submission(pool))
+    await cancel(pool, running.id)
+    with pytest.raises(MovedOn):
+        await settle(pool, make_artifacts(tmp_path), running, judged())
+    assert await tally(pool) == (0, 0)
+
+
+async def test_what_has_ended_cannot_be_cancelled(pool: Pool, tmp_path: Path) -> None:
+    running = await start_submission(pool, await make_submission(pool))
+    await settle(pool, make_artifacts(tmp_path), running, judged())
+    with pytest.raises(Conflict, match="finished"):
+        await cancel(pool, running.id)
+    with pytest.raises(NotFound):
+        await cancel(pool, SubmissionId("sub_nobody"))
+
+
+async def test_a_rejudge_is_a_new_submission_and_the_old_verdict_stays(
+    pool: Pool, tmp_path: Path
+) -> None:
+    """A9: by the test data in force now; counters are of what counts."""
+    sheet = await make_problem(pool)
+    account = await make_account(pool)
+    old = await start_submission(pool, await make_submission(pool, account, sheet))
+    artifacts = make_artifacts(tmp_path)
+    await settle(pool, artifacts, old, judged())
+    revised = await make_problem(pool, text="second")
+    new = await rejudge(pool, old.id)
+    assert await tally(pool) == (0, 0)
+    running = await start_submission(pool, new.id)
+    assert (running.revision, running.source) == (revised.digest, old.source)
+    await settle(pool, artifacts, running, judged(Verdict.WRONG_ANSWER))
+    before, after = await view(pool, old.id), await view(pool, new.id)
+    assert (before.verdict, before.superseded_by) == (Verdict.ACCEPTED, new.id)
+    assert before.archived_at is not None
+    assert (after.verdict, after.rejudge_of) == (Verdict.WRONG_ANSWER, old.id)
+    assert await tally(pool) == (1, 0)
+
+
+async def test_one_submission_is_rejudged_once(pool: Pool, tmp_path: Path) -> None:
+    old = await start_submission(pool, await make_submission(pool))
+    with pytest.raises(Conflict):
+        await rejudge(pool, old.id)
+    await settle(pool, make_artifacts(tmp_path), old, judged())
+    tries = [rejudge(pool, old.id) for _ in range(10)]
+    outcomes = await asyncio.gather(*tries, return_exceptions=True)
+    assert sum(not isinstance(each, BaseException) for each in outcomes) == 1
+
+
+async def test_a_dead_letter_is_requeued_once_and_its_history_stays(pool: Pool) -> None:
+    """Q7: also when two admins do it at once."""
+    running = await start_submission(pool, await make_submission(pool))
+    await give_up(pool, running, Unavailable("no"), most_attempts=1)
+    async with connection(pool) as acquired:
+        (letter,) = await dead_letters.page(acquired)
+    tries = [requeue(pool, letter.id, by="root") for _ in range(5)]
+    outcomes = await asyncio.gather(*tries, return_exceptions=True)
+    (new,) = [each for each in outcomes if not isinstance(each, BaseException)]
+    async with connection(pool) as acquired:
+        kept = await dead_letters.one(acquired, letter.id)
+        assert await dead_letters.page(acquired) == []
+    assert kept is not None
+    assert (kept.outcome, kept.settled_by, kept.requeued_as) == ("requeued", "root", new.id)
+    assert (await view(pool, running.id)).state is State.FAILED
+    with pytest.raises(Conflict):
+        await discard(pool, letter.id, by="root")
+
+
+async def test_caps_hold_when_many_start_at_once(pool: Pool) -> None:
+    """Q9: everywhere, of a user, of a language."""
+    sheet = await make_problem(pool)
+    for caps, most in (
+        (Caps(everywhere=3), 3),
+        (Caps(per_account=2), 2),
+        (Caps(by_language={"c": 1}), 1),
+    ):
+        account = await make_account(pool, f"u{most}")
+        waiting = [await make_submission(pool, account, sheet, language="c") for _ in range(8)]
+        tries = [start_submission(pool, each, caps=caps) for each in waiting]
+        outcomes = await asyncio.gather(*tries, return_exceptions=True)
+        assert sum(isinstance(each, Full) for each in outcomes) == 8 - most
+        for each in waiting:
+            await cancel(pool, each)
+
+
+async def test_a_beat_tells_which_runs_are_ours(pool: Pool) -> None:
+    """Q5, J10."""
+    worker = WorkerId("wrk_me")
+    mine = await start_submission(pool, await make_submission(pool), worker)
+    gone = await start_submission(pool, await make_submission(pool), worker)
+    await cancel(pool, gone.id)
+    shown = Progress(2, 3)
+    async with connection(pool) as acquired:
+        ours = await leases.beat(
+            acquired, worker, {(each.id, each.attempt): shown for each in (mine, gone)}
+        )
+    assert ours == {mine.id}
+    assert (await view(pool, mine.id)).progress == shown
+
+
+async def test_what_the_jury_knows_lies_apart(pool: Pool, tmp_path: Path) -> None:
+    """A11, J11: in an artifact, with NUL bytes and lone surrogates that programs print."""
+    running = await start_submission(pool, await make_submission(pool))
+    case = JuryCase(
+        "secret/1", 1, Verdict.WRONG_ANSWER, message=JuryText("hidden \0 \ud800 thing")
+    )
+    judgement = JuryJudgement(Verdict.WRONG_ANSWER, [case])
+    artifacts = make_artifacts(tmp_path)
+    await settle(pool, artifacts, running, judgement)
+    assert "hidden" not in str(await view(pool, running.id))
+    async with connection(pool) as acquired:
+        digest = await acquired.fetchval("SELECT jury FROM judgement")
+        assert b"hidden" in await fetch(acquired, artifacts, digest)
+
+
+async def test_the_line_is_the_order_of_priority_then_time(pool: Pool) -> None:
+    """A4, Q8: a user's second waits behind everyone's first."""
+    sheet = await make_problem(pool)
+    ada, bob = await make_account(pool, "ada"), await make_account(pool, "bob")
+    first = await make_submission(pool, ada, sheet)
+    second = await make_submission(pool, ada, sheet)
+    other = await make_submission(pool, bob, sheet)
+    async with connection(pool) as acquired:
+        places = {}
+        for each in (first, second, other):
+            waiting = await submissions.view(acquired, each)
+            assert waiting is not None
+            place = await submissions.place(acquired, waiting)
+            assert place is not None
+            places[each] = place.position
+    assert places == {first: 1, other: 2, second: 3}
+
+
+async def test_an_outbox_row_is_written_with_what_needs_it(pool: Pool) -> None:
+    """Q2: accept, retry and rescue each bring their own, in their transaction."""
+    submission = await make_submission(pool)
+    async with connection(pool) as acquired:
+        assert (await outbox.unsent(acquired))[0] == 1
+    assert await due(pool) == [(submission, 1)]
