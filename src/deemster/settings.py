@@ -101,10 +101,6 @@ class Settings(BaseSettings):
         SecretStr | None,
         Field(description="signs what is handed out; unset: made and kept in data_dir"),
     ] = None
-    secret_key: Annotated[
-        SecretStr | None,
-        Field(description="signs what the API hands out; unset: made in data_dir at first"),
-    ] = None
     host: Annotated[str, Field(description="address that the API listens on")] = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535, description="port of the API")] = 8000
     slots: Annotated[
