@@ -23,8 +23,8 @@ HEAD = """# The life of a submission
 
 Written from the table in `src/deemster/domain/lifecycle.py`, which is all there is: one
 function (`store/lifecycle.py`) takes these steps, by a statement that names the state before
-and the attempt. What moves no row had moved on, and is dropped. Every step writes one event, in the
-same transaction.
+and the attempt. What moves no row had moved on, and is dropped. Every step writes one event,
+in the same transaction.
 
 """
 

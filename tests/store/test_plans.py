@@ -1,0 +1,79 @@
+"""Statements that run all the time find their rows by an index, however many rows there are."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from deemster.store import accounts, leases, outbox, submissions
+from deemster.store.pool import Pool, connection, open_pool
+from tests.making import make_problem
+
+FILL = """
+INSERT INTO submission (id, account_id, problem_id, revision, language, source, state, attempt,
+    priority, request_digest, verdict, runtime_ms, memory_kb, passed_cases, total_cases,
+    started_at, finished_at, changed_at, idempotency_key)
+SELECT 'sub_' || to_char(n, 'FM00000000'), 'usr_' || n % 500, $1, $2, 'c', 'x',
+       CASE WHEN waits THEN 'QUEUED' ELSE 'COMPLETED' END,
+       CASE WHEN waits THEN 0 ELSE 1 END, n % 1000 + 1, sha256(n::text::bytea),
+       CASE WHEN NOT waits THEN 'Accepted' END, 1, 1, 1, 1,
+       CASE WHEN NOT waits THEN now() END, CASE WHEN NOT waits THEN now() END,
+       now() - interval '1 hour', 'key' || n
+  FROM generate_series(1, 6000) AS n, LATERAL (SELECT n % 3 = 0 AS waits)"""
+PEOPLE = """
+INSERT INTO account (id, name, role) SELECT 'usr_' || n, 'u' || n, 'user'
+  FROM generate_series(0, 499) AS n"""
+TOKENS = """
+INSERT INTO token (id, account_id, name, digest)
+SELECT 'tok_' || n, 'usr_' || n, 'x', sha256(n::text::bytea)
+  FROM generate_series(0, 499) AS n"""
+SENT = """
+INSERT INTO outbox (submission_id, task, dispatch, attempt, sent_at)
+SELECT id, 'run', 1, 0, CASE WHEN id <= 'sub_00005900' THEN now() - interval '1 hour' END
+  FROM submission"""
+TOLD = """
+INSERT INTO submission_event (submission_id, event, state, attempt)
+SELECT id, 'submit', 'PENDING', 0 FROM submission"""
+
+
+@pytest.fixture
+async def full(database_url: str) -> AsyncIterator[Pool]:
+    async with open_pool(database_url, name="test") as pool:
+        sheet = await make_problem(pool)
+        async with connection(pool) as acquired:
+            await acquired.execute(PEOPLE)
+            await acquired.execute(TOKENS)
+            await acquired.execute(FILL, sheet.id, sheet.digest)
+            await acquired.execute(SENT)
+            await acquired.execute(TOLD)
+            await acquired.execute("ANALYZE")
+        yield pool
+
+
+SOME = "sub_00003000"
+PLANS: dict[str, tuple[Any, list[Any], str]] = {
+    "one submission": (submissions.SQL.view, [SOME], "submission_pkey"),
+    "its place in the line": (submissions.SQL.position, [100, SOME], "submission_line"),
+    "what a key stands for": (
+        submissions.SQL.of_key,
+        ["usr_7", "key7"],
+        "submission_idempotency",
+    ),
+    "what is due in the outbox": (outbox.SQL.claim, [200, 30.0], "outbox_unsent"),
+    "runs without a beat": (leases.SQL.stale, [100], "submission_active"),
+    "how many run": (leases.SQL.running, ["c", "usr_x"], "submission_active"),
+    "the head of the line": (submissions.SQL.lost_candidates, [10.0, 20], "submission_line"),
+    "what happened": (submissions.SQL.events, [SOME, 0], "event_of_submission"),
+    "who holds a token": (accounts.SQL.of_token, [b"x" * 32], "token_digest_key"),
+}
+
+
+async def test_hot_statements_use_their_index(full: Pool) -> None:
+    wrong = {}
+    for name, (statement, values, index) in PLANS.items():
+        async with connection(full) as acquired:
+            rows = await acquired.fetch(f"EXPLAIN {statement.sql}", *values)
+        plan = "\n".join(row[0] for row in rows)
+        if index not in plan or "Seq Scan on submission" in plan:
+            wrong[name] = plan
+    assert not wrong, "\n\n".join(f"{name}:\n{plan}" for name, plan in wrong.items())
