@@ -1,0 +1,269 @@
+"""J11: what is put is got again, or it is said why not; in files and in a bucket alike."""
+
+import asyncio
+import hashlib
+import json
+import os
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from deemster.domain.errors import Refused, Unavailable
+from deemster.domain.limits import MIB
+from deemster.store.artifacts import ArtifactDamaged, ArtifactMissing, Artifacts
+from deemster.store.artifacts.artifacts import stoppable
+from tests.store.artifacts.conftest import Place
+
+NOTHING = hashlib.sha256(b"never put").hexdigest()
+DAY_S = 86_400
+
+
+def make_old(path: Path, age_s: float = 10 * DAY_S) -> None:
+    then = time.time() - age_s
+    os.utime(path, (then, then))
+
+
+# ---- by content ----
+
+
+@pytest.mark.parametrize("size_bytes", [0, 1, 100_000, 9 * MIB + 1])
+async def test_what_is_put_is_got_by_its_hash(
+    artifacts: Artifacts, place: Place, size_bytes: int
+) -> None:
+    content = os.urandom(size_bytes)
+    digest = await artifacts.put(content)
+    assert digest == hashlib.sha256(content).hexdigest()
+    assert await artifacts.get(digest) == content
+    assert await place.open().get(digest) == content
+    assert await artifacts.exists(digest)
+
+
+async def test_the_same_content_is_kept_once(artifacts: Artifacts, place: Place) -> None:
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(artifacts.put(b"the same")) for _ in range(20)]
+    digests = {task.result() for task in tasks}
+    assert len(digests) == 1
+    digest = digests.pop()
+    assert place.names() == {f"content/{digest[:2]}/{digest}"}
+    assert await artifacts.get(digest) == b"the same"
+
+
+async def test_what_was_never_put_is_missing(artifacts: Artifacts) -> None:
+    assert not await artifacts.exists(NOTHING)
+    with pytest.raises(ArtifactMissing, match=NOTHING):
+        await artifacts.get(NOTHING)
+
+
+async def test_what_is_deleted_is_missing(artifacts: Artifacts, place: Place) -> None:
+    digest = await artifacts.put(b"content")
+    await artifacts.delete(digest)
+    assert not await artifacts.exists(digest)
+    with pytest.raises(ArtifactMissing):
+        await artifacts.get(digest)
+    assert place.names() == set()
+    await artifacts.delete(digest)
+
+
+@pytest.mark.parametrize("harm", [b"", b"contenu", b"content and more"])
+async def test_damage_is_said_and_putting_it_again_mends_it(
+    artifacts: Artifacts, place: Place, harm: bytes
+) -> None:
+    digest = await artifacts.put(b"content")
+    place.content(digest).write_bytes(harm)
+    with pytest.raises(ArtifactDamaged, match=digest):
+        await artifacts.get(digest)
+    await artifacts.put(b"content")
+    assert await artifacts.get(digest) == b"content"
+
+
+@pytest.mark.parametrize("digest", ["", "x", "../../etc", "A" * 64, "0" * 63, "0" * 64 + "\n"])
+async def test_a_name_that_is_no_digest_is_refused(artifacts: Artifacts, digest: str) -> None:
+    for call in (artifacts.get, artifacts.exists, artifacts.delete):
+        with pytest.raises(Refused, match="names no artifact"):
+            await call(digest)
+
+
+# ---- by name ----
+
+
+@pytest.mark.parametrize("size_bytes", [0, 1000, 20 * MIB + 1])
+async def test_a_file_is_kept_under_a_name_of_ours(
+    artifacts: Artifacts, place: Place, tmp_path: Path, size_bytes: int
+) -> None:
+    source, target = tmp_path / "source", tmp_path / "target"
+    source.write_bytes(os.urandom(size_bytes))
+    await artifacts.put_file(source, "revisions/some.tar")
+    assert place.names() == {"revisions/some.tar"}
+    await artifacts.get_file("revisions/some.tar", target, max_bytes=size_bytes)
+    assert target.read_bytes() == source.read_bytes()
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    found = await artifacts.find("revisions/some.tar")
+    assert found is not None
+    assert found.size_bytes == size_bytes
+    await artifacts.delete_file("revisions/some.tar")
+    assert await artifacts.find("revisions/some.tar") is None
+
+
+async def test_a_file_replaces_the_one_of_its_name(
+    artifacts: Artifacts, tmp_path: Path
+) -> None:
+    for text in ("first", "second, longer", "third"):
+        (tmp_path / "source").write_text(text)
+        await artifacts.put_file(tmp_path / "source", "a/b")
+    await artifacts.get_file("a/b", tmp_path / "target", max_bytes=100)
+    assert (tmp_path / "target").read_text() == "third"
+
+
+async def test_a_file_that_is_too_large_is_not_fetched(
+    artifacts: Artifacts, tmp_path: Path
+) -> None:
+    (tmp_path / "source").write_bytes(b"12345")
+    await artifacts.put_file(tmp_path / "source", "a/b")
+    with pytest.raises(Unavailable, match="5 bytes, and no more than 4"):
+        await artifacts.get_file("a/b", tmp_path / "target", max_bytes=4)
+    assert not (tmp_path / "target").exists()
+
+
+async def test_a_file_that_is_not_there_is_missing(
+    artifacts: Artifacts, tmp_path: Path
+) -> None:
+    with pytest.raises(ArtifactMissing, match="a/b"):
+        await artifacts.get_file("a/b", tmp_path / "target", max_bytes=100)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "a", "/a/b", "a/", "a//b", "../b", "a/../b", "a/.b", "a/B", "a/b\n", ".incoming/b"],
+)
+async def test_a_name_that_could_lead_elsewhere_is_refused(
+    artifacts: Artifacts, place: Place, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "source").touch()
+    with pytest.raises(Refused, match="name of an artifact"):
+        await artifacts.put_file(tmp_path / "source", name)
+    with pytest.raises(Refused, match="name of an artifact"):
+        await artifacts.get_file(name, tmp_path / "target", max_bytes=100)
+    with pytest.raises(Refused, match="name of an artifact"):
+        await artifacts.delete_file(name)
+    assert place.names() == set()
+
+
+LARGE = """
+import asyncio, json, pathlib, resource, sys
+from deemster.store.artifacts import Artifacts
+
+async def main(url, data_dir, source, target):
+    artifacts = Artifacts.open(url, pathlib.Path(data_dir))
+    await artifacts.put(b"warm")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    await artifacts.put_file(pathlib.Path(source), "a/large")
+    await artifacts.get_file("a/large", pathlib.Path(target), max_bytes=1 << 30)
+    await artifacts.delete_file("a/large")
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+
+asyncio.run(main(*json.loads(sys.argv[1])))
+"""
+
+
+async def test_a_large_file_takes_little_memory(place: Place, tmp_path: Path) -> None:
+    source, target = tmp_path / "source", tmp_path / "target"
+    with source.open("wb") as file:
+        file.truncate(256 * MIB)
+    given = json.dumps([place.url, str(place.data_dir), str(source), str(target)])
+    argv = [sys.executable, "-c", LARGE, given]
+    run = await asyncio.to_thread(subprocess.run, argv, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert target.stat().st_size == 256 * MIB
+    target.unlink()
+    assert int(run.stdout) * 1024 < 96 * MIB
+
+
+# ---- sweeping ----
+
+
+async def keep_none(digests: Sequence[str]) -> Iterable[str]:
+    return ()
+
+
+async def test_what_nobody_refers_to_any_more_is_swept(
+    artifacts: Artifacts, place: Place
+) -> None:
+    old, kept, young = [await artifacts.put(text) for text in (b"old", b"kept", b"young")]
+    make_old(place.content(old))
+    make_old(place.content(kept))
+    asked: list[str] = []
+
+    async def keep(digests: Sequence[str]) -> Iterable[str]:
+        asked.extend(digests)
+        return {kept, NOTHING}
+
+    assert await artifacts.sweep(keep, older_than_s=DAY_S) == 1
+    assert sorted(asked) == sorted([old, kept])
+    assert not await artifacts.exists(old)
+    assert await artifacts.get(kept) == b"kept"
+    assert await artifacts.get(young) == b"young"
+
+
+async def test_a_sweep_of_an_empty_store_asks_nobody(artifacts: Artifacts) -> None:
+    assert await artifacts.sweep(keep_none, older_than_s=0) == 0
+
+
+async def test_a_sweep_of_content_leaves_files_of_ours_alone(
+    artifacts: Artifacts, place: Place, tmp_path: Path
+) -> None:
+    (tmp_path / "source").touch()
+    await artifacts.put_file(tmp_path / "source", f"revisions/{NOTHING}.tar")
+    make_old(place.directory / "revisions" / f"{NOTHING}.tar")
+    assert await artifacts.sweep(keep_none, older_than_s=DAY_S) == 0
+    assert await artifacts.sweep(keep_none, older_than_s=DAY_S, folder="revisions") == 1
+    assert place.names() == set()
+
+
+async def test_what_is_put_again_during_a_sweep_stays(
+    artifacts: Artifacts, place: Place
+) -> None:
+    digest = await artifacts.put(b"content")
+    make_old(place.content(digest))
+
+    async def keep_and_put(digests: Sequence[str]) -> Iterable[str]:
+        await place.open().put(b"content")
+        return ()
+
+    assert await artifacts.sweep(keep_and_put, older_than_s=DAY_S) == 0
+    assert await artifacts.get(digest) == b"content"
+
+
+async def test_all_of_many_are_swept(files: Place) -> None:
+    """More than one batch of them."""
+    artifacts = files.open()
+    for number in range(300):
+        for above in ("00", "ff"):
+            path = files.content(above + hashlib.sha256(b"%d" % number).hexdigest()[2:])
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch()
+            make_old(path)
+    assert await artifacts.sweep(keep_none, older_than_s=DAY_S) == 600
+    assert files.names() == set()
+
+
+# ---- alive ----
+
+
+async def test_a_store_that_works_answers_a_ping(artifacts: Artifacts, place: Place) -> None:
+    await artifacts.ping()
+    assert place.names() == set()
+
+
+def test_work_that_nobody_waits_for_stops_at_the_next_chunk() -> None:
+    stop = Event()
+    chunks = stoppable(iter([b"one", b"two"]), stop)
+    assert next(chunks) == b"one"
+    stop.set()
+    with pytest.raises(Unavailable):
+        next(chunks)

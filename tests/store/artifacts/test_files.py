@@ -1,0 +1,184 @@
+"""Artifacts in files: private, durable, never half there."""
+
+import asyncio
+import json
+import os
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from deemster.domain.errors import Unavailable
+from deemster.store.artifacts import Artifacts
+from deemster.store.artifacts.files import INCOMING
+from tests.store.artifacts.conftest import Place
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+async def test_nobody_else_can_read_them(files: Place) -> None:
+    """A11: whatever the umask."""
+    before = os.umask(0)
+    try:
+        digest = await files.open().put(b"content")
+    finally:
+        os.umask(before)
+    path = files.content(digest)
+    assert mode(path) == 0o600
+    for directory in (path.parent, path.parent.parent, files.directory):
+        assert mode(directory) == 0o700
+
+
+async def test_a_put_is_on_the_disk_before_it_has_its_name(
+    files: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    artifacts = files.open()
+    digest = await artifacts.put(b"content")
+    path = files.content(digest)
+    await artifacts.delete(digest)
+    synced: list[tuple[Path, bool]] = []
+    real = os.fsync
+
+    def watched(descriptor: int) -> None:
+        synced.append((Path(f"/proc/self/fd/{descriptor}").readlink(), path.exists()))
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", watched)
+    await artifacts.put(b"content")
+    (first, named_first), (second, named_second) = synced
+    assert first.parent == files.directory / INCOMING
+    assert not named_first
+    assert second == path.parent
+    assert named_second
+
+
+async def test_a_new_directory_is_on_the_disk_too(
+    files: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[Path] = []
+    real = os.fsync
+
+    def watched(descriptor: int) -> None:
+        synced.append(Path(f"/proc/self/fd/{descriptor}").readlink())
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", watched)
+    digest = await files.open().put(b"content")
+    parent = files.content(digest).parent
+    assert {parent, parent.parent, files.directory} <= set(synced)
+
+
+async def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    artifacts = Artifacts.open(None, tmp_path / "file")
+    for call in (artifacts.put(b"content"), artifacts.ping()):
+        with pytest.raises(Unavailable, match="DEEMSTER_DATA_DIR"):
+            await call
+
+
+FULL = """
+import asyncio, pathlib, resource, sys
+from deemster.domain.errors import Unavailable
+from deemster.store.artifacts import Artifacts
+
+async def main(data_dir):
+    artifacts = Artifacts.open(None, pathlib.Path(data_dir))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+    try:
+        await artifacts.put(b"x" * (2 << 20))
+    except Unavailable as fault:
+        print(fault)
+    await artifacts.put(b"small")
+
+asyncio.run(main(sys.argv[1]))
+"""
+
+
+async def test_what_finds_no_room_leaves_nothing(files: Place, tmp_path: Path) -> None:
+    argv = [sys.executable, "-c", FULL, str(tmp_path)]
+    run = await asyncio.to_thread(subprocess.run, argv, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert "make room" in run.stdout
+    assert len(files.names()) == 1
+
+
+KILLED = """
+import asyncio, hashlib, json, os, pathlib, signal, sys
+from deemster.store.artifacts import Artifacts
+
+data_dir = pathlib.Path(sys.argv[1])
+digest = hashlib.sha256(b"content").hexdigest()
+path = data_dir / "artifacts" / "content" / digest[:2] / digest
+
+def put_until(step):
+    # In a child, which kills itself before the n-th thing that it does to the store.
+    child = os.fork()
+    if child:
+        return os.waitpid(child, 0)[1]
+    left = step
+
+    def watch(event, args):
+        nonlocal left
+        if event.split(".")[0] in {"os", "open", "tempfile", "fcntl"}:
+            if str(data_dir) in repr(args) or event == "fcntl.flock":
+                left -= 1
+                if left == 0:
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(watch)
+    asyncio.run(Artifacts.open(None, data_dir).put(b"content"))
+    os._exit(0)
+
+steps = there = left_behind = 0
+while put_until(steps + 1):
+    steps += 1
+    left_behind += any((data_dir / "artifacts" / ".incoming").glob("*"))
+    if path.exists():
+        there += 1
+        assert path.read_bytes() == b"content"
+        path.unlink()
+print(json.dumps({"steps": steps, "there": there, "left_behind": left_behind}))
+"""
+
+
+async def test_a_put_that_is_killed_anywhere_leaves_nothing_half(
+    files: Place, tmp_path: Path
+) -> None:
+    argv = [sys.executable, "-c", KILLED, str(tmp_path)]
+    run = await asyncio.to_thread(subprocess.run, argv, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    said = json.loads(run.stdout)
+    assert said["steps"] >= 8
+    assert 0 < said["there"] < said["steps"]
+    assert 0 < said["left_behind"] < said["steps"]
+    (files.directory / INCOMING / "left").touch()
+    digest = await files.open().put(b"content")
+    assert files.names() == {f"content/{digest[:2]}/{digest}"}
+
+
+async def test_what_another_process_is_writing_is_not_tidied_away(files: Place) -> None:
+    """It waits for its content, which comes through a pipe."""
+    source = files.data_dir / "pipe"
+    os.mkfifo(source)
+    artifacts = files.open()
+    async with asyncio.TaskGroup() as group:
+        writing = group.create_task(artifacts.put_file(source, "a/b"))
+        pipe = await asyncio.to_thread(source.open, "wb")
+        await asyncio.to_thread(wait_for_a_file, files)
+        other = files.open()
+        await other.put(b"content")
+        assert len([name for name in files.names() if name.startswith(INCOMING)]) == 1
+        pipe.close()
+        await writing
+    assert not [name for name in files.names() if name.startswith(INCOMING)]
+    assert await artifacts.find("a/b") is not None
+
+
+def wait_for_a_file(place: Place) -> None:
+    while not place.names():
+        time.sleep(0.001)

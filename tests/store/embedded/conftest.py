@@ -1,0 +1,86 @@
+"""Supervisors in processes of their own, which can be killed."""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import asyncpg
+
+from deemster.store.embedded import Cluster, run_cluster
+from tests.services.postgres import HASTY
+
+PATIENCE_S = 120
+SUPERVISOR = Path(__file__).with_name("supervisor.py")
+
+
+@dataclass(frozen=True, slots=True)
+class Supervisor:
+    process: asyncio.subprocess.Process
+
+    async def told(self) -> dict[str, str]:
+        """What it says once its cluster answers, or why it has none."""
+        assert self.process.stdout is not None
+        async with asyncio.timeout(PATIENCE_S):
+            line = await self.process.stdout.readline()
+        answer: dict[str, str] = json.loads(line)
+        return answer
+
+    async def ended(self) -> int:
+        async with asyncio.timeout(PATIENCE_S):
+            return await self.process.wait()
+
+
+@asynccontextmanager
+async def supervisor(
+    data_dir: Path, *, before: Sequence[str] = (), **variables: str
+) -> AsyncIterator[Supervisor]:
+    """Runs a cluster until its input ends; `before` is put in front of its command."""
+    process = await asyncio.create_subprocess_exec(
+        *before,
+        *(sys.executable, str(SUPERVISOR), str(data_dir)),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        env={**os.environ, **variables},
+    )
+    try:
+        yield Supervisor(process)
+    finally:
+        if process.returncode is None:
+            assert process.stdin is not None
+            process.stdin.close()
+            async with asyncio.timeout(PATIENCE_S):
+                await process.wait()
+
+
+@asynccontextmanager
+async def hasty(data_dir: Path) -> AsyncIterator[Cluster]:
+    async with run_cluster(data_dir, settings=HASTY) as cluster:
+        yield cluster
+
+
+async def ask(url: str, query: str) -> object:
+    connection = await asyncpg.connect(url)
+    try:
+        answer: object = await connection.fetchval(query)
+        return answer
+    finally:
+        await connection.close()
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Waits for something that other processes bring about."""
+    async with asyncio.timeout(PATIENCE_S):
+        while not condition():  # noqa: ASYNC110 - other processes set no event
+            await asyncio.sleep(0.01)
+
+
+def lives(pid: int) -> bool:
+    with suppress(OSError):
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        return state not in "ZX"
+    return False

@@ -1,0 +1,176 @@
+"""After any death, of the server, of its supervisor or in the making, the next start works."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from deemster.store.embedded import journal, running_url
+from deemster.store.embedded.home import Home, claimed, open_lock, try_lock
+from deemster.store.embedded.launch import launch
+from deemster.store.embedded.leftovers import take_over
+from tests.services.postgres import OwnPostgres
+from tests.store.embedded.conftest import PATIENCE_S, ask, hasty, lives, supervisor, until
+
+
+async def test_a_killed_server_recovers_what_was_committed(tmp_path: Path) -> None:
+    async with OwnPostgres(tmp_path) as postgres:
+        await ask(postgres.url, "CREATE TABLE kept AS SELECT 42 AS answer")
+        await postgres.kill()
+        await postgres.start()
+        assert await ask(postgres.url, "SELECT answer FROM kept") == 42
+        await postgres.kill()
+    async with hasty(tmp_path) as cluster:
+        assert await ask(cluster.url, "SELECT answer FROM kept") == 42
+
+
+async def test_a_killed_supervisor_takes_its_server_along(tmp_path: Path) -> None:
+    async with supervisor(tmp_path) as first:
+        pid = int((await first.told())["pid"])
+        assert lives(pid)
+        first.process.kill()
+        await first.ended()
+        await until(lambda: not lives(pid))
+    async with hasty(tmp_path) as cluster:
+        assert await ask(cluster.url, "SELECT 1") == 1
+
+
+async def test_a_start_right_after_the_kill_waits_for_the_old_server(tmp_path: Path) -> None:
+    async with supervisor(tmp_path) as first:
+        told = await first.told()
+        await ask(told["url"], "CREATE TABLE kept AS SELECT 42 AS answer")
+        first.process.kill()
+        await first.ended()
+        async with hasty(tmp_path) as cluster:
+            assert not lives(int(told["pid"]))
+            assert await ask(cluster.url, "SELECT answer FROM kept") == 42
+
+
+async def test_a_server_left_by_an_earlier_run_is_stopped_first(tmp_path: Path) -> None:
+    """Started as a supervisor does it, and without one: it would live on."""
+    async with hasty(tmp_path):
+        pass
+    with claimed(tmp_path) as home:
+        lock = await take_over(home)
+        with journal.opened(home.log) as log:
+            left = await launch(home, "postgres", ["--fsync=off"], lock, log)
+        os.close(lock)
+        await until(lambda: running_url(tmp_path) is not None)
+    async with hasty(tmp_path) as cluster:
+        assert cluster.pid != left.pid
+        assert await ask(cluster.url, "SELECT 1") == 1
+    assert await left.wait() == 0
+
+
+async def test_a_backend_that_outlives_its_server_is_ended_first(tmp_path: Path) -> None:
+    """Busy with a query, it does not notice that the server was killed."""
+    async with OwnPostgres(tmp_path) as postgres:
+        connection = await asyncpg.connect(postgres.url)
+        backend = connection.get_server_pid()
+        async with asyncio.TaskGroup() as group:
+            busy = group.create_task(
+                fail(connection, "SELECT count(*) FROM generate_series(1, 1e11)")
+            )
+            await busy_in_a_query(postgres.url, backend)
+            await postgres.kill()
+            assert lives(backend)
+            await postgres.start()
+            assert not lives(backend)
+            await busy
+        assert await ask(postgres.url, "SELECT 1") == 1
+
+
+async def fail(connection: asyncpg.Connection, query: str) -> None:
+    with pytest.raises(asyncpg.PostgresConnectionError):
+        await connection.fetchval(query)
+
+
+async def busy_in_a_query(url: str, backend: int) -> None:
+    query = f"SELECT state FROM pg_stat_activity WHERE pid = {backend}"
+    async with asyncio.timeout(PATIENCE_S):
+        while await ask(url, query) != "active":  # noqa: ASYNC110 - another process
+            await asyncio.sleep(0.01)
+
+
+async def test_stale_pid_files_that_name_another_process_are_no_obstacle(
+    tmp_path: Path,
+) -> None:
+    """Of the same user: that is what Postgres takes for a living server."""
+    async with OwnPostgres(tmp_path / "other") as other:
+        async with OwnPostgres(tmp_path / "mine") as mine:
+            await mine.kill()
+            home = tmp_path / "mine" / "postgres"
+            for stale in ("cluster/postmaster.pid", "socket/.s.PGSQL.5432.lock"):
+                lines = (home / stale).read_text().splitlines()
+                (home / stale).write_text("\n".join([str(other.pid), *lines[1:]]) + "\n")
+            await mine.start()
+            assert await ask(mine.url, "SELECT 1") == 1
+        assert await ask(other.url, "SELECT 1") == 1
+
+
+async def test_a_half_made_cluster_is_made_anew(tmp_path: Path) -> None:
+    """The supervisor is killed as soon as initdb has begun to fill the directory."""
+    half = tmp_path / "postgres" / "cluster.new"
+    async with supervisor(tmp_path) as first:
+        await until((half / "base").exists)
+        first.process.kill()
+        await first.ended()
+    assert not (tmp_path / "postgres" / "cluster").exists()
+    async with hasty(tmp_path) as cluster:
+        assert await ask(cluster.url, "SELECT 1") == 1
+    assert not half.exists()
+
+
+async def test_a_cancelled_start_leaves_nothing_running(tmp_path: Path) -> None:
+    """Cancelled at each of several moments: in the making, starting and answering."""
+    for moment in (making, starting, answering):
+        place = tmp_path / moment.__name__
+        async with asyncio.TaskGroup() as group:
+            start = group.create_task(run_forever(place))
+            await until(moment(place))
+            start.cancel()
+        with claimed(place) as home:
+            await until(is_free(home))
+        async with hasty(place) as cluster:
+            assert await ask(cluster.url, "SELECT 1") == 1
+
+
+def making(place: Path) -> Callable[[], bool]:
+    return (place / "postgres" / "cluster.new" / "base").exists
+
+
+def starting(place: Path) -> Callable[[], bool]:
+    return (place / "postgres" / "cluster").exists
+
+
+def answering(place: Path) -> Callable[[], bool]:
+    return (place / "postgres" / "socket" / ".s.PGSQL.5432").exists
+
+
+def is_free(home: Home) -> Callable[[], bool]:
+    def look() -> bool:
+        lock = open_lock(home.path / "server.lock")
+        try:
+            return try_lock(lock)
+        finally:
+            os.close(lock)
+
+    return look
+
+
+async def run_forever(place: Path) -> None:
+    async with hasty(place):
+        await asyncio.Event().wait()
+
+
+async def test_a_server_that_dies_is_noticed(tmp_path: Path) -> None:
+    async with hasty(tmp_path) as cluster, asyncio.TaskGroup() as group:
+        waiting = group.create_task(cluster.wait())
+        os.kill(cluster.pid, signal.SIGKILL)
+        assert await waiting == -signal.SIGKILL
+        await cluster.restart()
+        assert await ask(cluster.url, "SELECT 1") == 1
