@@ -21,15 +21,15 @@ import shutil
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from errno import EEXIST, ENOTEMPTY
 from pathlib import Path
 
-from deemster.domain.errors import Refused, Unavailable
+from deemster.domain.errors import NotFound, Refused, Unavailable
 from deemster.domain.limits import MIB
 from deemster.domain.problem import Problem
 from deemster.locks import acquire, lock_directory, locked
-from deemster.problems.archive import Bounds, unpack
+from deemster.problems.archive import Bounds, Unpacked, unpack
 from deemster.problems.digest import measure, seal, unseal
 from deemster.problems.read import prepare, read_problem
 
@@ -39,6 +39,16 @@ STAGING = "staging"
 PUBLISH_TRIES = 20
 NAME_LENGTH = 64
 MOST_READ = 64
+WIDER = 8
+"""What is prepared may hold more files than its package did, and lie deeper."""
+
+
+class RevisionMissing(NotFound):
+    """It is not on this machine."""
+
+
+class RevisionDamaged(Unavailable):
+    """It is not what its name says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +86,25 @@ class RevisionStore:
         self._problems: dict[str, Problem] = {}
         """Read already: a revision says the same every time."""
 
+    @property
+    def max_bytes(self) -> int:
+        """Most that all revisions together may hold."""
+        return self._max_bytes
+
     @asynccontextmanager
     async def imported(self, path: Path) -> AsyncIterator[Revision]:
         """The revision of a package, made if it isn't there; nobody removes it meanwhile."""
         held = await acquire(lambda: self._import(path), Held.release)
+        try:
+            yield held.revision
+        finally:
+            held.release()
+
+    @asynccontextmanager
+    async def restored(self, path: Path, digest: str) -> AsyncIterator[Revision]:
+        """One that was packed by `pack`. It is not prepared again, which another version of
+        Deemster may do differently; it is what its name says, or refused."""
+        held = await acquire(lambda: self._import(path, digest), Held.release)
         try:
             yield held.revision
         finally:
@@ -118,7 +143,7 @@ class RevisionStore:
             )
         lock = self._lock_present(digest)
         if lock is None:
-            raise Refused(f"There is no revision {digest}: import its package again.")
+            raise RevisionMissing(f"There is no revision {digest}: import its package again.")
         try:
             return Held(self._sound_revision(digest), lock)
         except BaseException:
@@ -153,7 +178,7 @@ class RevisionStore:
 
     def _sound_revision(self, digest: str) -> Revision:
         if not self._is_sound(digest):
-            raise Unavailable(
+            raise RevisionDamaged(
                 f"The revision {digest} is damaged on disk: import its package again."
             )
         directory = self._directory(digest)
@@ -170,12 +195,12 @@ class RevisionStore:
 
     # ---- importing ----
 
-    def _import(self, path: Path) -> Held:
+    def _import(self, path: Path, digest: str | None = None) -> Held:
         held = None
         try:
             self._sweep()
             with self._place() as place:
-                held = self._make(path, place)
+                held = self._make(path, place, digest)
             self._evict()
         except BaseException as fault:
             if held is not None:
@@ -188,19 +213,23 @@ class RevisionStore:
             raise
         return held
 
-    def _make(self, path: Path, place: Path) -> Held:
+    def _make(self, path: Path, place: Path, digest: str | None) -> Held:
         target, container = place / "unpacked", place / "revision"
         target.mkdir()
-        unpacked = unpack(path, target, self._bounds)
-        unpacked.root.chmod(0o755)
         container.mkdir(mode=0o700)
-        directory = container / plain_name(unpacked.name)
-        unpacked.root.rename(directory)
-        prepare(directory, self._bounds)
+        if digest is None:
+            directory = move(unpack(path, target, self._bounds), container)
+            prepare(directory, self._bounds)
+            measured = measure(directory)
+        else:
+            directory = move(self._unpack_packed(path, target, digest), container)
+            measured = measure(directory)
+            if measured.digest != digest:
+                raise damaged_on_the_way(digest)
         problem = read_problem(directory)
-        measured = measure(directory)
         if measured.size_bytes > self._max_bytes:
-            raise Refused(
+            # Another machine may have more room for what was a revision already.
+            raise (Refused if digest is None else Unavailable)(
                 f"The package holds {measured.size_bytes // MIB:,} MB, and all revisions "
                 f"together may hold {self._max_bytes // MIB:,}: raise DEEMSTER_REVISIONS_MB."
             )
@@ -211,6 +240,19 @@ class RevisionStore:
         self._sound.add(measured.digest)
         revision = Revision(measured.digest, self._directory(measured.digest), problem)
         return Held(revision, lock)
+
+    def _unpack_packed(self, path: Path, target: Path, digest: str) -> Unpacked:
+        """Its package was within bounds once; these are for what a damaged one might be."""
+        bounds = replace(
+            self._bounds,
+            total_bytes=path.stat().st_size,
+            files=self._bounds.files * WIDER,
+            depth=self._bounds.depth * WIDER,
+        )
+        try:
+            return unpack(path, target, bounds)
+        except Refused as fault:
+            raise damaged_on_the_way(digest) from fault
 
     def _publish(self, container: Path, digest: str, place: Path) -> int:
         """A shared lock on the revision, be it this one or one that was there before."""
@@ -275,11 +317,16 @@ class RevisionStore:
 
     # ---- staging ----
 
+    def make_staging(self) -> Path:
+        """For directories that are removed when nobody has a lock on them any more."""
+        self._staging.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._root.chmod(0o700)
+        return self._staging
+
     @contextmanager
     def _place(self) -> Iterator[Path]:
         """A directory of one's own, gone afterwards; its lock tells that it is in use."""
-        self._staging.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._root.chmod(0o700)
+        self.make_staging()
         # A sweep waits for this lock, and so sees no directory that has no lock yet.
         with locked(self._staging, fcntl.LOCK_SH):
             place = Path(tempfile.mkdtemp(dir=self._staging))
@@ -299,6 +346,21 @@ class RevisionStore:
             for path in self._staging.iterdir():
                 with suppress(OSError), locked(path, fcntl.LOCK_EX | fcntl.LOCK_NB):
                     remove(path)
+
+
+def move(unpacked: Unpacked, container: Path) -> Path:
+    """What was unpacked, with a name that stays."""
+    directory = container / plain_name(unpacked.name)
+    unpacked.root.chmod(0o755)
+    unpacked.root.rename(directory)
+    return directory
+
+
+def damaged_on_the_way(digest: str) -> RevisionDamaged:
+    return RevisionDamaged(
+        f"The revision {digest} was damaged on the way here: try again; if that doesn't help, "
+        "remove it from the artifact store, and import its package again."
+    )
 
 
 def remove(path: Path) -> None:

@@ -170,6 +170,7 @@ async def test_a_store_that_hangs_leaves_other_threads_free(tmp_path: Path) -> N
         artifacts = Artifacts.open(url, tmp_path, patience_s=0.3)
         async with asyncio.TaskGroup() as group:
             calls = [group.create_task(outcome(artifacts)) for _ in range(40)]
+            await asyncio.sleep(0)  # each has got as far as its thread
             assert await asyncio.to_thread(lambda: not any(call.done() for call in calls))
         assert all(isinstance(call.result(), Unavailable) for call in calls)
 

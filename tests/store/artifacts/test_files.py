@@ -168,12 +168,11 @@ async def test_what_another_process_is_writing_is_not_tidied_away(files: Place) 
     artifacts = files.open()
     async with asyncio.TaskGroup() as group:
         writing = group.create_task(artifacts.put_file(source, "a/b"))
-        pipe = await asyncio.to_thread(source.open, "wb")
-        await asyncio.to_thread(wait_for_a_file, files)
-        other = files.open()
-        await other.put(b"content")
-        assert len([name for name in files.names() if name.startswith(INCOMING)]) == 1
-        pipe.close()
+        with await asyncio.to_thread(source.open, "wb"):
+            await asyncio.to_thread(wait_for_a_file, files)
+            other = files.open()
+            await other.put(b"content")
+            assert len([name for name in files.names() if name.startswith(INCOMING)]) == 1
         await writing
     assert not [name for name in files.names() if name.startswith(INCOMING)]
     assert await artifacts.find("a/b") is not None

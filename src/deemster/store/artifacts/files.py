@@ -7,8 +7,7 @@ root/                       0700, ours alone
   .incoming/                what is being written, each file locked by its writer
 ```
 
-obstore's own file store is not used: it never calls fsync, makes files that everybody may read,
-and leaves what a killed process was writing under names that nobody sweeps.
+obstore's own file store is not used: it offers no fsync.
 """
 
 import fcntl

@@ -1,0 +1,59 @@
+"""A real Postgres and a real Redis for every test that asks for one."""
+
+import os
+import uuid
+from collections.abc import Iterator
+
+import pytest
+
+from tests.services.postgres import cloned
+from tests.services.shared import Services, joined
+
+
+@pytest.fixture(scope="session")
+def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
+    """Shared by all processes of this run."""
+    base = tmp_path_factory.getbasetemp()
+    run = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    with joined(run / "services") as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def postgres_url(services: Services) -> str:
+    """The shared server, by a database that no test changes."""
+    return services.postgres_url
+
+
+@pytest.fixture(scope="session")
+def template(services: Services) -> str:
+    """The name of a migrated database, to be cloned."""
+    return services.template
+
+
+@pytest.fixture
+def database_url(postgres_url: str, template: str) -> Iterator[str]:
+    """A migrated database of the test's own."""
+    with cloned(postgres_url, template) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def redis_url(services: Services) -> str:
+    """The shared server: whatever a test puts there carries its `queue_env`."""
+    return services.redis_url
+
+
+@pytest.fixture
+def queue_env() -> str:
+    """An environment's name that no other test has."""
+    return f"t{uuid.uuid4().hex}"
+
+
+@pytest.fixture(params=["postgres", "redis"])
+def queue_url(request: pytest.FixtureRequest) -> str:
+    """A place for queues, of both kinds."""
+    url: str = request.getfixturevalue(
+        "database_url" if request.param == "postgres" else "redis_url"
+    )
+    return url
