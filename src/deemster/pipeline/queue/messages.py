@@ -1,0 +1,61 @@
+"""What a job carries: ids only, every field known (Q10)."""
+
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from deemster.domain.errors import Refused
+from deemster.domain.ids import ProblemId, RevisionDigest, SubmissionId
+from deemster.domain.task import QUEUE_OF, Errand, QueueName, Task
+
+Id = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9_.-]+$")]
+Count = Annotated[int, Field(ge=0, lt=2**31, strict=True)]
+
+
+class Message(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    submission: Id
+    task: Task
+    problem: Id
+    revision: Id
+    attempt: Count
+    dispatch: Count
+
+    @classmethod
+    def of(cls, errand: Errand) -> Self:
+        return cls(
+            submission=errand.submission,
+            task=errand.task,
+            problem=errand.problem,
+            revision=errand.revision,
+            attempt=errand.attempt,
+            dispatch=errand.dispatch,
+        )
+
+    def errand(self, priority: int) -> Errand:
+        return Errand(
+            submission=SubmissionId(self.submission),
+            task=self.task,
+            dispatch=self.dispatch,
+            priority=priority,
+            problem=ProblemId(self.problem),
+            revision=RevisionDigest(self.revision),
+            attempt=self.attempt,
+        )
+
+
+def pack(errand: Errand) -> dict[str, Any]:
+    return Message.of(errand).model_dump(mode="json")
+
+
+def unpack(data: str, queue: QueueName, priority: int) -> Errand:
+    """Raises Refused with the fields at fault, never with what they hold."""
+    try:
+        message = Message.model_validate_json(data)
+    except ValidationError as fault:
+        fields = sorted({".".join(map(str, error["loc"])) or "?" for error in fault.errors()})
+        raise Refused(f"bad payload: {', '.join(fields)[:200]}") from None
+    if QUEUE_OF[message.task] != queue:
+        raise Refused(f"bad payload: {message.task} does not belong into the queue {queue}")
+    return message.errand(priority)

@@ -1,0 +1,29 @@
+"""Chooses the queue store by the scheme of its URL."""
+
+from typing import Final
+from urllib.parse import urlsplit
+
+from deemster.domain.errors import Refused
+from deemster.pipeline.queue.engine import Engine, Store
+from deemster.pipeline.queue.over_postgres import PostgresStore
+from deemster.pipeline.queue.over_redis import RedisStore
+from deemster.pipeline.queue.topology import without_secrets
+
+POSTGRES: Final = ("postgresql", "postgres")
+REDIS: Final = ("redis", "rediss", "unix")
+
+
+def open_engine(url: str, env: str, name: str) -> Engine:
+    """Connects when it is used, so a store that is down now is no obstacle."""
+    scheme = urlsplit(url).scheme
+    store: Store
+    if scheme in POSTGRES:
+        store = PostgresStore(url, env, name)
+    elif scheme in REDIS:
+        store = RedisStore(url, env, name)
+    else:
+        raise Refused(
+            f"The queue store {without_secrets(url)} has an unknown scheme: use postgresql://, "
+            "redis:// or rediss://."
+        )
+    return Engine(store)

@@ -1,0 +1,99 @@
+"""Being called for work: a call that gets lost costs a moment, and none is kept from others."""
+
+import asyncio
+
+import psycopg
+import pytest
+import redis.asyncio as redis_client
+from psycopg import sql
+
+from deemster.domain.task import QueueName
+from deemster.pipeline.queue.bell import Bell
+from deemster.pipeline.queue.delivery import Delivery, Done, Later
+from deemster.pipeline.queue.over_redis import RedisStore
+from deemster.pipeline.queue.producer import Producer
+from deemster.pipeline.queue.topology import postgres_schema, redis_prefix
+from tests.pipeline.queue.road import PATIENCE_S, errand, until, until_counts, working
+
+
+async def test_a_ring_before_the_wait_is_heard() -> None:
+    bell = Bell()
+    bell.hush()
+    bell.ring()
+    async with asyncio.timeout(PATIENCE_S):
+        await bell.wait(PATIENCE_S * 2)
+
+
+async def test_a_lost_call_is_made_good_by_looking(queue_url: str, queue_env: str) -> None:
+    """The job is brought back behind BullMQ's back, so nobody calls."""
+    deliveries = 0
+
+    async def handler(delivery: Delivery) -> Done | Later:
+        nonlocal deliveries
+        deliveries += 1
+        return Later(3600) if deliveries == 1 else Done()
+
+    async with (
+        Producer.open(queue_url, queue_env) as producer,
+        working(queue_url, queue_env, handler),
+    ):
+        await producer.send([errand(1)])
+        await until_counts(queue_url, queue_env, {"delayed": 1})
+        await bring_back_quietly(queue_url, queue_env, errand(1).job_id)
+        await until(lambda: deliveries == 2)
+
+
+async def bring_back_quietly(url: str, env: str, job_id: str) -> None:
+    if url.startswith("redis"):
+        prefix = f"{redis_prefix(env)}:{QueueName.DEFAULT}"
+        async with redis_client.from_url(url) as client, client.pipeline() as pipe:
+            pipe.zrem(f"{prefix}:delayed", job_id)
+            pipe.zadd(f"{prefix}:prioritized", {job_id: 1})
+            await pipe.execute()
+        return
+    async with await psycopg.AsyncConnection.connect(url) as connection:
+        table = sql.Identifier(postgres_schema(env), "job")
+        statement = sql.SQL("UPDATE {} SET state = 'waiting' WHERE id = %s").format(table)
+        await connection.execute(statement, (job_id,))
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+async def test_a_marker_that_nobody_here_needs_is_put_back(
+    redis_url: str, queue_env: str, wanted: bool
+) -> None:
+    """Whom BullMQ wakes takes the marker away; another consumer would sleep on."""
+    store, bell = RedisStore(redis_url, queue_env, "test"), Bell()
+    marker = f"{redis_prefix(queue_env)}:{QueueName.LOW}:marker"
+    async with redis_client.from_url(redis_url) as client, asyncio.TaskGroup() as group:
+        bell.wanted.set()
+        listening = group.create_task(store.listen(list(QueueName), bell))
+        await until_blocked(client, 1)
+        if not wanted:
+            bell.wanted.clear()
+        await client.zadd(marker, {"0": 0})
+        await until_blocked(client, 0)
+        if wanted:
+            await until(bell._rung.is_set)
+            assert await client.zcard(marker) == 0
+        else:
+            await until(lambda: exists(client, marker))
+            assert not bell._rung.is_set()
+        while not listening.done():
+            listening.cancel()
+            await asyncio.wait([listening], timeout=0.1)
+    await store.close()
+
+
+async def until_blocked(client: redis_client.Redis, number: int) -> None:
+    """That many connections of this test wait for a marker."""
+
+    async def agree() -> bool:
+        rows = await client.client_list()
+        waiting = [row for row in rows if row["name"] == "test" and "b" in row["flags"]]
+        return len(waiting) == number
+
+    await until(agree)
+
+
+async def exists(client: redis_client.Redis, key: str) -> bool:
+    return bool(await client.exists(key))

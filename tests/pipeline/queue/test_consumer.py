@@ -1,0 +1,329 @@
+"""Taking jobs and answering for them, on both stores."""
+
+import asyncio
+import time
+from collections import Counter
+
+import pytest
+
+from deemster.domain.errors import Unavailable
+from deemster.domain.task import QueueName, Task
+from deemster.pipeline.queue.consumer import Consumer
+from deemster.pipeline.queue.delivery import Delivery, Done, Later
+from deemster.pipeline.queue.producer import Producer
+from deemster.pipeline.queue.topology import Pace
+from tests.pipeline.queue.road import (
+    PATIENCE_S,
+    Seen,
+    counts,
+    errand,
+    for_all,
+    looked_at,
+    until,
+    until_counts,
+    working,
+)
+
+DEAF = Pace(poll_s=600, lease_s=15, stalled_s=600)
+"""Looks only when it is called."""
+
+
+async def test_an_errand_arrives_as_it_was_sent(queue_url: str, queue_env: str) -> None:
+    got = []
+
+    async def handler(delivery: Delivery) -> Done:
+        got.append(delivery.errand)
+        return Done()
+
+    sent = [
+        errand(1, priority=7, dispatch=3),
+        errand(2, Task.ANALYZE),
+        errand(3, Task.EVALUATE),
+    ]
+    async with (
+        Producer.open(queue_url, queue_env) as producer,
+        working(queue_url, queue_env, handler),
+    ):
+        await producer.send(sent)
+        await until(lambda: len(got) == len(sent))
+    assert set(got) == set(sent)
+
+
+async def test_a_waiting_consumer_is_called_and_need_not_look(
+    queue_url: str, queue_env: str
+) -> None:
+    seen = Seen()
+    async with (
+        Producer.open(queue_url, queue_env) as producer,
+        working(queue_url, queue_env, seen, pace=DEAF) as consumer,
+    ):
+        for number in range(5):
+            await until(consumer._bell.wanted.is_set)
+            await producer.send([errand(number)])
+            await seen.has([errand(number)])
+
+
+async def test_every_waiting_consumer_is_called_while_there_is_work(
+    queue_url: str, queue_env: str
+) -> None:
+    first, second = Seen(held=True), Seen(held=True)
+    async with (
+        Producer.open(queue_url, queue_env) as producer,
+        working(queue_url, queue_env, first, pace=DEAF),
+        working(queue_url, queue_env, second, pace=DEAF),
+    ):
+        await producer.send([errand(1), errand(2)])
+        await until(lambda: first.busy == second.busy == 1)
+        first.gate.set()
+        second.gate.set()
+
+
+async def test_free_slots_are_shared_by_weight(queue_url: str, queue_env: str) -> None:
+    """Q8: 6 to 3 to 1, while all of them have work."""
+    sent = [errand(number, task) for task in Task for number in range(30)]
+    started: list[Task] = []
+
+    async def handler(delivery: Delivery) -> Done:
+        started.append(delivery.errand.task)
+        return Done()
+
+    async with Producer.open(queue_url, queue_env) as producer:
+        await producer.send(sent)
+        async with working(queue_url, queue_env, handler):
+            await until(lambda: len(started) == len(sent))
+    for turns in (10, 20, 40):
+        shares = Counter(started[:turns])
+        assert shares[Task.EVALUATE] * 10 == turns * 6
+        assert shares[Task.RUN] * 10 == turns * 3
+        assert shares[Task.ANALYZE] * 10 == turns * 1
+
+
+async def test_strict_priority_empties_the_heavier_queue_first(
+    queue_url: str, queue_env: str
+) -> None:
+    """Q8"""
+    started: list[Task] = []
+
+    async def handler(delivery: Delivery) -> Done:
+        started.append(delivery.errand.task)
+        return Done()
+
+    async with Producer.open(queue_url, queue_env) as producer:
+        await producer.send([errand(number, task) for task in Task for number in range(5)])
+        async with working(queue_url, queue_env, handler, strict=True):
+            await until(lambda: len(started) == 15)
+    in_order = [Task.EVALUATE, Task.RUN, Task.ANALYZE]
+    assert started == [task for task in in_order for _ in range(5)]
+
+
+async def test_one_queue_alone_gets_all_slots_and_never_more(
+    queue_url: str, queue_env: str
+) -> None:
+    """Q8, Q9"""
+    seen = Seen(held=True)
+    sent = [errand(number, Task.ANALYZE) for number in range(40)]
+    async with (
+        Producer.open(queue_url, queue_env) as producer,
+        working(queue_url, queue_env, seen, slots=4) as consumer,
+    ):
+        await producer.send(sent)
+        await until(lambda: seen.busy == 4)
+        assert consumer.busy == 4
+        assert (await producer.depths())[QueueName.LOW].active == 4
+        seen.gate.set()
+        await seen.has(sent)
+    assert seen.busiest == 4
+    assert len(seen.ids) == len(sent)
+
+
+async def test_two_consumers_share_the_work_and_no_job_is_done_twice(
+    queue_url: str, queue_env: str
+) -> None:
+    first, second = Seen(held=True), Seen(held=True)
+    sent = [errand(number) for number in range(60)]
+    async with (
+        Producer.open(queue_url, queue_env) as producer,
+        working(queue_url, queue_env, first, slots=2),
+        working(queue_url, queue_env, second, slots=2),
+    ):
+        await producer.send(sent)
+        await until(lambda: first.busy == second.busy == 2)
+        first.gate.set()
+        second.gate.set()
+        await until(lambda: len(first.ids) + len(second.ids) >= len(sent))
+    assert sorted(first.ids + second.ids) == sorted(each.job_id for each in sent)
+
+
+async def test_later_comes_again_after_its_delay_and_lets_others_pass(
+    queue_url: str, queue_env: str
+) -> None:
+    """Q9"""
+    starts: dict[str, list[float]] = {}
+
+    async def handler(delivery: Delivery) -> Done | Later:
+        times = starts.setdefault(delivery.errand.job_id, [])
+        times.append(time.monotonic())
+        first = delivery.errand == errand(1) and len(times) == 1
+        return Later(0.5) if first else Done()
+
+    pace = Pace(poll_s=600, stalled_s=600)
+    async with (
+        Producer.open(queue_url, queue_env) as producer,
+        working(queue_url, queue_env, handler, pace=pace),
+    ):
+        await producer.send([errand(1), errand(2)])
+        await until(lambda: errand(2).job_id in starts)
+        present = await producer.present({QueueName.DEFAULT: [errand(1).job_id]})
+        assert present == {errand(1).job_id}
+        await until_counts(queue_url, queue_env, {"completed": 2})
+    first, again = starts[errand(1).job_id]
+    assert again - first > 0.45
+    assert first < starts[errand(2).job_id][0] < again
+    async with looked_at(queue_url, queue_env, QueueName.DEFAULT) as queue:
+        assert (await queue.getJob(errand(1).job_id)).attemptsMade == 1
+
+
+async def test_a_drained_consumer_finishes_what_it_has_and_takes_no_more(
+    queue_url: str, queue_env: str
+) -> None:
+    """Q14"""
+    seen = Seen(held=True)
+    async with Producer.open(queue_url, queue_env) as producer:
+        await producer.send([errand(1), errand(2)])
+        async with working(queue_url, queue_env, seen) as consumer:
+            await seen.has([errand(1)])
+            consumer.drain()
+            seen.gate.set()
+        assert seen.finished == [errand(1).job_id]
+    assert await counts(queue_url, queue_env) == {"completed": 1, "prioritized": 1}
+
+
+async def test_a_stopped_consumer_hands_its_jobs_back(queue_url: str, queue_env: str) -> None:
+    """Q14"""
+    seen, after = Seen(held=True), Seen()
+    sent = [errand(1), errand(2), errand(3)]
+    async with Producer.open(queue_url, queue_env) as producer:
+        await producer.send(sent)
+        async with working(queue_url, queue_env, seen, slots=2) as consumer:
+            await until(lambda: seen.busy == 2)
+            await consumer.stop()
+            assert seen.busy == 0
+        assert seen.finished == []
+        assert await counts(queue_url, queue_env) == {"prioritized": 3}
+        async with working(queue_url, queue_env, after, pace=DEAF):
+            await after.has(sent)
+
+
+async def test_a_cancelled_consumer_hands_its_jobs_back(queue_url: str, queue_env: str) -> None:
+    seen = Seen(held=True)
+    async with (
+        Producer.open(queue_url, queue_env) as producer,
+        Consumer.open(queue_url, queue_env, for_all(seen), slots=2, name="x") as consumer,
+        asyncio.TaskGroup() as group,
+    ):
+        await producer.send([errand(1), errand(2)])
+        running = group.create_task(consumer.run())
+        await until(lambda: seen.busy == 2)
+        running.cancel()
+        async with asyncio.timeout(PATIENCE_S):
+            await asyncio.wait([running])
+        assert running.cancelled()
+        assert await counts(queue_url, queue_env) == {"prioritized": 2}
+
+
+async def test_stopping_an_idle_consumer_ends_it(queue_url: str, queue_env: str) -> None:
+    async with working(queue_url, queue_env, Seen(), slots=3, pace=DEAF) as consumer:
+        await consumer.stop()
+
+
+class SecretlyBroken(Unavailable):
+    code = "secretly_broken"
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [(SecretlyBroken("token=hunter2"), "secretly_broken"), (KeyError("hunter2"), "KeyError")],
+)
+async def test_a_failing_handler_fails_its_job_only_and_tells_no_secret(
+    queue_url: str, queue_env: str, fault: Exception, reason: str
+) -> None:
+    """Q10"""
+    seen = Seen()
+
+    async def handler(delivery: Delivery) -> Done:
+        if delivery.errand == errand(1):
+            raise fault
+        return await seen(delivery)
+
+    async with (
+        Producer.open(queue_url, queue_env) as producer,
+        working(queue_url, queue_env, handler),
+        looked_at(queue_url, queue_env, QueueName.DEFAULT) as queue,
+    ):
+        await producer.send([errand(1), errand(2)])
+        await until_counts(queue_url, queue_env, {"failed": 1, "completed": 1})
+        job = await queue.getJob(errand(1).job_id)
+    assert job.failedReason == reason
+    assert "hunter2" not in repr(vars(job))
+    assert seen.ids == [errand(2).job_id]
+
+
+async def test_no_more_than_the_rate_is_started(queue_url: str, queue_env: str) -> None:
+    """Q9: by all consumers together."""
+    starts: list[float] = []
+
+    async def handler(delivery: Delivery) -> Done:
+        starts.append(time.monotonic())
+        return Done()
+
+    async with Producer.open(queue_url, queue_env) as producer:
+        await producer.send([errand(number) for number in range(12)])
+        async with (
+            working(queue_url, queue_env, handler, slots=2, rate_per_s=5),
+            working(queue_url, queue_env, handler, slots=2, rate_per_s=5),
+        ):
+            await until(lambda: len(starts) == 12)
+    starts.sort()
+    # A little less than a second: jobs start a moment after they are counted.
+    assert starts[5] - starts[0] > 0.8
+    assert starts[10] - starts[0] > 1.8
+
+
+async def test_a_rate_below_one_a_second_holds_too(queue_url: str, queue_env: str) -> None:
+    """Q9"""
+    starts: list[float] = []
+
+    async def handler(delivery: Delivery) -> Done:
+        starts.append(time.monotonic())
+        return Done()
+
+    async with Producer.open(queue_url, queue_env) as producer:
+        await producer.send([errand(1), errand(2)])
+        async with working(queue_url, queue_env, handler, slots=2, rate_per_s=0.5):
+            await until(lambda: len(starts) == 2)
+    assert starts[1] - starts[0] > 1.8
+
+
+async def test_the_cycle_is_measured_while_there_is_work_only(
+    queue_url: str, queue_env: str
+) -> None:
+    """A4"""
+    job_s, seen = 0.05, Seen()
+
+    async def handler(delivery: Delivery) -> Done:
+        await asyncio.sleep(job_s)
+        return await seen(delivery)
+
+    first, *rest = [errand(number) for number in range(9)]
+    async with (
+        Producer.open(queue_url, queue_env) as producer,
+        working(queue_url, queue_env, handler) as consumer,
+    ):
+        await until(consumer._bell.wanted.is_set)  # so the slot waits for the first one
+        await producer.send([first])
+        await until_counts(queue_url, queue_env, {"completed": 1})
+        assert consumer.cycle_s is None
+        await producer.send(rest)
+        await until_counts(queue_url, queue_env, {"completed": 9})
+        assert consumer.cycle_s is not None
+        assert consumer.cycle_s > job_s

@@ -1,0 +1,178 @@
+"""Locks: kept while somebody works, lost with the worker; on both stores."""
+
+import asyncio
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import psycopg
+import redis.asyncio as redis_client
+from psycopg import sql
+
+from deemster.domain.task import Errand
+from deemster.pipeline.queue.delivery import Delivery, Done
+from deemster.pipeline.queue.producer import Producer
+from deemster.pipeline.queue.topology import Pace, postgres_schema, redis_prefix
+from tests.pipeline.queue.road import (
+    PATIENCE_S,
+    QUICK,
+    Seen,
+    counts,
+    errand,
+    until,
+    until_counts,
+    working,
+)
+
+ROOT = Path(__file__).parents[3]
+
+
+async def test_a_long_job_keeps_its_lock(queue_url: str, queue_env: str) -> None:
+    """Q5: another consumer looks for lost jobs all the while."""
+    deliveries = []
+
+    async def handler(delivery: Delivery) -> Done:
+        deliveries.append(delivery.errand)
+        await asyncio.sleep(QUICK.lease_s * 2.5)
+        return Done()
+
+    async with (
+        Producer.open(queue_url, queue_env) as producer,
+        working(queue_url, queue_env, handler, slots=2),
+        working(queue_url, queue_env, handler),
+    ):
+        await producer.send([errand(1), errand(2)])
+        await until_counts(queue_url, queue_env, {"completed": 2})
+    assert sorted(deliveries, key=lambda each: each.submission) == [errand(1), errand(2)]
+
+
+async def test_a_handler_can_ask_for_a_longer_lock(queue_url: str, queue_env: str) -> None:
+    """Q5"""
+    left_s = []
+
+    async def handler(delivery: Delivery) -> Done:
+        left_s.append(await lock_left_s(queue_url, queue_env, delivery.errand))
+        await delivery.hold(100)
+        left_s.append(await lock_left_s(queue_url, queue_env, delivery.errand))
+        return Done()
+
+    async with (
+        Producer.open(queue_url, queue_env) as producer,
+        working(queue_url, queue_env, handler, pace=Pace(lease_s=15)),
+    ):
+        await producer.send([errand(1)])
+        await until_counts(queue_url, queue_env, {"completed": 1})
+    before, after = left_s
+    assert before <= 15
+    assert 15 < after <= 100
+
+
+async def lock_left_s(url: str, env: str, job: Errand) -> float:
+    if url.startswith("redis"):
+        async with redis_client.from_url(url) as client:
+            key = f"{redis_prefix(env)}:{job.queue}:{job.job_id}:lock"
+            return float(await client.pttl(key)) / 1000
+    async with await psycopg.AsyncConnection.connect(url) as connection:
+        statement = sql.SQL(
+            "SELECT locked_until_ms / 1000.0 - extract(epoch FROM clock_timestamp())"
+            " FROM {} WHERE id = %s"
+        )
+        table = sql.Identifier(postgres_schema(env), "job")
+        rows = await connection.execute(statement.format(table), (job.job_id,))
+        (left_s,) = await rows.fetchone() or (0,)
+        return float(left_s)
+
+
+async def test_the_jobs_of_killed_consumers_come_back_again_and_again(
+    queue_url: str, queue_env: str
+) -> None:
+    """Q5, Q6: whether it may run again is for the database to say."""
+    seen = Seen()
+    async with Producer.open(queue_url, queue_env) as producer:
+        await producer.send([errand(1)])
+        for _ in range(2):
+            async with lone(queue_url, queue_env) as process:
+                assert await told(process) == f"taken {errand(1).job_id}"
+                process.kill()
+        async with working(queue_url, queue_env, seen):
+            await until_counts(queue_url, queue_env, {"completed": 1})
+    assert seen.ids == [errand(1).job_id]
+
+
+async def test_a_consumer_that_slept_too_long_can_not_finish_its_job(
+    queue_url: str, queue_env: str
+) -> None:
+    """Q5: and it goes on with the next."""
+    seen = Seen(held=True)
+    async with (
+        Producer.open(queue_url, queue_env) as producer,
+        lone(queue_url, queue_env) as process,
+    ):
+        await producer.send([errand(1)])
+        assert await told(process) == f"taken {errand(1).job_id}"
+        process.send_signal(signal.SIGSTOP)
+        async with working(queue_url, queue_env, seen):
+            await seen.has([errand(1)])
+            process.send_signal(signal.SIGCONT)
+            await tell(process)
+            await producer.send([errand(2)])
+            assert await told(process) == f"taken {errand(2).job_id}"
+            assert await counts(queue_url, queue_env) == {"active": 2}
+            seen.gate.set()
+        await tell(process)
+        await until_counts(queue_url, queue_env, {"completed": 2})
+    assert seen.finished == [errand(1).job_id]
+
+
+async def test_a_draining_consumer_keeps_the_locks_of_its_last_jobs(
+    queue_url: str, queue_env: str
+) -> None:
+    """Q14"""
+    seen, other = Seen(), Seen()
+
+    async def handler(delivery: Delivery) -> Done:
+        consumer.drain()
+        await asyncio.sleep(QUICK.lease_s * 2.5)
+        return await seen(delivery)
+
+    async with (
+        Producer.open(queue_url, queue_env) as producer,
+        working(queue_url, queue_env, handler) as consumer,
+    ):
+        await producer.send([errand(1)])
+        await until(lambda: consumer.busy == 1)
+        async with working(queue_url, queue_env, other):
+            await seen.has([errand(1)])
+    assert other.ids == []
+    assert await counts(queue_url, queue_env) == {"completed": 1}
+
+
+@asynccontextmanager
+async def lone(url: str, env: str) -> AsyncIterator[asyncio.subprocess.Process]:
+    process = await asyncio.create_subprocess_exec(
+        *("setpriv", "--pdeathsig", "KILL"),
+        *(sys.executable, "-m", "tests.pipeline.queue.lone", url, env),
+        cwd=ROOT,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+
+
+async def told(process: asyncio.subprocess.Process) -> str:
+    assert process.stdout is not None
+    async with asyncio.timeout(PATIENCE_S):
+        return (await process.stdout.readline()).decode().strip()
+
+
+async def tell(process: asyncio.subprocess.Process) -> None:
+    assert process.stdin is not None
+    process.stdin.write(b"\n")
+    await process.stdin.drain()

@@ -1,0 +1,163 @@
+"""Stores that are down, silent, restarted or wiped: an error at once, and all is well after."""
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+import pytest
+import redis.asyncio as redis_client
+from psycopg import sql
+
+from deemster.domain.task import QueueName
+from deemster.pipeline.queue.faults import QueueDown
+from deemster.pipeline.queue.producer import Producer
+from deemster.pipeline.queue.topology import Pace, postgres_schema
+from tests.pipeline.queue.road import PATIENCE_S, Seen, errand, until, working
+from tests.services.postgres import OwnPostgres
+from tests.services.redis import OwnRedis
+
+Own = OwnPostgres | OwnRedis
+
+ENV = "test"
+
+
+@pytest.fixture(params=["postgres", "redis"])
+async def own(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Own]:
+    kinds: dict[str, Callable[[Path], Own]] = {"postgres": OwnPostgres, "redis": OwnRedis}
+    async with kinds[request.param](tmp_path / "store") as server:
+        yield server
+
+
+async def test_a_store_that_is_down_is_said_to_be_and_used_when_it_is_back(own: Own) -> None:
+    """Q2"""
+    url = own.url
+    await own.stop()
+    async with Producer.open(url, ENV) as producer:
+        asking: list[Callable[[], Awaitable[object]]] = [
+            producer.ping,
+            producer.depths,
+            producer.trim,
+            lambda: producer.send([errand(1)]),
+            lambda: producer.remove(errand(1)),
+            lambda: producer.present({QueueName.DEFAULT: [errand(1).job_id]}),
+        ]
+        for ask in asking:
+            async with asyncio.timeout(PATIENCE_S):
+                with pytest.raises(QueueDown, match="can't be used now"):
+                    await ask()
+        await own.start()
+        for ask in asking:
+            await ask()
+
+
+async def test_a_consumer_outlives_its_store(own: Own) -> None:
+    """Opened before it starts, killed under a job, started again: one consumer sees it all."""
+    url = own.url
+    await own.stop()
+    seen = Seen(held=True)
+    pace = Pace(poll_s=0.2, lease_s=1, stalled_s=0.2, slowest_retry_s=0.2)
+    async with (
+        Producer.open(url, ENV) as producer,
+        working(url, ENV, seen, slots=2, pace=pace),
+    ):
+        await own.start()
+        await sent_at_last(producer, 1)
+        await seen.has([errand(1)])
+        await own.kill()
+        seen.gate.set()
+        await until(lambda: seen.busy == 0)
+        await own.start()
+        await sent_at_last(producer, 2)
+        await seen.has([errand(2)])
+
+
+async def test_a_waiting_consumer_is_called_after_a_restart(own: Own) -> None:
+    seen = Seen()
+    async with Producer.open(own.url, ENV) as producer, working(own.url, ENV, seen):
+        await sent_at_last(producer, 1)
+        await seen.has([errand(1)])
+        await own.restart()
+        await sent_at_last(producer, 2)
+        await seen.has([errand(2)])
+
+
+async def test_a_silent_store_is_given_up_and_used_when_it_speaks_again(own: Own) -> None:
+    seen = Seen()
+    async with Producer.open(own.url, ENV) as producer, working(own.url, ENV, seen):
+        await producer.send([errand(1)])
+        await seen.has([errand(1)])
+        with asleep(own.pid):
+            async with asyncio.timeout(PATIENCE_S):
+                with pytest.raises(QueueDown):
+                    await producer.send([errand(2)])
+        await sent_at_last(producer, 3)
+        await seen.has([errand(3)])
+
+
+async def test_a_wiped_store_is_used_on(own: Own) -> None:
+    """Q6: jobs are lost with it, and sent again by those who know; nobody stumbles."""
+    seen = Seen(held=True)
+    async with Producer.open(own.url, ENV) as producer, working(own.url, ENV, seen, slots=2):
+        await producer.send([errand(1), errand(2), errand(3)])
+        await until(lambda: seen.busy == 2)
+        await wipe(own.url)
+        seen.gate.set()
+        for number in (3, 4):
+            await sent_at_last(producer, number)
+            await seen.has([errand(number)])
+        assert await producer.present({QueueName.DEFAULT: [errand(1).job_id]}) == set()
+
+
+async def test_forgotten_scripts_are_loaded_again(redis_url: str, queue_env: str) -> None:
+    seen = Seen()
+    async with (
+        Producer.open(redis_url, queue_env) as producer,
+        working(redis_url, queue_env, seen),
+        redis_client.from_url(redis_url) as client,
+    ):
+        for number in range(3):
+            await client.script_flush()
+            await producer.send([errand(number), errand(number + 10)])
+            await seen.has([errand(number), errand(number + 10)])
+
+
+async def sent_at_last(producer: Producer, number: int) -> None:
+    async def sent() -> bool:
+        try:
+            await producer.send([errand(number)])
+        except QueueDown:
+            return False
+        return True
+
+    await until(sent)
+
+
+async def wipe(url: str) -> None:
+    if url.startswith("redis"):
+        async with redis_client.from_url(url) as client:
+            await client.flushall()
+        return
+    async with await psycopg.AsyncConnection.connect(url) as connection:
+        schema = sql.Identifier(postgres_schema(ENV))
+        await connection.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(schema))
+
+
+@contextmanager
+def asleep(server: int) -> Iterator[None]:
+    """The server and its processes hold their breath."""
+    pids = [server, *children(server)]
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for pid in pids:
+            os.kill(pid, signal.SIGCONT)
+
+
+def children(pid: int) -> list[int]:
+    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]

@@ -1,0 +1,294 @@
+"""Sending errands, and asking what became of them; on both stores."""
+
+import time
+
+import psycopg
+import pytest
+import redis.asyncio as redis_client
+from psycopg import sql
+
+from deemster.domain.errors import Refused
+from deemster.domain.task import Errand, QueueName, Task
+from deemster.pipeline.queue.engine import Depth
+from deemster.pipeline.queue.producer import Producer
+from deemster.pipeline.queue.topology import (
+    KEEP_COMPLETED,
+    LOWEST_PRIORITY,
+    Keep,
+    postgres_schema,
+    redis_prefix,
+)
+from tests.pipeline.queue.road import (
+    Seen,
+    counts,
+    errand,
+    looked_at,
+    until_counts,
+    working,
+)
+
+EMPTY = Depth(waiting=0, active=0, delayed=0)
+
+
+async def test_a_job_that_is_sent_twice_waits_once(queue_url: str, queue_env: str) -> None:
+    """Q1: alone, in the same batch, and in a later one."""
+    async with Producer.open(queue_url, queue_env) as producer:
+        await producer.send([errand(1)])
+        await producer.send([errand(1)])
+        await producer.send([errand(2), errand(1), errand(2)])
+    assert await counts(queue_url, queue_env) == {"prioritized": 2}
+
+
+async def test_a_job_that_is_at_work_is_not_sent_again(queue_url: str, queue_env: str) -> None:
+    """Q1"""
+    seen = Seen(held=True)
+    async with (
+        Producer.open(queue_url, queue_env) as producer,
+        working(queue_url, queue_env, seen),
+    ):
+        await producer.send([errand(1)])
+        await seen.has([errand(1)])
+        await producer.send([errand(1)])
+        assert await counts(queue_url, queue_env) == {"active": 1}
+        seen.gate.set()
+
+
+async def test_a_finished_job_is_not_done_again_but_another_dispatch_is(
+    queue_url: str, queue_env: str
+) -> None:
+    seen, again = Seen(), errand(1, dispatch=2)
+    async with (
+        Producer.open(queue_url, queue_env) as producer,
+        working(queue_url, queue_env, seen),
+    ):
+        await producer.send([errand(1)])
+        await until_counts(queue_url, queue_env, {"completed": 1})
+        await producer.send([errand(1), again])
+        await until_counts(queue_url, queue_env, {"completed": 2})
+    assert seen.ids == [errand(1).job_id, again.job_id]
+
+
+async def test_lower_priorities_go_first_and_equals_in_their_order(
+    queue_url: str, queue_env: str
+) -> None:
+    """Q8"""
+    priorities = [500_001, 1, 3, 1, 500_001, 2, 1_500_000, 1]
+    sent = [errand(number, priority=priority) for number, priority in enumerate(priorities)]
+    seen = Seen()
+    async with Producer.open(queue_url, queue_env) as producer:
+        await producer.send(sent[:5])
+        for late in sent[5:]:
+            await producer.send([late])
+    async with working(queue_url, queue_env, seen):
+        await seen.has(sent)
+    in_order = sorted(sent, key=lambda each: (each.priority, each.submission))
+    assert seen.ids == [each.job_id for each in in_order]
+
+
+async def test_no_priority_passes_the_others_or_is_too_large(
+    queue_url: str, queue_env: str
+) -> None:
+    """0 is BullMQ's word for none, and goes before all others."""
+    sent = [errand(1), errand(2, priority=0), errand(3, priority=LOWEST_PRIORITY + 7)]
+    seen = Seen()
+    async with Producer.open(queue_url, queue_env) as producer:
+        await producer.send(sent)
+    async with working(queue_url, queue_env, seen):
+        await seen.has(sent)
+    assert seen.ids == [each.job_id for each in sent]
+
+
+async def test_present_are_those_that_wait_or_are_at_work(
+    queue_url: str, queue_env: str
+) -> None:
+    """Q6"""
+    at_work, waiting, gone = errand(1), errand(2), errand(3)
+    low = errand(4, Task.ANALYZE)
+    seen = Seen(held=True)
+    asked = {
+        QueueName.DEFAULT: [each.job_id for each in (at_work, waiting, gone)],
+        QueueName.LOW: [low.job_id, at_work.job_id],
+        QueueName.CRITICAL: [],
+    }
+    async with Producer.open(queue_url, queue_env) as producer:
+        assert await producer.present(asked) == set()
+        await producer.send([at_work])
+        async with working(queue_url, queue_env, seen):
+            await seen.has([at_work])
+            await producer.send([waiting, low])
+            held = {each.job_id for each in (at_work, waiting, low)}
+            assert await producer.present(asked) == held
+            seen.gate.set()
+            await seen.has([waiting, low])
+            await until_counts(queue_url, queue_env, {"completed": 2})
+            await until_counts(queue_url, queue_env, {"completed": 1}, QueueName.LOW)
+        assert await producer.present(asked) == set()
+
+
+async def test_many_are_asked_for_at_once(queue_url: str, queue_env: str) -> None:
+    sent = [errand(number) for number in range(500)]
+    async with Producer.open(queue_url, queue_env) as producer:
+        await producer.send(sent[::2])
+        ids = [each.job_id for each in sent]
+        found = await producer.present({QueueName.DEFAULT: ids})
+    assert found == set(ids[::2])
+
+
+async def test_a_waiting_job_can_be_removed_and_one_at_work_can_not(
+    queue_url: str, queue_env: str
+) -> None:
+    seen = Seen(held=True)
+    async with (
+        Producer.open(queue_url, queue_env) as producer,
+        working(queue_url, queue_env, seen),
+    ):
+        await producer.send([errand(1)])
+        await seen.has([errand(1)])
+        await producer.send([errand(2), errand(3)])
+        assert await producer.remove(errand(2))
+        assert not await producer.remove(errand(1))
+        assert await producer.remove(errand(99)), "nobody knows it, so nobody is at it"
+        seen.gate.set()
+        await seen.has([errand(3)])
+    assert seen.finished == [errand(1).job_id, errand(3).job_id]
+
+
+async def test_depths_are_told_by_queue(queue_url: str, queue_env: str) -> None:
+    seen = Seen(held=True)
+    async with Producer.open(queue_url, queue_env) as producer:
+        assert await producer.depths() == dict.fromkeys(QueueName, EMPTY)
+        await producer.send([errand(number) for number in range(5)])
+        await producer.send([errand(7, Task.EVALUATE)])
+        async with working(queue_url, queue_env, seen, slots=2):
+            await until_counts(queue_url, queue_env, {"prioritized": 4, "active": 1})
+            assert await producer.depths() == {
+                QueueName.CRITICAL: Depth(waiting=0, active=1, delayed=0),
+                QueueName.DEFAULT: Depth(waiting=4, active=1, delayed=0),
+                QueueName.LOW: EMPTY,
+            }
+            seen.gate.set()
+
+
+async def test_jobs_carry_ids_only_and_any_bullmq_can_read_them(
+    queue_url: str, queue_env: str
+) -> None:
+    """Q10"""
+    sent = errand(1, priority=5)
+    async with (
+        Producer.open(queue_url, queue_env) as producer,
+        looked_at(queue_url, queue_env, QueueName.DEFAULT) as queue,
+    ):
+        await producer.send([sent])
+        job = await queue.getJob(sent.job_id)
+    assert (job.name, job.priority) == ("run", 5)
+    assert job.data == {
+        "submission": sent.submission,
+        "task": "run",
+        "problem": sent.problem,
+        "revision": sent.revision,
+        "attempt": 0,
+        "dispatch": 1,
+    }
+
+
+async def test_finished_jobs_are_trimmed_by_count(queue_url: str, queue_env: str) -> None:
+    """Q12"""
+    sent = [errand(number) for number in range(KEEP_COMPLETED.count + 100)]
+    seen = Seen()
+    async with Producer.open(queue_url, queue_env) as producer:
+        await producer.send(sent)
+        async with working(queue_url, queue_env, seen, slots=4):
+            await seen.has(sent)
+        await producer.trim()
+        assert await counts(queue_url, queue_env) == {"completed": KEEP_COMPLETED.count}
+
+
+async def test_finished_jobs_are_trimmed_by_age(queue_url: str, queue_env: str) -> None:
+    """Q12"""
+    seen = Seen()
+    async with Producer.open(queue_url, queue_env) as producer:
+        await producer.send([errand(1), errand(2)])
+        async with working(queue_url, queue_env, seen):
+            await seen.has([errand(1), errand(2)])
+        await producer.trim()
+        assert await counts(queue_url, queue_env) == {"completed": 2}
+        await make_old(queue_url, queue_env, errand(1), KEEP_COMPLETED)
+        await producer.trim()
+        assert await counts(queue_url, queue_env) == {"completed": 1}
+
+
+async def make_old(url: str, env: str, finished: Errand, keep: Keep) -> None:
+    finished_ms = int((time.time() - keep.age_s - 1) * 1000)
+    if url.startswith("redis"):
+        key = f"{redis_prefix(env)}:{finished.queue}"
+        async with redis_client.from_url(url) as client:
+            await client.zadd(f"{key}:completed", {finished.job_id: finished_ms})
+            await client.hset(f"{key}:{finished.job_id}", "finishedOn", str(finished_ms))
+        return
+    async with await psycopg.AsyncConnection.connect(url) as connection:
+        statement = sql.SQL("UPDATE {} SET finished_at_ms = %s WHERE id = %s")
+        table = sql.Identifier(postgres_schema(env), "job")
+        await connection.execute(statement.format(table), (finished_ms, finished.job_id))
+
+
+async def test_another_environment_is_not_touched(queue_url: str, queue_env: str) -> None:
+    """Q11: not even one whose name begins like ours."""
+    other, seen = f"{queue_env[:20]}-b", Seen()
+    mine = queue_env[:20]
+    async with (
+        Producer.open(queue_url, other) as theirs,
+        Producer.open(queue_url, mine) as producer,
+    ):
+        await theirs.send([errand(1), errand(2, Task.ANALYZE), errand(3, Task.EVALUATE)])
+        before = await held_by(queue_url, other)
+        assert before
+        await producer.send([errand(1), errand(5, Task.ANALYZE)])
+        async with working(queue_url, mine, seen, slots=2):
+            await seen.has([errand(1), errand(5, Task.ANALYZE)])
+        await producer.trim()
+        await producer.remove(errand(2, Task.ANALYZE))
+        assert await held_by(queue_url, other) == before
+    assert len(seen.ids) == 2
+
+
+async def held_by(url: str, env: str) -> dict[str, object]:
+    """All that an environment has in the store."""
+    if url.startswith("redis"):
+        async with redis_client.from_url(url) as client:
+            keys = [key async for key in client.scan_iter(f"{redis_prefix(env)}:*")]
+            return {key.decode(): await client.dump(key) for key in keys}
+    held: dict[str, object] = {}
+    async with await psycopg.AsyncConnection.connect(url) as connection:
+        for table in ("job", "meta", "event", "rate_limit", "dedup"):
+            name = sql.Identifier(postgres_schema(env), table)
+            rows = await connection.execute(sql.SQL("SELECT * FROM {}").format(name))
+            held[table] = [str(row) for row in await rows.fetchall()]
+    return held
+
+
+@pytest.mark.parametrize("env", ["", "Prod", "a:b", "a$b", "-a", "ä", "a" * 41, 'a"b', "a b"])
+async def test_an_environment_that_can_not_be_kept_apart_is_refused(
+    queue_url: str, env: str
+) -> None:
+    """Q11"""
+    with pytest.raises(Refused, match="environment"):
+        async with Producer.open(queue_url, env):
+            pass
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "amqp://user:secret@host/",
+        "secret",
+        "redis://:secret@localhost:notaport/0",
+        "redis://:secret@localhost/0?unheard_of=1",
+        "postgresql://user:secret@localhost/db?unheard_of=1",
+    ],
+)
+async def test_an_address_without_sense_is_refused_and_its_secret_not_told(url: str) -> None:
+    with pytest.raises(Refused) as refused:
+        async with Producer.open(url, "test"):
+            pass
+    if "@" in url:
+        assert "secret" not in str(refused.value)

@@ -1,0 +1,116 @@
+"""Redis with authentication, behind TLS (Q11)."""
+
+import asyncio
+import shutil
+import ssl
+import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+import redis.asyncio as redis_client
+
+from deemster.pipeline.queue.faults import QueueDown
+from deemster.pipeline.queue.producer import Producer
+from tests.pipeline.queue.road import Seen, errand, working
+from tests.services.redis import OwnRedis
+
+SECRET = "pä/ss:w@rd"
+QUOTED = "p%C3%A4%2Fss%3Aw%40rd"
+
+
+@pytest.fixture
+async def guarded(tmp_path: Path) -> AsyncIterator[str]:
+    """host:port of a Redis that knows the user `judge` only."""
+    async with OwnRedis(tmp_path / "redis") as server:
+        async with redis_client.from_url(server.url) as client:
+            await client.acl_setuser(
+                "judge",
+                enabled=True,
+                passwords=[f"+{SECRET}"],
+                keys=["deemster:prod:*"],
+                categories=["+@all"],
+            )
+            await client.acl_setuser("default", enabled=False)
+        yield urlsplit(server.url).netloc
+        await server.kill()
+
+
+async def test_a_user_with_a_password_gets_in(guarded: str) -> None:
+    """And one who may touch the keys of one environment only needs no others."""
+    seen, url = Seen(), f"redis://judge:{QUOTED}@{guarded}/0"
+    async with Producer.open(url, "prod") as producer, working(url, "prod", seen):
+        await producer.send([errand(1), errand(2)])
+        await seen.has([errand(1), errand(2)])
+        await producer.trim()
+        await producer.depths()
+
+
+@pytest.mark.parametrize("user", ["", "judge:wr0ng@"])
+async def test_nobody_else_gets_in_and_no_password_is_told(guarded: str, user: str) -> None:
+    async with Producer.open(f"redis://{user}{guarded}/0", "prod") as producer:
+        with pytest.raises(QueueDown) as down:
+            await producer.send([errand(1)])
+    assert "wr0ng" not in str(down.value)
+
+
+async def test_the_road_goes_through_tls(guarded: str, tmp_path: Path) -> None:
+    """The server's certificate must be from the authority that the URL names."""
+    certificate, stranger = authority(tmp_path / "ours"), authority(tmp_path / "other")
+    seen = Seen()
+    async with behind_tls(guarded, certificate) as port:
+        url = f"rediss://judge:{QUOTED}@localhost:{port}/0?ssl_ca_certs="
+        trusting, doubting = f"{url}{certificate / 'cert.pem'}", f"{url}{stranger / 'cert.pem'}"
+        async with Producer.open(trusting, "prod") as producer, working(trusting, "prod", seen):
+            await producer.send([errand(1)])
+            await seen.has([errand(1)])
+        async with Producer.open(doubting, "prod") as producer:
+            with pytest.raises(QueueDown, match="certificate"):
+                await producer.send([errand(2)])
+
+
+def authority(directory: Path) -> Path:
+    openssl = shutil.which("openssl")
+    assert openssl, "The tests make certificates with openssl: install it."
+    directory.mkdir()
+    subprocess.run(
+        [
+            *(openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"),
+            *("-nodes", "-days", "2", "-subj", "/CN=localhost"),
+            *("-addext", "subjectAltName=DNS:localhost"),
+            *("-keyout", directory / "key.pem", "-out", directory / "cert.pem"),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    return directory
+
+
+@asynccontextmanager
+async def behind_tls(target: str, certificate: Path) -> AsyncIterator[int]:
+    """As stunnel does it: the wheel's Redis is built without TLS."""
+    host, _, port = target.partition(":")
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(certificate / "cert.pem", certificate / "key.pem")
+
+    async def pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+        try:
+            while data := await source.read(65536):
+                sink.write(data)
+                await sink.drain()
+        except OSError:
+            pass
+        finally:
+            sink.close()
+
+    async def join(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        back_reader, back_writer = await asyncio.open_connection(host, int(port))
+        async with asyncio.TaskGroup() as group:
+            group.create_task(pump(reader, back_writer))
+            group.create_task(pump(back_reader, writer))
+
+    server = await asyncio.start_server(join, "localhost", 0, ssl=context)
+    async with server:
+        yield int(server.sockets[0].getsockname()[1])
