@@ -20,7 +20,6 @@ TEMPLATE = "deemster_template"
 
 async def main(directory: Path) -> None:
     data = directory / "servers"
-    shutil.rmtree(data, ignore_errors=True)
     async with OwnPostgres(data, HASTY) as postgres, OwnRedis(data / "redis") as redis:
         await make_template(postgres.url)
         publish(directory, Services(postgres.url, TEMPLATE, redis.url))
@@ -33,6 +32,8 @@ async def main(directory: Path) -> None:
 
 async def make_template(url: str) -> None:
     connection = await asyncpg.connect(url)
+    # There is one already when an earlier host was killed.
+    await connection.execute(f"DROP DATABASE IF EXISTS {TEMPLATE} WITH (FORCE)")
     await connection.execute(f"CREATE DATABASE {TEMPLATE}")
     await connection.close()
     await migrate(with_database(url, TEMPLATE))

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import stat
 from pathlib import Path
 
@@ -174,6 +175,8 @@ async def test_under_a_deep_directory_the_socket_is_elsewhere_and_private(
         assert len(os.fsencode(directory)) < LONGEST_BYTES / 2
         assert stat.S_IMODE(directory.stat().st_mode) == 0o700
         assert directory.stat().st_uid == (place / "postgres" / "cluster").stat().st_uid
+        os.kill(cluster.pid, signal.SIGKILL)
+        await cluster.wait()
     assert not directory.exists()
     assert not link.is_symlink()
 

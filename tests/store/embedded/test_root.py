@@ -82,8 +82,8 @@ def owner(pid: int) -> pwd.struct_passwd:
 
 
 async def test_the_server_has_no_groups_and_no_capabilities(tmp_path: Path) -> None:
-    async with hasty(tmp_path) as cluster:
-        status = status_of(cluster.pid)
+    async with supervisor(tmp_path, before=["setpriv", "--groups=0,4"]) as running:
+        status = status_of(int((await running.told())["pid"]))
         assert status["Groups"] == ""
         assert {int(status[name], 16) for name in ("CapPrm", "CapEff", "CapAmb")} == {0}
 
@@ -94,13 +94,16 @@ def status_of(pid: int) -> dict[str, str]:
 
 
 async def test_no_mount_of_the_server_is_seen_outside(tmp_path: Path) -> None:
-    before = mounts("self")
-    async with hasty(tmp_path) as cluster:
-        assert mounts("self") == before
-        assert "/wheel/programs ro" in mounts(str(cluster.pid))
+    """Where mounts are shared, as systemd has them, they would spread."""
+    shared = ["unshare", "--mount", "--propagation=shared"]
+    async with supervisor(tmp_path, before=shared) as running:
+        told = await running.told()
+        assert " shared:" in mounts(running.process.pid)
+        assert "/wheel/programs ro" in mounts(int(told["pid"]))
+        assert "/wheel/programs" not in mounts(running.process.pid)
 
 
-def mounts(process: str) -> str:
+def mounts(process: int) -> str:
     return Path(f"/proc/{process}/mountinfo").read_text()
 
 

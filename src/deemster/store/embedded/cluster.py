@@ -41,6 +41,13 @@ SETTINGS: Mapping[str, str] = {
 
 START_S = 300
 """Recovery after a crash can take minutes."""
+NOT_YET = (
+    FileNotFoundError,
+    ConnectionError,
+    TimeoutError,
+    asyncpg.CannotConnectNowError,
+    asyncpg.ConnectionDoesNotExistError,
+)
 FAST_S, IMMEDIATE_S = 60.0, 10.0
 PACE_S = 0.01
 
@@ -136,11 +143,7 @@ class Cluster:
                 connection = await asyncpg.connect(self.url, timeout=START_S)
             except asyncpg.InvalidCatalogNameError:
                 await self._create_database()
-            except (
-                OSError,
-                asyncpg.CannotConnectNowError,
-                asyncpg.ConnectionDoesNotExistError,
-            ):
+            except NOT_YET:
                 if process.returncode is not None:
                     raise failure(self._home, process.returncode) from None
                 await asyncio.sleep(PACE_S)
@@ -169,4 +172,4 @@ async def run_cluster(
             yield cluster
         finally:
             await cluster.stop()
-            endpoint.remove_directory(home.path)
+            endpoint.remove_directory(home.path, home.socket)

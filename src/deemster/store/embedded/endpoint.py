@@ -48,12 +48,12 @@ def make_directory(home: Path, owner: Owner) -> Path:
     elsewhere.
     """
     place = home / "socket"
+    kept = place.readlink() if place.is_symlink() else place
+    if fits(kept) and is_private(kept, owner):
+        return kept
     if place.is_symlink():
-        kept = place.readlink()
-        if is_private(kept, owner):
-            return kept
         place.unlink()
-    if place.is_dir():
+    elif place.exists():
         shutil.rmtree(place)
     if fits(place):
         place.mkdir(mode=0o700)
@@ -65,13 +65,15 @@ def make_directory(home: Path, owner: Owner) -> Path:
     return elsewhere
 
 
-def remove_directory(home: Path) -> None:
-    """Takes away one that was made elsewhere; the server has removed its socket."""
-    place = home / "socket"
-    if place.is_symlink():
-        with suppress(OSError):
-            place.readlink().rmdir()
-            place.unlink()
+def remove_directory(home: Path, directory: Path) -> None:
+    """Takes away one that was made elsewhere, with what a killed server has left in it."""
+    if directory == home / "socket":
+        return
+    with suppress(OSError):
+        for name in (FILE, f"{FILE}.lock"):
+            (directory / name).unlink(missing_ok=True)
+        directory.rmdir()
+        (home / "socket").unlink()
 
 
 def fits(directory: Path) -> bool:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from deemster.domain.errors import Unavailable
+from deemster.store.embedded import endpoint
 from deemster.store.embedded.home import Home, open_lock, try_lock
 
 STEPS: tuple[tuple[signal.Signals, float], ...] = (
@@ -27,8 +28,9 @@ async def take_over(home: Home) -> int:
     except BaseException:
         os.close(lock)
         raise
-    # Whoever has that number now is no server of this cluster.
-    (home.cluster / "postmaster.pid").unlink(missing_ok=True)
+    # Whoever has the number that they hold by now, it is no server of this cluster.
+    for stale in (home.cluster / "postmaster.pid", home.socket / f"{endpoint.FILE}.lock"):
+        stale.unlink(missing_ok=True)
     return lock
 
 
