@@ -9,6 +9,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 RUNNER = "deemster/sandbox/bin/deemster-runner"
+SHIPPED = ("languages", "jury", "samples")
 
 
 class RunnerBuildHook(BuildHookInterface[Any]):
@@ -20,8 +21,8 @@ class RunnerBuildHook(BuildHookInterface[Any]):
             place(compiled, root / "src" / RUNNER)
             return
         build_data["force_include"][str(compiled)] = RUNNER
-        build_data["force_include"][str(root / "languages")] = "deemster/languages"
-        build_data["force_include"][str(root / "jury")] = "deemster/jury"
+        for name in SHIPPED:
+            build_data["force_include"][str(root / name)] = f"deemster/{name}"
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{platform_tag()}"
 

@@ -1,0 +1,58 @@
+"""Every submission of the sample problems is found to be what its label says."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from deemster.cli.verify import PackageReport
+from deemster.domain.problem import ExampleSubmission
+from deemster.pipeline.judge.build.languages import shipped_directory
+from deemster.settings import Settings
+from deemster.wiring.judging import open_revisions
+from tests.corpus.conftest import opened_verifier
+
+PACKAGES = sorted(path.parent for path in shipped_directory("samples").glob("*/problem.yaml"))
+SLOW = ("time_limit_exceeded", "brute_force")
+
+Choice = Callable[[ExampleSubmission], bool]
+each_sample = pytest.mark.parametrize("package", PACKAGES, ids=lambda path: path.name)
+
+
+@each_sample
+async def test_a_sample_is_what_it_says(package: Path, settings: Settings) -> None:
+    """A3, J3, J4: its data and validators are sound, and the labels hold."""
+    check(await judge(package, settings, is_quick))
+
+
+@pytest.mark.corpus
+@each_sample
+async def test_also_slow_submissions_and_other_languages_are_what_they_say(
+    package: Path, settings: Settings
+) -> None:
+    """A3, J3, J4."""
+    check(await judge(package, settings, lambda each: not is_quick(each)))
+
+
+def is_quick(submission: ExampleSubmission) -> bool:
+    """Python and what must be right in C++; `./dev corpus` judges the others as well."""
+    if submission.path.endswith(".cpp"):
+        return submission.label == "accepted"
+    return submission.path.endswith(".py") and submission.label not in SLOW
+
+
+async def judge(package: Path, settings: Settings, is_chosen: Choice) -> PackageReport:
+    async with open_revisions(settings).imported(package) as revision:
+        problem = revision.problem
+        chosen = tuple(each for each in problem.submissions if is_chosen(each))
+        part = replace(revision, problem=replace(problem, submissions=chosen))
+        async with opened_verifier(settings, part) as verifier:
+            return await verifier.verify(package, part)
+
+
+def check(report: PackageReport) -> None:
+    assert report.submissions
+    assert [finding.text for finding in report.findings if finding.is_error] == []
+    wrong = {each.example.path: each.reasons for each in report.submissions if not each.matches}
+    assert wrong == {}
