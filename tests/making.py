@@ -22,11 +22,11 @@ from deemster.domain.verdict import Verdict
 from deemster.pipeline.verdict.start import Caps, start
 from deemster.store import accounts, problems
 from deemster.store.accounts import Role
+from deemster.store.arrivals import accept
 from deemster.store.artifacts import Artifacts
 from deemster.store.lifecycle import advance
 from deemster.store.pool import Pool, connection
 from deemster.store.problems import ProblemSheet
-from deemster.store.submissions import accept
 
 LANGUAGES = frozenset({"python3", "c", "cpp"})
 

@@ -1,16 +1,44 @@
 """SQL by name: each file of `sql/` is one set of statements."""
 
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
 import aiosql
+from aiosql.adapters.asyncpg import AsyncPGAdapter
 
 HERE = Path(__file__).parent / "sql"
 
 
+class Adapter(AsyncPGAdapter):
+    """Takes connections only: aiosql's own looks with each statement whether it is a pool."""
+
+    async def select(
+        self, conn: Any, query_name: str, sql: str, parameters: Any, record_class: Any = None
+    ) -> AsyncGenerator[Any, None]:
+        for row in await conn.fetch(sql, *self._in_order(query_name, parameters)):
+            yield row
+
+    async def select_one(
+        self, conn: Any, query_name: str, sql: str, parameters: Any, record_class: Any = None
+    ) -> Any:
+        return await conn.fetchrow(sql, *self._in_order(query_name, parameters))
+
+    async def select_value(self, conn: Any, query_name: str, sql: str, parameters: Any) -> Any:
+        return await conn.fetchval(sql, *self._in_order(query_name, parameters))
+
+    async def insert_update_delete(
+        self, conn: Any, query_name: str, sql: str, parameters: Any
+    ) -> Any:
+        return await conn.execute(sql, *self._in_order(query_name, parameters))
+
+    def _in_order(self, query_name: str, parameters: dict[str, Any]) -> list[Any]:
+        return [parameters[name] for name in self.var_sorted[query_name]]
+
+
 def statements(name: str) -> Any:
     """The statements of `sql/<name>.sql`, as functions of a connection and their parameters."""
-    return aiosql.from_path(HERE / f"{name}.sql", "asyncpg", mandatory_parameters=False)
+    return aiosql.from_path(HERE / f"{name}.sql", Adapter, mandatory_parameters=False)
 
 
 def changed(status: str) -> int:

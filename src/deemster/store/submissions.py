@@ -1,16 +1,13 @@
-"""Submissions: accepted once, read by their owners, recorded when judged."""
+"""Submissions: read by their owners, begun by workers, recorded when judged."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from deemster.domain.errors import Refused
 from deemster.domain.ids import AccountId, ProblemId, RevisionDigest, SubmissionId
 from deemster.domain.lifecycle import WAITING, State
 from deemster.domain.submission import (
-    Accepted,
     Brief,
-    NewSubmission,
     Place,
     Progress,
     SubmissionView,
@@ -24,58 +21,6 @@ from deemster.store.workers import SILENT_S
 from deemster.store.workers import SQL as WORKERS
 
 SQL = statements("submissions")
-
-
-class KeyReused(Refused):
-    """An idempotency key came with another request (I2)."""
-
-    code = "idempotency_key_reused"
-
-
-async def accept(
-    connection: Connection, new: NewSubmission, content: bytes | None = None
-) -> tuple[Accepted, bool]:
-    """What the request's answer is, and whether it is new; in one statement, all or nothing.
-
-    `content` is the source if it is small; any other is where it belongs by now.
-    """
-    row = await SQL.accept(
-        connection,
-        id=new.id,
-        account=new.account,
-        problem=new.problem,
-        revision=new.revision,
-        language=new.language,
-        main=new.main,
-        source=new.source,
-        content=content,
-        first_priority=new.first_priority,
-        idempotency_key=new.idempotency_key,
-        request_digest=new.request_digest,
-        webhook_url=new.webhook_url,
-        rejudge_of=new.rejudge_of,
-    )
-    if row is not None:
-        return Accepted(new.id, new.problem, new.language, row["submitted_at"]), True
-    earlier = await SQL.of_key(connection, account=new.account, key=new.idempotency_key)
-    if earlier["request_digest"] != new.request_digest:
-        raise KeyReused(
-            "This Idempotency-Key was used before with another request: send the same request "
-            "again, or a new key."
-        )
-    return (
-        Accepted(
-            SubmissionId(earlier["id"]),
-            ProblemId(earlier["problem_id"]),
-            earlier["language"],
-            earlier["submitted_at"],
-        ),
-        False,
-    )
-
-
-async def is_key_taken(connection: Connection, account: AccountId, key: str) -> bool:
-    return await SQL.of_key(connection, account=account, key=key) is not None
 
 
 async def view(connection: Connection, submission: SubmissionId) -> SubmissionView | None:

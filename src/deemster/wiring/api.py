@@ -5,6 +5,7 @@ from contextlib import AsyncExitStack, contextmanager
 from typing import Final
 
 import uvicorn
+from fastapi import FastAPI
 
 from deemster.api.app import create_app
 from deemster.api.service import Service
@@ -16,6 +17,8 @@ from deemster.store.wake import OUTBOX, Bell
 from deemster.wiring.process import signals_heard
 from deemster.wiring.service import open_artifacts, open_database, queue_url
 
+CONNECTIONS: Final = 20
+"""To the database."""
 KEEP_ALIVE_S: Final = 30
 GRACE_S: Final = 10
 """What requests that are being answered get when the process is told to end."""
@@ -24,32 +27,37 @@ GRACE_S: Final = 10
 async def run_api(settings: Settings) -> None:
     async with AsyncExitStack() as stack:
         enter = stack.enter_async_context
-        pool = await enter(open_database(settings, "api", most=20))
+        pool = await enter(open_database(settings, "api", most=CONNECTIONS))
         producer = await enter(Producer.open(queue_url(settings), settings.env))
         bell = await enter(Bell.open(pool, OUTBOX))
         artifacts = open_artifacts(settings)
         catalogue = load_catalogue()
         door = Door(pool, artifacts, catalogue, on_accepted=bell.ring)
         service = Service(pool, door, artifacts, catalogue, settings, producer.ping)
-        config = uvicorn.Config(
-            create_app(service),
-            host=settings.host,
-            port=settings.port,
-            http="httptools",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            timeout_keep_alive=KEEP_ALIVE_S,
-            timeout_graceful_shutdown=GRACE_S,
-        )
-        server = Server(config)
+        await serve(create_app(service), settings)
 
-        def end(times: int) -> None:
-            server.should_exit = True
-            server.force_exit = times > 1
 
-        with signals_heard(end):
-            await server.serve()
+async def serve(app: FastAPI, settings: Settings) -> None:
+    """Until it is told to end."""
+    config = uvicorn.Config(
+        app,
+        host=settings.host,
+        port=settings.port,
+        http="httptools",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=KEEP_ALIVE_S,
+        timeout_graceful_shutdown=GRACE_S,
+    )
+    server = Server(config)
+
+    def end(times: int) -> None:
+        server.should_exit = True
+        server.force_exit = times > 1
+
+    with signals_heard(end):
+        await server.serve()
 
 
 class Server(uvicorn.Server):

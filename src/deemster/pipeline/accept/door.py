@@ -1,4 +1,4 @@
-"""Takes submissions in: checked, then written with their job and event in one statement."""
+"""Takes submissions in: checked, then written with their jobs and events in one statement."""
 
 import hashlib
 import json
@@ -14,11 +14,12 @@ from deemster.domain.language import Catalogue, Language
 from deemster.domain.source import Source, main_file, single, unclear_entry
 from deemster.domain.submission import Accepted, NewSubmission
 from deemster.domain.task import Standing
+from deemster.pipeline.accept.ferry import Ferry
+from deemster.store.arrivals import Arrival
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool, connection
 from deemster.store.problems import ProblemSheet, in_force
 from deemster.store.small import keep
-from deemster.store.submissions import accept
 
 SHEET_KEPT_S: Final = 1.0
 """A new revision is in force everywhere after so long."""
@@ -51,6 +52,7 @@ class Door:
         self._artifacts = artifacts
         self._catalogue = catalogue
         self._on_accepted = on_accepted
+        self._ferry = Ferry(pool)
         self._sheets: Moment[ProblemId, ProblemSheet | None] = Moment(
             self._sheet, keep_s=SHEET_KEPT_S
         )
@@ -76,8 +78,7 @@ class Door:
             webhook_url=ask.webhook_url,
             standing=ask.standing,
         )
-        async with connection(self._pool) as acquired:
-            accepted, fresh = await accept(acquired, new, kept.content)
+        accepted, fresh = await self._ferry.carry(Arrival(new, kept.content))
         if fresh:
             self._on_accepted()
         return accepted, fresh

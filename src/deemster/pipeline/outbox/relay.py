@@ -17,8 +17,8 @@ from deemster.store.wake import Ear
 log = structlog.get_logger()
 
 BATCH: Final = 200
-CLAIM_S: Final = 30.0
-"""When a relay dies, its rows are another's after so long; longer than sending takes."""
+CLAIM_S: Final = 10.0
+"""When a relay dies, its rows are another's after so long. What is sent twice counts once."""
 LOOK_S: Final = 1.0
 """Without a hint it looks this often."""
 

@@ -94,8 +94,10 @@ class Execution:
         return COMPILE_S + cases_s + self.overhead_s
 
     async def _judge(self, run: Run) -> Judged | Exception:
+        # It may have been lost before there was a scope to end.
+        deadline_s = 0 if run.lost else self.deadline_s(run.brief)
         try:
-            async with asyncio.timeout(self.deadline_s(run.brief)) as run.scope:
+            async with asyncio.timeout(deadline_s) as run.scope:
                 return await self.judge(run.brief, run.count)
         except TimeoutError as fault:
             if run.scope is not None and run.scope.expired():

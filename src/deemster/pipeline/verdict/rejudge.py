@@ -14,9 +14,10 @@ from deemster.domain.submission import Accepted, NewSubmission
 from deemster.domain.task import Standing
 from deemster.domain.verdict import Verdict
 from deemster.store import tallies
+from deemster.store.arrivals import accept
 from deemster.store.pool import Connection, Pool, transaction
 from deemster.store.problems import in_force
-from deemster.store.submissions import accept, archive
+from deemster.store.submissions import archive
 
 
 async def rejudge(pool: Pool, submission: SubmissionId) -> Accepted:

@@ -9,7 +9,7 @@ from deemster.domain.ids import SubmissionId, WorkerId
 from deemster.domain.lifecycle import Event, State
 from deemster.domain.submission import Brief
 from deemster.store import leases, workers
-from deemster.store.lifecycle import MovedOn, advance
+from deemster.store.lifecycle import MovedOn, advance, advance_all
 from deemster.store.pool import Connection, Pool, transaction
 from deemster.store.submissions import brief
 
@@ -46,8 +46,9 @@ async def start(
         if found is None:
             raise MovedOn(f"There is no submission {submission}.")
         if found.state is State.PENDING:
-            # The relay that sent this job has not said so yet. It is here, so it was sent.
-            await advance(connection, Event.PUBLISH, submission, found.attempt)
+            # The relay that sent this job has not said so yet, or says so just now: either way
+            # it was sent, and the next step decides.
+            await advance_all(connection, Event.PUBLISH, {submission: found.attempt})
         elif found.state is not State.QUEUED:
             raise MovedOn(f"{submission} is {found.state}: nothing to start.")
         if found.language not in languages and await someone_can(connection, found.language):

@@ -1,19 +1,31 @@
--- name: accept^
--- Submission, outbox row and event, or nothing if the idempotency key is taken (I1, Q2).
-WITH kept AS (
+-- name: accept
+-- Submissions with their outbox rows and events; one whose idempotency key is taken is missing in the
+-- answer (I1, Q2). A user's n-th waiting one is behind everyone's earlier ones, up to a bound: rows of
+-- who has many waiting must not be counted all, each time.
+WITH asked AS (
+    SELECT * FROM unnest(:ids::text[], :accounts::text[], :problems::text[], :revisions::text[],
+                         :languages::text[], :mains::text[], :sources::text[], :contents::bytea[],
+                         :first_priorities::int[], :ahead::int[], :keys::text[], :digests::bytea[],
+                         :webhooks::text[], :rejudged::text[])
+        AS a (id, account_id, problem_id, revision, language, main, source, content,
+              first_priority, ahead, idempotency_key, request_digest, webhook_url, rejudge_of)
+), kept AS (
     INSERT INTO artifact (digest, content)
-    SELECT :source, :content::bytea WHERE :content::bytea IS NOT NULL
+    SELECT source, content FROM asked WHERE content IS NOT NULL ORDER BY source
     ON CONFLICT DO NOTHING
 ), fresh AS (
     INSERT INTO submission (id, account_id, problem_id, revision, language, main, source, priority,
                             idempotency_key, request_digest, webhook_url, rejudge_of)
-    SELECT :id, :account, :problem, :revision, :language, :main, :source,
-           :first_priority::int + LEAST(499999, (
-               SELECT count(*) FROM submission
-                WHERE account_id = :account AND state IN ('PENDING', 'QUEUED')))::int,
-           :idempotency_key, :request_digest, :webhook_url, :rejudge_of
+    SELECT id, account_id, problem_id, revision, language, main, source,
+           first_priority + LEAST(:most_ahead::int, ahead + (
+               SELECT count(*) FROM (
+                   SELECT FROM submission s
+                    WHERE s.account_id = asked.account_id AND s.state IN ('PENDING', 'QUEUED')
+                    LIMIT :most_ahead::int) waiting))::int,
+           idempotency_key, request_digest, webhook_url, rejudge_of
+      FROM asked
     ON CONFLICT (account_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
- RETURNING id, submitted_at, priority
+ RETURNING id, submitted_at
 ), told AS (
     INSERT INTO submission_event (submission_id, event, state, attempt)
     SELECT id, 'submit', 'PENDING', 0 FROM fresh

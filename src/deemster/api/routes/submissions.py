@@ -1,0 +1,184 @@
+"""`/v1/submissions`: hand in, look at, list, cancel, judge again."""
+
+import base64
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from deemster.api.answering import answer, faults
+from deemster.api.bearer import BEARER, SECURED, Caller, may_see, require_admin
+from deemster.api.body import body_of, read
+from deemster.api.desk import desk_of
+from deemster.api.faults import Forbidden
+from deemster.api.idempotency import IDEMPOTENCY_KEY, idempotency_key
+from deemster.api.paging import PageQuery, cut
+from deemster.api.submission_in import Plain, SubmissionIn
+from deemster.api.submission_out import (
+    AcceptedOut,
+    FileOut,
+    SourceOut,
+    Status,
+    SubmissionOut,
+    SubmissionPage,
+    accepted_out,
+    line_out,
+    submission_out,
+)
+from deemster.domain.bundle import unpack
+from deemster.domain.errors import NotFound
+from deemster.domain.ids import MINTED, AccountId, ProblemId, SubmissionId
+from deemster.domain.lifecycle import WAITING
+from deemster.domain.submission import Accepted, SubmissionView
+from deemster.domain.verdict import Verdict
+from deemster.pipeline.verdict.cancel import cancel
+from deemster.pipeline.verdict.rejudge import rejudge
+from deemster.store import accounts, submissions
+from deemster.store.accounts import Account, Role
+from deemster.store.pool import Connection, connection
+from deemster.store.small import fetch
+
+router = APIRouter(tags=["submissions"])
+PATH: Final = "/v1/submissions"
+
+
+@router.post(
+    PATH,
+    status_code=202,
+    response_model=AcceptedOut,
+    openapi_extra={**body_of(SubmissionIn), **SECURED, "parameters": [IDEMPOTENCY_KEY]},
+    responses=faults(400, 401, 404, 408, 413, 415, 422, 503),
+)
+async def submit(request: Request) -> Response:
+    """Takes a submission in; it is judged later."""
+    # Nothing is left to FastAPI here: it would read the body of anybody, and takes its time.
+    caller = await BEARER(request)
+    key = idempotency_key(request)
+    desk = desk_of(request)
+    warning = await desk.crew.admit(caller.id, key)
+    asked = await read(request, SubmissionIn)
+    accepted, _ = await desk.service.door.submit(caller.id, asked.to_ask(key))
+    return accepted_answer(accepted, warning)
+
+
+@router.get(PATH + "/{id}", response_model=SubmissionOut, responses=faults(401, 404, 503))
+async def show(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
+    """How far it is, and what was found."""
+    async with connection(desk_of(request).service.pool) as acquired:
+        return answer(await look(acquired, caller, id))
+
+
+class SubmissionQuery(PageQuery):
+    user: Plain | None = None
+    """Its id or its name."""
+    problem: Plain | None = None
+    verdict: Verdict | None = None
+    language: Plain | None = None
+    status: Status | None = None
+
+
+@router.get(PATH, response_model=SubmissionPage, responses=faults(401, 403, 404, 422, 503))
+async def list_them(
+    request: Request, caller: Caller, query: Annotated[SubmissionQuery, Query()]
+) -> Response:
+    """Newest first. Who is no admin sees their own."""
+    service = desk_of(request).service
+    language = service.catalogue.named(query.language).id if query.language else None
+    async with connection(service.pool) as acquired:
+        wanted = submissions.Filter(
+            account=await whose(acquired, caller, query.user),
+            problem=ProblemId(query.problem) if query.problem else None,
+            verdict=query.verdict,
+            language=language,
+            states=query.status.states if query.status else None,
+        )
+        before = SubmissionId(query.place) if query.place else None
+        found = await submissions.page(acquired, wanted, before=before, most=query.limit + 1)
+    page, cursor = cut(found, query.limit, lambda view: view.id)
+    items = [line_out(view) for view in page]
+    return answer(SubmissionPage(items=items, next_cursor=cursor))
+
+
+@router.get(PATH + "/{id}/source", response_model=SourceOut, responses=faults(401, 404, 503))
+async def show_source(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
+    """The files as they were handed in."""
+    service = desk_of(request).service
+    async with connection(service.pool) as acquired:
+        view = await visible(acquired, caller, id)
+        brief = await submissions.brief(acquired, view.id)
+        assert brief is not None, "rows of submissions are never deleted"
+        bundle = await fetch(acquired, service.artifacts, brief.source)
+    files = [file_out(name, content) for name, content in unpack(bundle).items()]
+    return answer(SourceOut(id=view.id, language=view.language, main=brief.main, files=files))
+
+
+@router.delete(
+    PATH + "/{id}", response_model=SubmissionOut, responses=faults(401, 404, 409, 503)
+)
+async def stop(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
+    """Cancels it, if it has not ended; a program that runs is killed."""
+    pool = desk_of(request).service.pool
+    async with connection(pool) as acquired:
+        view = await visible(acquired, caller, id)
+    await cancel(pool, view.id)
+    async with connection(pool) as acquired:
+        return answer(await look(acquired, caller, id))
+
+
+@router.post(
+    PATH + "/{id}/rejudge",
+    status_code=202,
+    response_model=AcceptedOut,
+    responses=faults(401, 403, 404, 409, 503),
+)
+async def judge_again(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
+    """A new submission takes its place; its own verdict stays to be read. For admins."""
+    require_admin(caller)
+    pool = desk_of(request).service.pool
+    async with connection(pool) as acquired:
+        view = await visible(acquired, caller, id)
+    return accepted_answer(await rejudge(pool, view.id))
+
+
+def accepted_answer(accepted: Accepted, warning: str | None = None) -> Response:
+    headers = {"Location": f"{PATH}/{accepted.id}"}
+    if warning:
+        headers["Warning"] = warning
+    return answer(accepted_out(accepted), 202, headers)
+
+
+async def look(acquired: Connection, caller: Account, submission: str) -> SubmissionOut:
+    view = await visible(acquired, caller, submission)
+    waits = view.state in WAITING
+    return submission_out(view, await submissions.place(acquired, view) if waits else None)
+
+
+async def visible(acquired: Connection, caller: Account, submission: str) -> SubmissionView:
+    """Someone else's is not there at all: an id must not even tell that it exists (A11)."""
+    view = None
+    if MINTED.fullmatch(submission):
+        view = await submissions.view(acquired, SubmissionId(submission))
+    if view is None or not may_see(caller, view.account):
+        raise NotFound("There is no such submission, or it is not yours.")
+    return view
+
+
+async def whose(acquired: Connection, caller: Account, user: str | None) -> AccountId | None:
+    """Whose submissions are listed; None: everyone's."""
+    if caller.role is not Role.ADMIN:
+        if user not in {None, caller.id, caller.name}:
+            raise Forbidden("You see your own submissions only: leave user out.")
+        return caller.id
+    if user is None or MINTED.fullmatch(user):
+        return AccountId(user) if user else None
+    found = await accounts.of_name(acquired, user)
+    if found is None:
+        raise NotFound(f"There is no account {user}.")
+    return found.id
+
+
+def file_out(name: str, content: bytes) -> FileOut:
+    try:
+        return FileOut(name=name, content=content.decode())
+    except UnicodeDecodeError:
+        return FileOut(name=name, content_base64=base64.b64encode(content).decode())

@@ -1,0 +1,21 @@
+"""What the API works with; `wiring` opens it and closes it."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from deemster.domain.language import Catalogue
+from deemster.pipeline.accept.door import Door
+from deemster.settings import Settings
+from deemster.store.artifacts import Artifacts
+from deemster.store.pool import Pool
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    pool: Pool
+    door: Door
+    artifacts: Artifacts
+    catalogue: Catalogue
+    settings: Settings
+    ping_queue: Callable[[], Awaitable[None]]
+    """Raises `Unavailable` when the queue does not answer."""

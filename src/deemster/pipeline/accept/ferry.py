@@ -1,0 +1,98 @@
+"""Writes submissions down together: who comes while one statement runs goes with the next."""
+
+import asyncio
+from collections import deque
+from typing import Final
+
+from deemster.domain.errors import Unavailable
+from deemster.store.arrivals import Answer, Arrival, accept_all
+from deemster.store.pool import DatabaseDown, Pool, connection
+
+LANES: Final = 2
+"""Statements at once: while one is being synced to the disk, the next is worked on."""
+MOST: Final = 64
+"""In one statement."""
+
+
+class Passenger:
+    __slots__ = ("answer", "arrival", "turn")
+
+    def __init__(self, arrival: Arrival) -> None:
+        self.arrival = arrival
+        self.answer: Answer | Exception | None = None
+        self.turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Done with an answer, or without one: then this one steers the next crossing."""
+
+    @property
+    def must_steer(self) -> bool:
+        return self.turn.done() and not self.turn.cancelled() and self.answer is None
+
+
+class Ferry:
+    """One of the passengers steers, so that nobody has to be started or stopped."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._waiting: deque[Passenger] = deque()
+        self._free = LANES
+
+    async def carry(self, arrival: Arrival) -> Answer:
+        """Returns when it is on the disk."""
+        passenger = Passenger(arrival)
+        if self._free:
+            self._free -= 1
+            await self._cross(passenger)
+        else:
+            await self._wait(passenger)
+        assert passenger.answer is not None
+        if isinstance(passenger.answer, Exception):
+            raise passenger.answer
+        return passenger.answer
+
+    async def _wait(self, passenger: Passenger) -> None:
+        self._waiting.append(passenger)
+        try:
+            await passenger.turn
+        except asyncio.CancelledError:
+            if passenger.must_steer:
+                self._hand_on()
+            raise
+        if passenger.must_steer:
+            await self._cross(passenger)
+
+    async def _cross(self, steering: Passenger) -> None:
+        aboard = [steering, *self._board()]
+        ended = DatabaseDown("Whoever wrote this down was ended before it was done: try again.")
+        answers: list[Answer | Exception] = [ended] * len(aboard)
+        try:
+            async with connection(self._pool) as acquired:
+                answers = await accept_all(acquired, [each.arrival for each in aboard])
+        except Unavailable as fault:
+            answers = [fault] * len(aboard)
+        finally:
+            self._hand_on()
+            for each, answer in zip(aboard, answers, strict=True):
+                each.answer = answer
+                if not each.turn.done():
+                    each.turn.set_result(None)
+
+    def _board(self) -> list[Passenger]:
+        aboard: list[Passenger] = []
+        while len(aboard) < MOST - 1 and (next_one := self._next()) is not None:
+            aboard.append(next_one)
+        return aboard
+
+    def _hand_on(self) -> None:
+        next_one = self._next()
+        if next_one is None:
+            self._free += 1
+        else:
+            next_one.turn.set_result(None)
+
+    def _next(self) -> Passenger | None:
+        """Of those who still wait, the first."""
+        while self._waiting:
+            passenger = self._waiting.popleft()
+            if not passenger.turn.done():
+                return passenger
+        return None

@@ -1,0 +1,39 @@
+"""Counts of what is there: for those who must know that nothing was lost."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from deemster.domain.ids import SubmissionId
+from deemster.store.named import statements
+from deemster.store.pool import Connection
+
+SQL = statements("census")
+
+
+@dataclass(frozen=True, slots=True)
+class Census:
+    rows: int
+    events: int
+    jobs: int
+    sources: int
+    judged: int
+    """Ended with a verdict."""
+    unjudged: int
+    """Ended without one."""
+    ends: int
+    """Events that tell of an end."""
+
+
+async def count(connection: Connection, ids: Sequence[str]) -> Census:
+    return Census(**await SQL.count(connection, ids=list(ids)))
+
+
+async def line(connection: Connection, most: int) -> list[SubmissionId]:
+    """Those that wait, the next one first."""
+    return [SubmissionId(row["id"]) async for row in SQL.line(connection, most=most)]
+
+
+async def starts(connection: Connection, since_s: float) -> list[tuple[SubmissionId, float]]:
+    """What was begun since then, in that order, with the time in seconds since the epoch."""
+    rows = SQL.starts(connection, since_s=since_s)
+    return [(SubmissionId(row["id"]), row["started_s"]) async for row in rows]

@@ -1,0 +1,23 @@
+-- name: count^
+-- What is there of submissions that were accepted: each must have its row, its event and its job (Q2).
+WITH mine AS MATERIALIZED (
+    SELECT id, state, source FROM submission WHERE id = ANY (:ids::text[])
+)
+SELECT (SELECT count(*) FROM mine) AS rows,
+       (SELECT count(*) FROM mine JOIN submission_event e ON e.submission_id = mine.id
+         WHERE e.event = 'submit') AS events,
+       (SELECT count(*) FROM mine JOIN outbox o ON o.submission_id = mine.id WHERE o.dispatch = 1) AS jobs,
+       (SELECT count(*) FROM mine JOIN artifact a ON a.digest = mine.source) AS sources,
+       (SELECT count(*) FROM mine WHERE state = 'COMPLETED') AS judged,
+       (SELECT count(*) FROM mine WHERE state IN ('FAILED', 'CANCELLED')) AS unjudged,
+       (SELECT count(*) FROM mine JOIN submission_event e ON e.submission_id = mine.id
+         WHERE e.event IN ('complete', 'fail', 'cancel')) AS ends;
+
+-- name: line
+-- The ids that wait, as they are in the line.
+SELECT id FROM submission WHERE state IN ('PENDING', 'QUEUED') ORDER BY priority, id LIMIT :most;
+
+-- name: starts
+-- When judging began, in that order.
+SELECT id, extract(epoch FROM started_at)::float AS started_s FROM submission
+ WHERE started_at >= to_timestamp(:since_s) ORDER BY started_at, id;

@@ -1,0 +1,197 @@
+"""The real app over a real database and a real queue, asked as clients ask it."""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import structlog
+from fastapi import FastAPI
+from structlog.typing import EventDict
+
+from deemster.api.app import create_app
+from deemster.api.service import Service
+from deemster.domain.ids import WORKER, AccountId, RevisionDigest, WorkerId, new_id
+from deemster.pipeline.accept.door import Door
+from deemster.pipeline.judge.build.languages import load_catalogue
+from deemster.pipeline.queue.producer import Producer
+from deemster.settings import Settings
+from deemster.store import accounts, problems, workers
+from deemster.store.accounts import Role
+from deemster.store.artifacts import Artifacts
+from deemster.store.pool import Pool, connection, open_pool
+from deemster.store.problems import ProblemSheet
+from tests.making import make_artifacts, make_problem
+
+CATALOGUE = load_catalogue()
+
+
+@pytest.fixture(autouse=True)
+def log_lines() -> Iterator[Sequence[EventDict]]:
+    """What is logged, as it would be written."""
+    capture = structlog.testing.LogCapture()
+    structlog.configure(processors=[structlog.contextvars.merge_contextvars, capture])
+    yield capture.entries
+    structlog.reset_defaults()
+
+
+@pytest.fixture
+async def pool(database_url: str) -> AsyncIterator[Pool]:
+    async with open_pool(database_url, name="test") as opened:
+        yield opened
+
+
+@pytest.fixture
+def artifacts(tmp_path: Path) -> Artifacts:
+    return make_artifacts(tmp_path / "artifacts")
+
+
+@pytest.fixture
+async def producer(redis_url: str, queue_env: str) -> AsyncIterator[Producer]:
+    async with Producer.open(redis_url, queue_env) as opened:
+        yield opened
+
+
+MakeService = Callable[..., Service]
+
+
+@pytest.fixture
+def make_service(
+    pool: Pool, artifacts: Artifacts, producer: Producer, tmp_path: Path
+) -> MakeService:
+    def make(**settings: Any) -> Service:
+        door = Door(pool, artifacts, CATALOGUE, on_accepted=lambda: None)
+        given = Settings(data_dir=tmp_path, work_dir=tmp_path / "work", **settings)
+        return Service(pool, door, artifacts, CATALOGUE, given, producer.ping)
+
+    return make
+
+
+@asynccontextmanager
+async def running(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
+    """A client without a token; what the app does beside its requests is done too."""
+    transport = httpx.ASGITransport(app=app)
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(transport=transport, base_url="http://judge") as client,
+    ):
+        yield client
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    id: AccountId
+    name: str
+    token: str
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.token}"}
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """The app as one user sees it."""
+
+    client: httpx.AsyncClient
+    user: User
+
+    async def get(self, path: str, **options: Any) -> httpx.Response:
+        return await self.client.get(path, headers=self.user.headers, **options)
+
+    async def delete(self, path: str) -> httpx.Response:
+        return await self.client.delete(path, headers=self.user.headers)
+
+    async def post(
+        self, path: str, body: object = None, *, key: str | None = None
+    ) -> httpx.Response:
+        headers = dict(self.user.headers)
+        if key is not None:
+            headers["Idempotency-Key"] = key
+        return await self.client.post(path, json=body, headers=headers)
+
+    async def show(self, submission: str) -> dict[str, Any]:
+        answer = await self.get(f"/v1/submissions/{submission}")
+        assert answer.status_code == 200, answer.text
+        shown: dict[str, Any] = answer.json()
+        return shown
+
+
+async def make_user(pool: Pool, name: str, role: Role = Role.USER) -> User:
+    async with connection(pool) as acquired:
+        account = await accounts.add(acquired, name, role)
+        token = await accounts.add_token(acquired, account.id, "for tests")
+    return User(account.id, name, token)
+
+
+async def make_worker(pool: Pool, *languages: str, slots: int = 2) -> WorkerId:
+    worker = WorkerId(new_id(WORKER))
+    async with connection(pool) as acquired:
+        await workers.register(
+            acquired,
+            worker,
+            host="here",
+            process="1",
+            slots=slots,
+            languages=languages or ("python3", "cpp"),
+        )
+    return worker
+
+
+@pytest.fixture
+def app(make_service: MakeService) -> FastAPI:
+    return create_app(make_service())
+
+
+@pytest.fixture
+async def client(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
+    async with running(app) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def ada(client: httpx.AsyncClient, pool: Pool) -> Api:
+    return Api(client, await make_user(pool, "ada"))
+
+
+@pytest.fixture
+async def bob(client: httpx.AsyncClient, pool: Pool) -> Api:
+    return Api(client, await make_user(pool, "bob"))
+
+
+@pytest.fixture
+async def admin(client: httpx.AsyncClient, pool: Pool) -> Api:
+    return Api(client, await make_user(pool, "root", Role.ADMIN))
+
+
+async def change_problem(pool: Pool, **changes: Any) -> ProblemSheet:
+    """A revision of the usual problem that differs in this; or another problem like it."""
+    sheet = await make_problem(pool)
+    digest = RevisionDigest(hashlib.sha256(repr(changes).encode()).hexdigest())
+    changed = replace(sheet, **{"digest": digest, **changes})
+    async with connection(pool) as acquired, acquired.transaction():
+        await problems.put(acquired, changed)
+    return changed
+
+
+async def until(check: Callable[[], Awaitable[bool]]) -> None:
+    async with asyncio.timeout(60):
+        while True:
+            if await check():
+                return
+            await asyncio.sleep(0.02)
+
+
+def program(problem: str = "prob_sum", **more: Any) -> dict[str, Any]:
+    """What a client sends."""
+    return {
+        "problem_id": problem,
+        "language": "python3",
+        "source_code": "print(1)\n",
+        **more,
+    }

@@ -1,0 +1,112 @@
+"""Who is let in: by a token that is good, and by nothing else."""
+
+import httpx
+import pytest
+
+from deemster.store.accounts import TOKEN_PREFIX
+from deemster.store.pool import Pool, connection
+from tests.api.conftest import Api, until
+
+PATHS = [
+    ("GET", "/v1/submissions"),
+    ("POST", "/v1/submissions"),
+    ("GET", "/v1/submissions/sub_x"),
+    ("DELETE", "/v1/submissions/sub_x"),
+    ("GET", "/v1/submissions/sub_x/source"),
+    ("POST", "/v1/submissions/sub_x/rejudge"),
+    ("GET", "/v1/problems"),
+    ("GET", "/v1/problems/prob_x"),
+    ("GET", "/v1/languages"),
+]
+
+
+@pytest.mark.parametrize(("method", "path"), PATHS)
+async def test_every_path_wants_a_token(
+    client: httpx.AsyncClient, method: str, path: str
+) -> None:
+    """A6: 401, and how to log in."""
+    answer = await client.request(method, path)
+    assert answer.status_code == 401
+    assert answer.headers["www-authenticate"].startswith("Bearer")
+    assert answer.json()["type"] == "urn:deemster:error:unauthorised"
+
+
+async def test_every_path_of_the_api_is_walked_above(client: httpx.AsyncClient) -> None:
+    document = (await client.get("/openapi.json")).json()
+    known = {
+        (method.upper(), path.replace("{id}", "prob_x" if "problems" in path else "sub_x"))
+        for path, methods in document["paths"].items()
+        for method in methods
+        if path.startswith("/v1/")
+    }
+    assert known == set(PATHS)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "",
+        "Bearer",
+        "Bearer ",
+        "Basic YTpi",
+        "Bearer deem_unknown",
+        f"Bearer {TOKEN_PREFIX}{'x' * 50_000}",
+        "Bearer deem_ä",
+    ],
+)
+async def test_what_is_no_good_token_is_refused(client: httpx.AsyncClient, header: str) -> None:
+    raw = {b"Authorization": header.encode("latin-1")}
+    answer = await client.get("/v1/languages", headers=list(raw.items()))
+    assert answer.status_code == 401
+    assert TOKEN_PREFIX not in answer.text
+
+
+async def test_the_scheme_is_written_in_any_case(ada: Api) -> None:
+    headers = {"Authorization": f"bearer  {ada.user.token}"}
+    assert (await ada.client.get("/v1/languages", headers=headers)).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE token SET revoked_at = now()",
+        "UPDATE token SET expires_at = now()",
+        "UPDATE account SET disabled_at = now()",
+    ],
+)
+async def test_a_token_that_is_bad_by_now_works_for_a_moment_only(
+    ada: Api, pool: Pool, change: str
+) -> None:
+    """O6."""
+    assert (await ada.get("/v1/languages")).status_code == 200
+    async with connection(pool) as acquired:
+        await acquired.execute(change)
+    await until(lambda: answers(ada, 401))
+
+
+async def test_a_token_that_nobody_has_is_no_hindrance_when_it_is_given_out(
+    client: httpx.AsyncClient, ada: Api, pool: Pool
+) -> None:
+    """Unknown ones are remembered too, and no longer than others."""
+    async with connection(pool) as acquired:
+        digest = await acquired.fetchval("SELECT digest FROM token")
+        await acquired.execute("UPDATE token SET digest = $1", bytes(32))
+    assert (await ada.get("/v1/languages")).status_code == 401
+    async with connection(pool) as acquired:
+        await acquired.execute("UPDATE token SET digest = $1", digest)
+    await until(lambda: answers(ada, 200))
+
+
+async def answers(api: Api, status: int) -> bool:
+    return (await api.get("/v1/languages")).status_code == status
+
+
+async def is_noted(pool: Pool) -> bool:
+    async with connection(pool) as acquired:
+        return await acquired.fetchval("SELECT last_used_at FROM token") is not None
+
+
+async def test_the_use_of_a_token_is_noted_beside_the_request(ada: Api, pool: Pool) -> None:
+    assert not await is_noted(pool)
+    assert await answers(ada, 200)
+    await until(lambda: is_noted(pool))

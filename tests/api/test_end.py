@@ -1,0 +1,113 @@
+"""A9, A10: cancelling and judging again, by those who may."""
+
+import asyncio
+
+import pytest
+
+from deemster.domain.lifecycle import Event, State
+from deemster.domain.verdict import Verdict
+from deemster.store.artifacts import Artifacts
+from deemster.store.lifecycle import MovedOn
+from deemster.store.pool import Pool, connection
+from tests.api.conftest import Api
+from tests.api.judging import JUDGEMENTS, judged_submission
+from tests.making import make_submission, queue_submission, start_submission
+
+
+@pytest.mark.parametrize("state", [State.PENDING, State.QUEUED, State.RUNNING])
+async def test_what_has_not_ended_can_be_cancelled(ada: Api, pool: Pool, state: State) -> None:
+    """A10."""
+    submission = await make_submission(pool, ada.user.id)
+    if state is State.QUEUED:
+        await queue_submission(pool, submission)
+    elif state is State.RUNNING:
+        await start_submission(pool, submission)
+    answer = await ada.delete(f"/v1/submissions/{submission}")
+    assert answer.status_code == 200, answer.text
+    assert (answer.json()["status"], answer.json()["verdict"]) == ("cancelled", None)
+    assert (await ada.show(submission))["finished_at"]
+    again = await ada.delete(f"/v1/submissions/{submission}")
+    assert again.status_code == 409
+    assert again.json()["type"] == "urn:deemster:error:conflict"
+
+
+async def test_what_has_ended_stays_as_it_is(
+    ada: Api, pool: Pool, artifacts: Artifacts
+) -> None:
+    """A10, J12."""
+    found = JUDGEMENTS[Verdict.ACCEPTED]
+    submission = await judged_submission(pool, artifacts, ada.user.id, found)
+    assert (await ada.delete(f"/v1/submissions/{submission}")).status_code == 409
+    assert (await ada.show(submission))["status"] == "finished"
+
+
+async def test_of_start_and_cancel_exactly_one_wins(ada: Api, pool: Pool) -> None:
+    """A10: cancel always gets it in the end; a start that came first was cancelled running."""
+    for _ in range(10):
+        submission = await make_submission(pool, ada.user.id)
+        await queue_submission(pool, submission)
+        answer, started = await asyncio.gather(
+            ada.delete(f"/v1/submissions/{submission}"),
+            start_submission(pool, submission),
+            return_exceptions=True,
+        )
+        assert not isinstance(answer, BaseException)
+        assert answer.status_code == 200
+        assert not isinstance(started, BaseException) or isinstance(started, MovedOn)
+        async with connection(pool) as acquired:
+            events = await acquired.fetch(
+                "SELECT event FROM submission_event WHERE submission_id = $1 ORDER BY id",
+                submission,
+            )
+        names = [each["event"] for each in events]
+        assert names[-1] == Event.CANCEL
+        assert (Event.START in names) == (not isinstance(started, BaseException))
+
+
+async def test_nobody_elses_can_be_cancelled_but_by_an_admin(
+    ada: Api, bob: Api, admin: Api, pool: Pool
+) -> None:
+    submission = await make_submission(pool, ada.user.id)
+    assert (await bob.delete(f"/v1/submissions/{submission}")).status_code == 404
+    assert (await ada.show(submission))["status"] == "queued"
+    assert (await admin.delete(f"/v1/submissions/{submission}")).status_code == 200
+
+
+async def test_judging_again_makes_a_new_one_and_keeps_the_old(
+    ada: Api, admin: Api, pool: Pool, artifacts: Artifacts
+) -> None:
+    """A9."""
+    found = JUDGEMENTS[Verdict.WRONG_ANSWER]
+    old = await judged_submission(pool, artifacts, ada.user.id, found)
+    answer = await admin.post(f"/v1/submissions/{old}/rejudge")
+    assert answer.status_code == 202, answer.text
+    new = answer.json()["id"]
+    assert new != old
+    assert answer.headers["location"] == f"/v1/submissions/{new}"
+    shown_old, shown_new = await ada.show(old), await ada.show(new)
+    assert (shown_old["verdict"], shown_old["superseded_by"]) == ("Wrong Answer", new)
+    assert (shown_new["status"], shown_new["rejudge_of"]) == ("queued", old)
+    assert shown_new["user"] == "ada"
+    listed = (await ada.get("/v1/submissions")).json()["items"]
+    assert [each["id"] for each in listed] == [new]
+    again = await admin.post(f"/v1/submissions/{old}/rejudge")
+    assert again.status_code == 409
+
+
+async def test_what_waits_can_not_be_judged_again(ada: Api, admin: Api, pool: Pool) -> None:
+    submission = await make_submission(pool, ada.user.id)
+    answer = await admin.post(f"/v1/submissions/{submission}/rejudge")
+    assert answer.status_code == 409
+
+
+async def test_only_an_admin_has_something_judged_again(
+    ada: Api, admin: Api, pool: Pool, artifacts: Artifacts
+) -> None:
+    found = JUDGEMENTS[Verdict.ACCEPTED]
+    mine = await judged_submission(pool, artifacts, ada.user.id, found)
+    for submission in (mine, "sub_" + "0" * 26):
+        answer = await ada.post(f"/v1/submissions/{submission}/rejudge")
+        assert answer.status_code == 403
+        assert answer.json()["type"] == "urn:deemster:error:forbidden"
+    unheard = await admin.post(f"/v1/submissions/sub_{'0' * 26}/rejudge")
+    assert unheard.status_code == 404

@@ -1,0 +1,165 @@
+"""O3: alive and ready are two things, and ready is told part by part."""
+
+import asyncio
+from pathlib import Path
+
+import httpx
+import pytest
+
+from deemster.api.app import create_app
+from deemster.api.health import PATIENCE_S
+from deemster.api.service import Service
+from deemster.pipeline.accept.door import Door
+from deemster.pipeline.queue.producer import Producer
+from deemster.settings import Settings
+from deemster.store.artifacts import Artifacts
+from deemster.store.migrations import migrate
+from deemster.store.pool import Pool, open_pool
+from tests.api.conftest import (
+    CATALOGUE,
+    Api,
+    MakeService,
+    make_user,
+    make_worker,
+    program,
+    running,
+    until,
+)
+from tests.making import make_artifacts, make_problem
+from tests.services.postgres import OwnPostgres
+from tests.services.redis import OwnRedis
+
+PARTS = {"database", "queue", "workers", "artifacts"}
+
+
+async def test_alive_needs_nothing(client: httpx.AsyncClient) -> None:
+    answer = await client.get("/healthz")
+    assert (answer.status_code, answer.json()) == (200, {"alive": True})
+
+
+async def test_ready_says_so_part_by_part(client: httpx.AsyncClient, pool: Pool) -> None:
+    await make_worker(pool, slots=3)
+    answer = await client.get("/readyz")
+    body = answer.json()
+    assert (answer.status_code, body.pop("ready")) == (200, True)
+    assert set(body) == PARTS
+    assert all(part["ok"] for part in body.values())
+    assert body["workers"]["detail"] == "1 with 3 slots"
+
+
+async def test_without_workers_it_is_not_ready(client: httpx.AsyncClient) -> None:
+    """Q15."""
+    answer = await client.get("/readyz")
+    body = answer.json()
+    assert answer.status_code == 503
+    assert body["workers"] == {"ok": False, "detail": "no worker lives"}
+    assert body["database"]["ok"]
+    assert body["queue"]["ok"]
+    assert body["artifacts"]["ok"]
+
+
+async def test_a_place_that_is_gone_is_told(
+    client: httpx.AsyncClient, pool: Pool, tmp_path: Path
+) -> None:
+    await make_worker(pool)
+    (tmp_path / "artifacts").write_text("no directory any more")
+    body = (await client.get("/readyz")).json()
+    assert not body["artifacts"]["ok"]
+    assert str(tmp_path) not in str(body)
+
+
+async def test_a_part_that_hangs_holds_nobody_up(
+    make_service: MakeService, pool: Pool, artifacts: Artifacts, tmp_path: Path
+) -> None:
+    """A queue that takes connections and never says a word."""
+    silent = asyncio.Event()
+
+    async def say_nothing(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await silent.wait()
+        writer.close()
+
+    server = await asyncio.start_server(say_nothing, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    await make_worker(pool)
+    async with server, Producer.open(f"redis://127.0.0.1:{port}/0", "hung") as producer:
+        given = make_service()
+        service = Service(pool, given.door, artifacts, CATALOGUE, given.settings, producer.ping)
+        async with running(create_app(service)) as client:
+            answer = await client.get("/readyz")
+        silent.set()
+    body = answer.json()
+    assert answer.status_code == 503
+    assert body["queue"] == {"ok": False, "detail": f"no answer within {PATIENCE_S:g} s"}
+    assert body["database"]["ok"]
+
+
+async def test_with_servers_stopped_it_says_which_and_comes_back(tmp_path: Path) -> None:
+    """O3, A6, Q2: no secret is told, and with the queue away submissions are accepted."""
+    async with (
+        OwnPostgres(tmp_path / "data") as postgres,
+        OwnRedis(tmp_path / "redis") as redis,
+    ):
+        await migrate(postgres.url)
+        async with (
+            open_pool(postgres.url, name="test") as pool,
+            Producer.open(redis.url, "test") as producer,
+        ):
+            artifacts = make_artifacts(tmp_path / "artifacts")
+            door = Door(pool, artifacts, CATALOGUE, on_accepted=lambda: None)
+            settings = Settings(data_dir=tmp_path, work_dir=tmp_path)
+            service = Service(pool, door, artifacts, CATALOGUE, settings, producer.ping)
+            ada = await make_user(pool, "ada")
+            await make_problem(pool)
+            await make_worker(pool)
+            async with running(create_app(service)) as client:
+                api = Api(client, ada)
+                await ready(client)
+                await redis.stop()
+                body = await not_ready(client, "queue")
+                assert body["database"]["ok"]
+                assert str(redis.url) not in str(body)
+                accepted = await api.post("/v1/submissions", program())
+                assert accepted.status_code == 202
+                await postgres.stop()
+                body = await not_ready(client, "database")
+                assert not body["workers"]["ok"]
+                assert str(tmp_path) not in str(body)
+                answer = await api.post("/v1/submissions", program())
+                assert answer.status_code == 503
+                assert answer.json()["type"] == "urn:deemster:error:database_down"
+                assert int(answer.headers["retry-after"]) > 0
+                assert "postgres" not in answer.text.lower()
+                assert (await client.get("/healthz")).status_code == 200
+                await postgres.start()
+                await redis.start()
+                await ready(client)
+                found = await api.get(accepted.headers["location"])
+                assert found.status_code == 200
+
+
+async def ready(client: httpx.AsyncClient) -> None:
+    async def is_ready() -> bool:
+        return (await client.get("/readyz")).status_code == 200
+
+    await until(is_ready)
+
+
+async def not_ready(client: httpx.AsyncClient, part: str) -> dict[str, dict[str, object]]:
+    answer = await client.get("/readyz")
+
+    async def is_down() -> bool:
+        nonlocal answer
+        answer = await client.get("/readyz")
+        return not answer.json()[part]["ok"]
+
+    await until(is_down)
+    assert answer.status_code == 503
+    body: dict[str, dict[str, object]] = answer.json()
+    return body
+
+
+@pytest.mark.parametrize("path", ["/", "/docs", "/openapi.json"])
+async def test_who_strays_in_finds_the_way(client: httpx.AsyncClient, path: str) -> None:
+    answer = await client.get(path)
+    assert answer.status_code == 200
+    assert "/openapi.json" in answer.text or path == "/openapi.json"

@@ -1,0 +1,62 @@
+"""A7: the document is of version 3.1, complete, and names errors as they are."""
+
+from typing import Any
+
+import httpx
+import pytest
+
+
+@pytest.fixture
+async def document(client: httpx.AsyncClient) -> dict[str, Any]:
+    answer = await client.get("/openapi.json")
+    assert answer.status_code == 200
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+async def test_the_document_is_of_the_right_version(document: dict[str, Any]) -> None:
+    assert document["openapi"].startswith("3.1")
+
+
+async def test_every_reference_leads_somewhere(document: dict[str, Any]) -> None:
+    references = set(references_in(document))
+    assert "#/components/schemas/SubmissionIn" in references
+    assert "#/components/schemas/Problem" in references
+    for reference in references:
+        place: Any = document
+        for part in reference.removeprefix("#/").split("/"):
+            place = place[part]
+
+
+def references_in(node: Any) -> list[str]:
+    if isinstance(node, dict):
+        own = [node["$ref"]] if isinstance(node.get("$ref"), str) else []
+        return own + [each for value in node.values() for each in references_in(value)]
+    if isinstance(node, list):
+        return [each for value in node for each in references_in(value)]
+    return []
+
+
+async def test_errors_are_problem_documents(document: dict[str, Any]) -> None:
+    for path, methods in document["paths"].items():
+        if not path.startswith("/v1/"):
+            continue
+        for operation in methods.values():
+            assert operation["security"] == [{"token": []}], path
+            for status, response in operation["responses"].items():
+                kinds = set(response["content"])
+                expected = (
+                    "application/problem+json" if int(status) >= 400 else "application/json"
+                )
+                assert kinds == {expected}, (path, status)
+    assert "HTTPValidationError" not in document["components"]["schemas"]
+    assert document["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
+
+
+async def test_handing_in_is_described_as_it_is(document: dict[str, Any]) -> None:
+    operation = document["paths"]["/v1/submissions"]["post"]
+    assert [each["name"] for each in operation["parameters"]] == ["Idempotency-Key"]
+    assert "202" in operation["responses"]
+    schema = document["components"]["schemas"]["SubmissionIn"]
+    assert schema["additionalProperties"] is False
+    assert set(schema["required"]) == {"problem_id", "language"}

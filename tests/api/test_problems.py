@@ -1,0 +1,99 @@
+"""Problems and languages as contestants see them."""
+
+import pytest
+
+from deemster.domain.ids import ProblemId
+from deemster.domain.verdict import Verdict
+from deemster.store.artifacts import Artifacts
+from deemster.store.pool import Pool, connection
+from tests.api.conftest import Api, change_problem, make_worker
+from tests.api.judging import HIDDEN, JUDGEMENTS, judged_submission
+from tests.making import make_problem
+
+DETAILS = {
+    "names": {"en": "Sum", "de": "Summe"},
+    "statements": {"en": "<p>Add.</p>", "de": "<p>Addiere.</p>"},
+    "samples": [{"input": "1 2\n", "output": "3\n"}, {"interaction": "<1\n>2\n"}],
+    "limits": {"output_bytes": 4096},
+    "scoring": True,
+    "interactive": False,
+    "submit_answer": False,
+    "license": "CC0",
+    "added later": HIDDEN,
+}
+
+
+async def test_a_problem_tells_what_one_needs_to_solve_it(
+    ada: Api, pool: Pool, artifacts: Artifacts
+) -> None:
+    sheet = await change_problem(pool, details=DETAILS, languages=["python3", "cpp"], cases=7)
+    for verdict in (Verdict.ACCEPTED, Verdict.WRONG_ANSWER):
+        await judged_submission(pool, artifacts, ada.user.id, JUDGEMENTS[verdict], sheet)
+    answer = await ada.get("/v1/problems/prob_sum")
+    assert answer.status_code == 200, answer.text
+    assert answer.json() == {
+        "id": "prob_sum",
+        "title": "Sum",
+        "titles": {"en": "Sum", "de": "Summe"},
+        "revision": 2,
+        "limits": {
+            "time_ms": 1000,
+            "memory_bytes": 256 << 20,
+            "source_bytes": 64 << 10,
+            "output_bytes": 4096,
+        },
+        "cases": 7,
+        "languages": ["python3", "cpp"],
+        "scoring": True,
+        "interactive": False,
+        "submit_answer": False,
+        "statements": DETAILS["statements"],
+        "samples": [
+            {"input": "1 2\n", "output": "3\n", "interaction": None},
+            {"input": None, "output": None, "interaction": "<1\n>2\n"},
+        ],
+        "license": "CC0",
+        "submits": 2,
+        "accepted": 1,
+    }
+    listed = (await ada.get("/v1/problems")).json()["items"]
+    assert [(each["id"], each["submits"], each["accepted"]) for each in listed] == [
+        ("prob_sum", 2, 1)
+    ]
+
+
+async def test_a_problem_without_details_is_shown_too(ada: Api, pool: Pool) -> None:
+    await make_problem(pool)
+    shown = (await ada.get("/v1/problems/prob_sum")).json()
+    assert (shown["statements"], shown["samples"], shown["languages"]) == ({}, [], None)
+    assert (shown["submits"], shown["accepted"]) == (0, 0)
+
+
+@pytest.mark.parametrize("name", ["prob_none", "%00", "x" * 200])
+async def test_there_is_no_such_problem(ada: Api, name: str) -> None:
+    answer = await ada.get(f"/v1/problems/{name}")
+    assert answer.status_code == 404
+    assert answer.json()["type"] == "urn:deemster:error:not_found"
+
+
+async def test_a_retired_problem_is_gone(ada: Api, pool: Pool) -> None:
+    await change_problem(pool, id=ProblemId("prob_old"))
+    async with connection(pool) as acquired:
+        await acquired.execute("UPDATE problem SET retired_at = now() WHERE id = 'prob_old'")
+    assert (await ada.get("/v1/problems/prob_old")).status_code == 404
+    listed = (await ada.get("/v1/problems")).json()["items"]
+    assert [each["id"] for each in listed] == ["prob_sum"]
+
+
+async def test_a_language_is_available_if_some_worker_has_it(ada: Api, pool: Pool) -> None:
+    """J6: its command lines are shown."""
+    await make_worker(pool, "python3")
+    await make_worker(pool, "cpp")
+    answer = await ada.get("/v1/languages")
+    assert answer.status_code == 200
+    shown = {each["id"]: each for each in answer.json()["items"]}
+    assert {name for name, each in shown.items() if each["available"]} == {"python3", "cpp"}
+    assert "c++" in shown["cpp"]["aliases"]
+    assert shown["cpp"]["compile"]
+    assert shown["python3"]["run"]
+    assert shown["python3"]["template"]

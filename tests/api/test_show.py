@@ -1,0 +1,212 @@
+"""A2, A4, S4, J6, J10: what is said of a submission, from its first moment to its verdict."""
+
+from typing import Any
+
+import pytest
+
+from deemster.domain.ids import SubmissionId, WorkerId
+from deemster.domain.judgement import Ending, JuryJudgement
+from deemster.domain.lifecycle import Event
+from deemster.domain.outcome import Status
+from deemster.domain.submission import Progress
+from deemster.domain.verdict import Verdict
+from deemster.pipeline.verdict.give_up import give_up
+from deemster.store import leases, submissions, workers
+from deemster.store.artifacts import Artifacts
+from deemster.store.lifecycle import advance
+from deemster.store.pool import Pool, connection
+from tests.api.conftest import Api, make_user, make_worker
+from tests.api.judging import GOOD, JUDGEMENTS, failing, judged_submission, judgement
+from tests.making import make_problem, make_submission, queue_submission, start_submission
+
+ALWAYS = {
+    "id",
+    "status",
+    "verdict",
+    "problem_id",
+    "language",
+    "user_id",
+    "user",
+    "submitted_at",
+}
+RAN = ALWAYS | {"started_at", "finished_at"}
+FIGURES = {"runtime_ms", "memory_kb", "passed_cases", "total_cases", "compiler"}
+
+
+async def test_a_queued_one_says_where_it_stands(ada: Api, bob: Api, pool: Pool) -> None:
+    """A4: by the order of the queue, a user's second behind everyone's first."""
+    worker = await make_worker(pool, slots=2)
+    async with connection(pool) as acquired:
+        await workers.beat(acquired, worker, busy=0, cycle_s=0.5)
+    first = await make_submission(pool, ada.user.id)
+    second = await make_submission(pool, ada.user.id)
+    other = await make_submission(pool, bob.user.id)
+    await queue_submission(pool, first)
+    shown = {each: await api.show(each) for each, api in [(first, ada), (second, ada)]}
+    shown[other] = await bob.show(other)
+    assert {each["status"] for each in shown.values()} == {"queued"}
+    assert {each["verdict"] for each in shown.values()} == {None}
+    assert [shown[each]["queue_position"] for each in (first, other, second)] == [1, 2, 3]
+    waits = [shown[each]["estimated_wait_s"] for each in (first, other, second)]
+    assert waits == [0, 0.25, 0.5]
+    assert set(shown[first]) == ALWAYS | {"queue_position", "estimated_wait_s"}
+
+
+async def test_where_nobody_works_the_wait_is_not_known(ada: Api, pool: Pool) -> None:
+    shown = await ada.show(await make_submission(pool, ada.user.id))
+    assert shown["queue_position"] == 1
+    assert shown["estimated_wait_s"] is None
+
+
+async def test_a_running_one_says_how_far_it_is(ada: Api, pool: Pool) -> None:
+    """J10."""
+    submission = await make_submission(pool, ada.user.id)
+    worker = WorkerId("wrk_x")
+    running = await start_submission(pool, submission, worker)
+    async with connection(pool) as acquired:
+        done = {(submission, running.attempt): Progress(17, 72)}
+        assert await leases.beat(acquired, worker, done) == {submission}
+    shown = await ada.show(submission)
+    assert shown["status"] == "running"
+    assert shown["progress"] == {"case": 17, "of": 72}
+    assert set(shown) == ALWAYS | {"started_at", "progress"}
+
+
+async def show(
+    ada: Api, pool: Pool, artifacts: Artifacts, found: JuryJudgement
+) -> dict[str, Any]:
+    return await ada.show(await judged_submission(pool, artifacts, ada.user.id, found))
+
+
+EXTRA: dict[Verdict, dict[str, Any]] = {
+    Verdict.ACCEPTED: {},
+    Verdict.PARTIAL: {
+        "score": 40.0,
+        "max_score": 100.0,
+        "groups": [{"name": "one", "verdict": "Accepted", "score": 40.0, "max_score": 40.0}],
+    },
+    Verdict.WRONG_ANSWER: {"failed_case": 2},
+    Verdict.TIME_LIMIT: {"failed_case": 2, "limit_ms": 2500},
+    Verdict.MEMORY_LIMIT: {"failed_case": 2},
+    Verdict.OUTPUT_LIMIT: {"failed_case": 2},
+    Verdict.RUNTIME_ERROR: {"failed_case": 2, "reason": "signal 11"},
+    Verdict.COMPILE_ERROR: {"compiler_output": "main.c:1: no"},
+    Verdict.JUDGE_ERROR: {"failed_case": 2},
+}
+
+
+@pytest.mark.parametrize("verdict", Verdict)
+async def test_each_verdict_says_what_belongs_to_it(
+    ada: Api, pool: Pool, artifacts: Artifacts, verdict: Verdict
+) -> None:
+    """A2, A3, J6: and nothing else."""
+    shown = await show(ada, pool, artifacts, JUDGEMENTS[verdict])
+    extra = EXTRA[verdict]
+    assert set(shown) == RAN | FIGURES | set(extra)
+    assert {name: shown[name] for name in extra} == extra
+    assert (shown["status"], shown["verdict"]) == ("finished", verdict.value)
+    assert shown["compiler"]["version"] == "3.11.7"
+    assert shown["compiler"]["command"]
+    cases = JUDGEMENTS[verdict].cases
+    assert shown["total_cases"] == len(cases)
+    assert shown["passed_cases"] == (1 if cases else 0)
+    slowest, peak = {0: (0, 0), 1: (12, 900), 2: (34, 1200)}[len(cases)]
+    assert (shown["runtime_ms"], shown["memory_kb"]) == (slowest, peak)
+
+
+async def test_a_wrong_answer_to_a_sample_shows_both(
+    ada: Api, pool: Pool, artifacts: Artifacts
+) -> None:
+    """A2."""
+    wrong = failing(Verdict.WRONG_ANSWER, sample=True, team_message="Too low.")
+    shown = await show(ada, pool, artifacts, judgement(Verdict.WRONG_ANSWER, GOOD, wrong))
+    assert shown["failed_case"] == 2
+    assert (shown["expected"], shown["got"]) == ("visible expected", "visible got")
+    assert shown["message"] == "Too low."
+
+
+@pytest.mark.parametrize(
+    ("ending", "reason"),
+    [
+        (Ending(Status.SIGNALLED, signal=6), "signal 6"),
+        (Ending(Status.NONZERO_EXIT, exit_code=3), "exit code 3"),
+        (Ending(Status.FORBIDDEN_SYSCALL, syscall="socket"), "forbidden system call socket"),
+    ],
+)
+async def test_a_runtime_error_says_how_it_ended(
+    ada: Api, pool: Pool, artifacts: Artifacts, ending: Ending, reason: str
+) -> None:
+    """A2, X4."""
+    case = failing(Verdict.RUNTIME_ERROR, ending=ending)
+    shown = await show(ada, pool, artifacts, judgement(Verdict.RUNTIME_ERROR, case))
+    assert shown["reason"] == reason
+
+
+async def test_the_verdict_shows_while_what_follows_it_still_runs(ada: Api, pool: Pool) -> None:
+    """S5: analysis comes later, and delays nothing."""
+    submission = await make_submission(pool, ada.user.id)
+    running = await start_submission(pool, submission)
+    found = submissions.Finding(
+        Verdict.ACCEPTED, 12, 900, 3, 3, None, None, {"verdict": "Accepted"}, "0" * 64
+    )
+    async with connection(pool) as acquired:
+        await submissions.record(acquired, submission, running.attempt, found)
+        await advance(acquired, Event.ANALYZE, submission, running.attempt)
+    shown = await ada.show(submission)
+    assert (shown["status"], shown["verdict"]) == ("analyzing", "Accepted")
+    assert (shown["runtime_ms"], shown["passed_cases"]) == (12, 3)
+
+
+async def test_a_failed_one_says_that_it_is_our_fault(ada: Api, pool: Pool) -> None:
+    """S3."""
+    submission = await make_submission(pool, ada.user.id)
+    running = await start_submission(pool, submission)
+    assert not await give_up(pool, running, RuntimeError("/var/secret"), most_attempts=1)
+    shown = await ada.show(submission)
+    assert (shown["status"], shown["verdict"]) == ("failed", None)
+    assert "not the program's fault" in shown["error"]
+    assert "secret" not in shown["error"]
+    assert set(shown) == RAN | {"error"}
+
+
+async def test_nobody_elses_is_there_at_all(
+    ada: Api, bob: Api, admin: Api, pool: Pool, artifacts: Artifacts
+) -> None:
+    """A11: the answer is that to an id which nobody has."""
+    found = JUDGEMENTS[Verdict.ACCEPTED]
+    submission = await judged_submission(pool, artifacts, ada.user.id, found)
+    unheard = SubmissionId("sub_" + "0" * 26)
+    for path in ("", "/source"):
+        theirs = await bob.get(f"/v1/submissions/{submission}{path}")
+        nobodys = await bob.get(f"/v1/submissions/{unheard}{path}")
+        assert theirs.status_code == nobodys.status_code == 404
+        hidden = {"request_id": None}
+        assert {**theirs.json(), **hidden} == {**nobodys.json(), **hidden}
+    assert (await admin.show(submission))["user"] == "ada"
+
+
+@pytest.mark.parametrize("name", ["sub_x", "%00", "sub_" + "0" * 26 + "0", "usr_1", "a b"])
+async def test_what_is_no_id_is_not_found(admin: Api, name: str) -> None:
+    answer = await admin.get(f"/v1/submissions/{name}")
+    assert answer.status_code == 404
+    assert answer.json()["type"] == "urn:deemster:error:not_found"
+
+
+async def test_a_problem_with_another_revision_keeps_its_limit(
+    pool: Pool, ada: Api, artifacts: Artifacts
+) -> None:
+    """J9: a verdict tells of the revision that it was judged by."""
+    found = judgement(Verdict.TIME_LIMIT, failing(Verdict.TIME_LIMIT))
+    submission = await judged_submission(pool, artifacts, ada.user.id, found)
+    await make_problem(pool, text="second", cases=9)
+    shown = await ada.show(submission)
+    assert (shown["limit_ms"], shown["total_cases"]) == (2500, 1)
+
+
+async def test_authors_see_no_more_than_others(
+    pool: Pool, ada: Api, artifacts: Artifacts
+) -> None:
+    author = Api(ada.client, await make_user(pool, "writer"))
+    found = JUDGEMENTS[Verdict.ACCEPTED]
+    submission = await judged_submission(pool, artifacts, ada.user.id, found)
+    assert (await author.get(f"/v1/submissions/{submission}")).status_code == 404

@@ -1,0 +1,170 @@
+"""D3: over a real connection, where bodies come in pieces, too long, or not at all."""
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator
+
+import pytest
+import uvicorn
+from fastapi import FastAPI
+
+from deemster.api import body
+from deemster.api.body import BODY_BYTES
+from deemster.store.pool import Pool
+from tests.api.conftest import User, make_user, make_worker, program
+from tests.making import make_problem
+
+PIECE = 64 * 1024
+
+
+@pytest.fixture
+async def port(app: FastAPI) -> AsyncIterator[int]:
+    config = uvicorn.Config(
+        app, host="127.0.0.1", port=0, http="httptools", log_config=None, access_log=False
+    )
+    server = uvicorn.Server(config)
+    server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign, assignment]
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+        group.create_task(server.serve())
+        while True:
+            if server.started:
+                break
+            await asyncio.sleep(0.01)
+        yield server.servers[0].sockets[0].getsockname()[1]
+        server.should_exit = True
+
+
+@pytest.fixture
+async def user(pool: Pool) -> User:
+    await make_problem(pool)
+    await make_worker(pool)
+    return await make_user(pool, "ada")
+
+
+def head(user: User, *lines: str) -> bytes:
+    given = (
+        "POST /v1/submissions HTTP/1.1",
+        "Host: judge",
+        f"Authorization: Bearer {user.token}",
+        "Content-Type: application/json",
+        *lines,
+    )
+    return ("\r\n".join(given) + "\r\n\r\n").encode()
+
+
+async def answer_of(reader: asyncio.StreamReader) -> tuple[int, dict[str, str], bytes]:
+    lines = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
+    headers = dict(line.lower().split(": ", 1) for line in lines[1:] if line)
+    return (
+        int(lines[0].split()[1]),
+        headers,
+        await reader.readexactly(int(headers["content-length"])),
+    )
+
+
+async def test_many_requests_go_over_one_connection(port: int, user: User) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    content = json.dumps(program()).encode()
+    for _ in range(3):
+        writer.write(head(user, f"Content-Length: {len(content)}") + content)
+        status, _, _ = await answer_of(reader)
+        assert status == 202
+    writer.close()
+
+
+async def test_a_body_may_come_in_pieces(port: int, user: User) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(head(user, "Transfer-Encoding: chunked"))
+    for byte in json.dumps(program()):
+        writer.write(f"1\r\n{byte}\r\n".encode())
+        await writer.drain()
+    writer.write(b"0\r\n\r\n")
+    assert (await answer_of(reader))[0] == 202
+    writer.close()
+
+
+async def test_a_length_over_the_cap_is_refused_before_a_byte_is_sent(
+    port: int, user: User
+) -> None:
+    """D3, A6: and without a 100 Continue."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(head(user, f"Content-Length: {BODY_BYTES + 1}", "Expect: 100-continue"))
+    status, headers, content = await answer_of(reader)
+    assert status == 413
+    assert headers["connection"] == "close"
+    assert json.loads(content)["type"] == "urn:deemster:error:too_large"
+    assert await reader.read() == b""
+    writer.close()
+
+
+async def test_a_body_without_a_length_is_cut_off_at_the_cap(port: int, user: User) -> None:
+    """D3: a client that never ends is not listened to for ever."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(head(user, "Transfer-Encoding: chunked"))
+    sent = 0
+    answered = asyncio.Event()
+
+    async def flood() -> None:
+        nonlocal sent
+        with contextlib.suppress(ConnectionError):
+            while not answered.is_set():
+                writer.write(f"{PIECE:x}\r\n".encode() + b" " * PIECE + b"\r\n")
+                await writer.drain()
+                sent += PIECE
+
+    async with asyncio.TaskGroup() as group:
+        flooding = group.create_task(flood())
+        status, _, content = await answer_of(reader)
+        answered.set()
+        flooding.cancel()
+    assert status == 413
+    assert json.loads(content)["type"] == "urn:deemster:error:too_large"
+    assert sent >= BODY_BYTES - PIECE
+    writer.close()
+
+
+async def test_a_body_of_the_largest_size_is_read(port: int, user: User) -> None:
+    content = json.dumps(program()).encode().ljust(BODY_BYTES)
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(head(user, f"Content-Length: {len(content)}") + content)
+    assert (await answer_of(reader))[0] == 202
+    writer.close()
+
+
+async def test_a_body_that_does_not_come_is_not_waited_for_for_ever(
+    port: int, user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(body, "PATIENCE_S", 0.1)
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(head(user, "Content-Length: 100") + b"{")
+    status, headers, content = await answer_of(reader)
+    assert (status, headers["connection"]) == (408, "close")
+    assert json.loads(content)["type"] == "urn:deemster:error:too_slow"
+    writer.close()
+
+
+async def test_who_leaves_in_the_middle_leaves_nothing(
+    port: int, user: User, log_lines: list[dict[str, object]]
+) -> None:
+    _, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(head(user, "Content-Length: 100") + b"{")
+    await writer.drain()
+    writer.close()
+    async with asyncio.timeout(30):
+        while True:
+            found = [line for line in log_lines if line["event"] == "request.answered"]
+            if found:
+                break
+            await asyncio.sleep(0.01)
+    assert [line["status"] for line in found] == [499]
+    assert not [line for line in log_lines if line["event"] == "request.crashed"]
+
+
+async def test_a_length_that_is_no_number_harms_nobody(port: int, user: User) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(head(user, f"Content-Length: {'9' * 5000}"))
+    answer = await reader.read()
+    assert b" 400 " in answer or b" 413 " in answer
+    writer.close()
+    await test_many_requests_go_over_one_connection(port, user)
