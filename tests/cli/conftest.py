@@ -1,18 +1,23 @@
 """The command as users start it: a process of its own."""
 
+import io
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from deemster.cli.app import main
 from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.judge.build.toolchain import Missing, locate
+from deemster.store.pool import Pool, open_pool
 
 PATIENCE_S = 120
 
@@ -81,3 +86,38 @@ def write(tmp_path: Path, deemster: Deemster) -> Write:
         return name
 
     return write_program
+
+
+@pytest.fixture
+def operate(
+    database_url: str, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> Deemster:
+    """The command on a migrated database of the test's own, in this process: many are tried."""
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("DEEMSTER_DATABASE_URL", database_url)
+
+    def run(*arguments: str) -> Done:
+        monkeypatch.setattr(sys, "argv", ["deemster", *arguments])
+        monkeypatch.setattr(sys, "stdin", io.StringIO())
+        out, err, code = io.StringIO(), io.StringIO(), 0
+        with redirect_stdout(out), redirect_stderr(err):
+            try:
+                main()
+            except SystemExit as end:
+                code = int(end.code or 0)
+        return Done(code, out.getvalue().encode(), err.getvalue())
+
+    def run_apart(*arguments: str) -> Done:
+        """A thread has no loop yet, which the test may have."""
+        with ThreadPoolExecutor(1) as threads:
+            return threads.submit(run, *arguments).result(PATIENCE_S)
+
+    return run_apart
+
+
+@pytest.fixture
+async def pool(database_url: str) -> AsyncIterator[Pool]:
+    """On the database that `operate` works with."""
+    async with open_pool(database_url, name="test") as opened:
+        yield opened

@@ -2,12 +2,13 @@
 
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
 from deemster import __version__
-from deemster.cli import bench, doctor, languages, problem, run, settings
+from deemster.cli.commands import Lazily
+from deemster.cli.tether import tie_to_parent
 from deemster.domain.errors import DeemsterError
 
 EXIT_OURS = 2
@@ -15,6 +16,7 @@ EXIT_OURS = 2
 
 app = typer.Typer(
     name="deemster",
+    cls=Lazily,
     help="A self-hosted online judge: runs untrusted code in a cage and says what happened.",
     no_args_is_help=True,
     add_completion=False,
@@ -22,12 +24,6 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(run.run)
-app.command()(doctor.doctor)
-app.command()(languages.languages)
-app.add_typer(problem.app, name="problem")
-app.add_typer(bench.app, name="bench")
-app.command()(settings.settings)
 
 
 def show_version(wanted: bool) -> None:
@@ -42,8 +38,13 @@ def options(
         bool,
         typer.Option("--version", callback=show_version, is_eager=True, help="Which it is."),
     ] = False,
+    parent: Annotated[
+        int | None,
+        typer.Option("--parent", hidden=True, help="End with the process of this number."),
+    ] = None,
 ) -> None:
-    pass
+    if parent is not None:
+        tie_to_parent(parent)
 
 
 def main() -> None:
@@ -51,8 +52,24 @@ def main() -> None:
     try:
         app()
     except DeemsterError as fault:
-        print(f"deemster: {fault}", file=sys.stderr)
-        raise SystemExit(EXIT_OURS) from None
+        end(fault)
+    except BaseExceptionGroup as faults:
+        ours = faults.subgroup(DeemsterError)
+        if ours is None:
+            raise
+        end(first_of(ours))
+
+
+def end(fault: BaseException) -> NoReturn:
+    print(f"deemster: {fault}", file=sys.stderr)
+    raise SystemExit(EXIT_OURS) from None
+
+
+def first_of(faults: BaseException) -> BaseException:
+    """Of all that failed together, one is told."""
+    while isinstance(faults, BaseExceptionGroup):
+        faults = faults.exceptions[0]
+    return faults
 
 
 def hold_standard_descriptors() -> None:

@@ -2,7 +2,7 @@
 
 import typer
 
-from deemster.cli import bench_judge, bench_sandbox
+from deemster.cli import bench_accept, bench_burst, bench_judge, bench_sandbox
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -10,3 +10,5 @@ app = typer.Typer(
 )
 app.command("sandbox")(bench_sandbox.sandbox)
 app.command("judge")(bench_judge.judge)
+app.command("accept")(bench_accept.accept)
+app.command("burst")(bench_burst.burst)

@@ -10,14 +10,15 @@ from typing import Annotated
 import typer
 import uvloop
 
+from deemster.cli.needed import find_needed
+from deemster.cli.problem_import import import_
+from deemster.cli.problem_list import list_
 from deemster.cli.verify import PackageReport, Verifier
 from deemster.cli.verify_progress import Progress
 from deemster.cli.verify_sanity import Finding
 from deemster.cli.verify_show import as_object, show
 from deemster.domain.errors import Refused
-from deemster.domain.language import Catalogue, Language
 from deemster.pipeline.judge.build.languages import load_catalogue
-from deemster.pipeline.judge.sources import languages_needed
 from deemster.problems.new import make_package
 from deemster.problems.revision import Revision
 from deemster.settings import load_settings
@@ -27,7 +28,7 @@ EXIT_DISAGREES = 1
 
 app = typer.Typer(
     name="problem",
-    help="Check and make problem packages.",
+    help="Check, make, import and list problems.",
     no_args_is_help=True,
     add_completion=False,
 )
@@ -84,11 +85,15 @@ def new(
     print(f"Made {made}. Next: change it, then `deemster problem verify {made}`.")
 
 
+app.command("import")(import_)
+app.command("list")(list_)
+
+
 async def verify_all(paths: list[Path], jobs: int) -> list[PackageReport]:
     settings = load_settings()
     catalogue = load_catalogue()
     reports: dict[Path, PackageReport] = {}
-    revisions: dict[Path, Revision] = {}
+    revisions = dict[Path, Revision]()
     async with AsyncExitStack() as stack:
         store = open_revisions(settings)
         for path in paths:
@@ -104,13 +109,3 @@ async def verify_all(paths: list[Path], jobs: int) -> list[PackageReport]:
         for path, revision in revisions.items():
             reports[path] = await verifier.verify(path, revision)
     return [reports[path] for path in paths]
-
-
-def find_needed(catalogue: Catalogue, revisions: list[Revision]) -> list[Language]:
-    """Boxes are opened for the languages that will be used."""
-    found = {
-        language.id: language
-        for revision in revisions
-        for language in languages_needed(revision.directory, revision.problem, catalogue)
-    }
-    return list(found.values())

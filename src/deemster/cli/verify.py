@@ -71,14 +71,38 @@ class Verifier:
         except (Refused, Unavailable) as fault:
             return replace(report, findings=[Finding("error", str(fault))])
 
+    async def time_limit_ms(self, revision: Revision) -> int:
+        """Of a package that leaves it open, found as `verify` does it."""
+        problem = revision.problem
+        async with Court.open(
+            self.workshop, self.lanes, revision.directory, problem, self.spool_dir
+        ) as court:
+            reports = (await self._judge_bounding(court)).values()
+        judged = [each for each in reports if each.judgement is not None]
+        if not judged:
+            raise Refused(
+                f"{problem.slug} has no time limit, and no accepted submission that could be "
+                "judged here and give it one: add a limit to the package."
+            )
+        for each in judged:
+            if not each.matches:
+                raise Refused(
+                    f"{problem.slug} has no time limit, and {each.example.path} is not judged "
+                    "as expected, so none is found: see `deemster problem verify`."
+                )
+        return find_limit_ms(problem, judged)
+
+    async def _judge_bounding(self, court: Court) -> dict[str, SubmissionReport]:
+        bounding = [each for each in court.problem.submissions if bounds_from_below(each)]
+        return await self._judge_all(court, bounding, GENEROUS_MS)
+
     async def _examine_and_judge(self, court: Court, report: PackageReport) -> PackageReport:
         problem = court.problem
         findings = [warn(text) for text in problem.warnings]
         findings += await examine(court, self.jobs, self.progress)
         limit_ms, judged = problem.limits.time_ms, {}
         if limit_ms is None and not problem.submit_answer:
-            bounding = [each for each in problem.submissions if bounds_from_below(each)]
-            judged = await self._judge_all(court, bounding, GENEROUS_MS)
+            judged = await self._judge_bounding(court)
             limit_ms = find_limit_ms(problem, judged.values())
         others = [each for each in problem.submissions if each.path not in judged]
         judged |= await self._judge_all(court, others, limit_ms or GENEROUS_MS)

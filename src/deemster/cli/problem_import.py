@@ -1,0 +1,74 @@
+"""`deemster problem import`: puts packages into the service."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+import uvloop
+
+from deemster.cli.importing import Imported, import_all
+from deemster.domain.errors import Refused
+from deemster.domain.ids import PROBLEM, SLUG, SLUG_LENGTH, ProblemId
+from deemster.domain.limits import MIB
+from deemster.settings import load_settings
+
+EXIT_OURS = 2
+
+
+def import_(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="PATH…", help="Packages: directories, .zip, .kpp or .tar files."
+        ),
+    ],
+    problem_id: Annotated[
+        str | None,
+        typer.Option(
+            "--id",
+            metavar="ID",
+            help="Its id, such as prob_sum; by default from the package's name.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Put problems into the service, where they can be solved at once.
+
+    A problem that is there already gets a new revision: submissions that come from now on are
+    judged by it. A package without a time limit gets one from its own accepted submissions.
+    For example:
+
+        deemster problem import samples/aplusb
+        deemster problem import hello.zip --id prob_hello
+    """
+    if problem_id is not None and len(paths) > 1:
+        raise Refused("One id is for one problem: leave --id out, or import one at a time.")
+    named = checked_id(problem_id) if problem_id is not None else None
+    done = uvloop.run(import_all(load_settings(), paths, named))
+    for each in done:
+        tell(each)
+    if any(each.error for each in done):
+        raise typer.Exit(EXIT_OURS)
+
+
+def checked_id(given: str) -> ProblemId:
+    slug = given.removeprefix(f"{PROBLEM}_")
+    if not SLUG.fullmatch(slug) or len(slug) > SLUG_LENGTH:
+        raise Refused(
+            f"A problem's id can't be {given!r}: write {PROBLEM}_ and lower-case letters, "
+            f"digits and dashes, such as {PROBLEM}_sum."
+        )
+    return ProblemId(f"{PROBLEM}_{slug}")
+
+
+def tell(imported: Imported) -> None:
+    sheet = imported.sheet
+    if sheet is None:
+        print(f"deemster: {imported.path}: {imported.error}", file=sys.stderr)
+        return
+    what = f"revision {sheet.number}" if imported.is_new else "as it was"
+    print(
+        f"{sheet.id}: {what}, {sheet.title!r}, {sheet.time_ms / 1000:g} s, "
+        f"{sheet.memory_bytes // MIB} MB, {sheet.cases} cases"
+    )

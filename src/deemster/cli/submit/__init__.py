@@ -1,0 +1,1 @@
+"""`deemster submit`: a client of a running service."""

@@ -1,0 +1,132 @@
+"""Talks to a service over HTTP: sent once in effect, however often it must be tried (I1)."""
+
+import asyncio
+import base64
+import uuid
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import httpx
+
+from deemster.cli.up.first_start import TOKEN_FILE, read_token
+from deemster.domain.errors import Refused, Unavailable
+from deemster.settings import TOKEN_VARIABLE, URL_VARIABLE, Server
+
+TIMEOUT_S: Final = 15.0
+PAUSES_S: Final = (0.2, 0.5, 1.0, 2.0, 4.0, 8.0)
+LONGEST_PAUSE_S: Final = 30.0
+TRY_AGAIN: Final = frozenset({502, 503, 504})
+
+
+class Client:
+    def __init__(self, url: str, http: httpx.AsyncClient) -> None:
+        self._url = url
+        self._http = http
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, server: Server, data_dir: Path) -> AsyncIterator["Client"]:
+        local = is_local(server.url)
+        token = server.token or admin_token(server.url, data_dir if local else None)
+        async with httpx.AsyncClient(
+            headers={"Authorization": f"Bearer {token}"},
+            timeout=TIMEOUT_S,
+            trust_env=not local,  # a proxy is not the way to this machine itself
+        ) as http:
+            yield cls(server.url, http)
+
+    async def submit(self, problem: str, language: str, name: str, content: bytes) -> Any:
+        body: dict[str, Any] = {"problem_id": problem, "language": language}
+        try:
+            body["source_code"] = content.decode()
+        except UnicodeDecodeError:
+            encoded = base64.b64encode(content).decode()
+            body["files"] = [{"name": name, "content_base64": encoded}]
+        # The same key each time: a try whose answer got lost is not taken for another one.
+        headers = {"Idempotency-Key": str(uuid.uuid4())}
+        return await self._ask("POST", "/v1/submissions", headers, body)
+
+    async def look(self, submission: str) -> Any:
+        return await self._ask("GET", f"/v1/submissions/{submission}", {}, None)
+
+    async def _ask(self, method: str, path: str, headers: Mapping[str, str], body: Any) -> Any:
+        for pause_s in (*PAUSES_S, None):
+            try:
+                answer = await self._http.request(
+                    method, self._url + path, headers=headers, json=body
+                )
+            except (httpx.InvalidURL, httpx.UnsupportedProtocol) as fault:
+                raise Refused(
+                    f"{self._url} is no address of a server ({fault}): mend {URL_VARIABLE}."
+                ) from fault
+            except httpx.TransportError as fault:
+                said = f"{type(fault).__name__}: {fault}".rstrip(": ")
+                wait_s = pause_s
+            else:
+                if answer.status_code not in TRY_AGAIN:
+                    return self._content(answer)
+                said = detail_of(answer)
+                wait_s = longer(pause_s, answer.headers.get("Retry-After", ""))
+            if wait_s is not None:
+                await asyncio.sleep(wait_s)
+        raise Unavailable(
+            f"{self._url} does not answer as it should ({said}): see whether it runs there, "
+            f"and whether {URL_VARIABLE} is right."
+        )
+
+    def _content(self, answer: httpx.Response) -> Any:
+        if answer.is_success:
+            try:
+                return answer.json()
+            except ValueError as fault:
+                raise Unavailable(
+                    f"{self._url} answered with something else than Deemster does: look at "
+                    f"{URL_VARIABLE}."
+                ) from fault
+        if answer.status_code == 401:
+            raise Refused(
+                f"{self._url} does not know this token: put one into {TOKEN_VARIABLE}, made by "
+                "`deemster user token`."
+            )
+        raise Refused(f"{self._url} refused it ({answer.status_code}): {detail_of(answer)}")
+
+
+def admin_token(url: str, data_dir: Path | None) -> str:
+    """The admin's own, on the machine of the service; it is never sent anywhere else."""
+    if data_dir is not None:
+        try:
+            return read_token(data_dir / TOKEN_FILE)
+        except OSError:
+            pass
+    raise Refused(
+        f"A token is needed to talk to {url}: put it into {TOKEN_VARIABLE}. `deemster user "
+        "token` makes one."
+    )
+
+
+def is_local(url: str) -> bool:
+    host = urlsplit(url).hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def detail_of(answer: httpx.Response) -> str:
+    """What a problem document says (RFC 9457), or the bare reason."""
+    try:
+        found = answer.json()
+    except ValueError:
+        found = None
+    detail = found.get("detail") if isinstance(found, dict) else None
+    return str(detail or answer.reason_phrase or answer.status_code)
+
+
+def longer(pause_s: float | None, retry_after: str) -> float | None:
+    if pause_s is None or not retry_after.isdecimal():
+        return pause_s
+    return min(max(pause_s, float(retry_after)), LONGEST_PAUSE_S)

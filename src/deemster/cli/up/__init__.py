@@ -1,0 +1,1 @@
+"""`deemster up`: everything on this machine, watched over by one process."""

@@ -1,0 +1,40 @@
+"""Claims a data directory: one supervisor, or one restore, at a time."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from deemster.domain.errors import Refused
+
+LOCK: Final = "up.lock"
+
+
+@contextmanager
+def claimed(data_dir: Path, what: str) -> Iterator[None]:
+    """Ours until the end, also if that is a `kill -9`; whoever else asks hears `what` it is."""
+    try:
+        data_dir.mkdir(mode=0o755, parents=True, exist_ok=True)
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        lock = os.open(data_dir / LOCK, flags, 0o600)
+    except OSError as fault:
+        raise Refused(
+            f"The data directory {data_dir} can't be used ({fault.strerror}): mend that, or "
+            "name another with --data or DEEMSTER_DATA_DIR."
+        ) from fault
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.pread(lock, 200, 0).decode(errors="replace").strip()
+            raise Refused(
+                f"Deemster uses {data_dir} already ({holder or 'it is just starting'}): stop "
+                "that one first, or name another directory with --data or DEEMSTER_DATA_DIR."
+            ) from None
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, f"{what}, process {os.getpid()}\n".encode(), 0)
+        yield
+    finally:
+        os.close(lock)

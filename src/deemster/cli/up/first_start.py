@@ -1,0 +1,61 @@
+"""What the first start makes: secrets, the admin's account and token (O7)."""
+
+import os
+import secrets
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from deemster.domain.errors import Refused
+from deemster.settings import Settings
+from deemster.store import accounts
+from deemster.store.accounts import Role
+from deemster.store.pool import Connection
+
+ADMIN: Final = "admin"
+TOKEN_FILE: Final = "admin.token"  # noqa: S105 - a file's name
+SECRET_FILE: Final = "secret.key"  # noqa: S105
+
+
+def make_secret(settings: Settings) -> None:
+    path = settings.data_dir / SECRET_FILE
+    if settings.secret_key is None and not path.exists():
+        write_private(path, secrets.token_urlsafe(48))
+
+
+async def make_admin(connection: Connection, data_dir: Path) -> str | None:
+    """A new token, if the one that lies there is none of an admin."""
+    path = data_dir / TOKEN_FILE
+    if path.exists():
+        kept = await accounts.of_token(connection, read_token(path))
+        if kept is not None and kept.role is Role.ADMIN:
+            return None
+    account = await accounts.of_name(connection, ADMIN)
+    if account is None:
+        account = await accounts.add(connection, ADMIN, Role.ADMIN)
+    if account.role is not Role.ADMIN:
+        raise Refused(
+            f"The account {ADMIN} is no admin's, so no token is made for it: rename it, or put "
+            f"a token of an admin into {path}."
+        )
+    token = await accounts.add_token(connection, account.id, f"deemster up, {path}")
+    write_private(path, token)
+    return token
+
+
+def read_token(path: Path) -> str:
+    return path.read_text(encoding="utf-8").strip()
+
+
+def write_private(path: Path, text: str) -> None:
+    """All of it or nothing, for its owner's eyes only."""
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    fresh = Path(name)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(path)
+    finally:
+        fresh.unlink(missing_ok=True)

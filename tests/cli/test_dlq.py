@@ -1,0 +1,80 @@
+"""`deemster dlq`: an admin lists, inspects, requeues or discards dead letters (Q7)."""
+
+import pytest
+
+from deemster.domain.errors import Unavailable
+from deemster.domain.ids import SubmissionId
+from deemster.domain.lifecycle import State
+from deemster.pipeline.verdict.give_up import give_up
+from deemster.store import dead_letters, submissions
+from deemster.store.pool import Pool, connection
+from tests.cli.conftest import Deemster
+from tests.making import make_submission, queue_submission, start_submission
+
+
+@pytest.fixture
+async def dead(pool: Pool) -> SubmissionId:
+    """One that the judge failed at for the last time."""
+    submission = await make_submission(pool)
+    await queue_submission(pool, submission)
+    running = await start_submission(pool, submission)
+    await give_up(pool, running, Unavailable("the cage broke"), most_attempts=1)
+    return submission
+
+
+async def number_of(pool: Pool, submission: SubmissionId) -> int:
+    async with connection(pool) as acquired:
+        letters = await dead_letters.page(acquired)
+    return next(letter.id for letter in letters if letter.submission == submission)
+
+
+async def test_q7_a_dead_letter_is_listed_and_shown(
+    operate: Deemster, pool: Pool, dead: SubmissionId
+) -> None:
+    number = await number_of(pool, dead)
+    [listed] = operate("dlq", "list", "--json").json["letters"]
+    assert (listed["id"], listed["submission"], listed["attempt"]) == (number, dead, 1)
+    assert "the cage broke" in operate("dlq", "list").out.decode()
+    shown = operate("dlq", "show", str(number), "--json").json
+    assert shown["error"] == "Unavailable: the cage broke"
+    assert shown["context"]["language"] == "python3"
+    assert f"submission: {dead}".encode() in operate("dlq", "show", str(number)).out
+
+
+async def test_q7_a_requeued_letter_keeps_its_story(
+    operate: Deemster, pool: Pool, dead: SubmissionId
+) -> None:
+    number = await number_of(pool, dead)
+    done = operate("dlq", "requeue", str(number), "--json")
+    assert done.code == 0, done.err
+    fresh = SubmissionId(done.json["requeued"][str(number)])
+    async with connection(pool) as acquired:
+        letter = await dead_letters.one(acquired, number)
+        old = await submissions.view(acquired, dead)
+        new = await submissions.view(acquired, fresh)
+    assert letter is not None
+    assert (letter.outcome, letter.requeued_as) == ("requeued", fresh)
+    assert letter.settled_by
+    assert old is not None
+    assert (old.state, old.superseded_by) == (State.FAILED, fresh)
+    assert new is not None
+    assert new.state is State.PENDING
+    assert operate("dlq", "list", "--json").json["letters"] == []
+    assert len(operate("dlq", "list", "--all", "--json").json["letters"]) == 1
+
+
+async def test_q7_a_letter_is_dealt_with_once(
+    operate: Deemster, pool: Pool, dead: SubmissionId
+) -> None:
+    number = str(await number_of(pool, dead))
+    assert operate("dlq", "discard", number).out.decode() == f"{number}: discarded\n"
+    again = operate("dlq", "requeue", number)
+    assert again.code == 2
+    assert "was dealt with already" in again.err
+
+
+def test_a_letter_that_is_not_there_is_told(operate: Deemster) -> None:
+    done = operate("dlq", "show", "77")
+    assert done.code == 2
+    assert "There is no dead letter 77" in done.err
+    assert operate("dlq", "list").out == b"There are no dead letters.\n"

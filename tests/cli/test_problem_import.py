@@ -1,0 +1,116 @@
+"""`deemster problem import` and `list`: packages become problems that can be solved."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from deemster.domain.ids import ProblemId
+from deemster.problems.new import make_package
+from deemster.settings import load_settings
+from deemster.store.pool import Pool, connection
+from deemster.store.problems import ProblemSheet, in_force
+from deemster.wiring.service import open_artifacts, open_shelf
+from tests.cli.conftest import Deemster
+
+CORPUS = Path(__file__).parents[2] / "corpus"
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    return make_package(tmp_path, "mine")
+
+
+async def sheet(pool: Pool, problem: str = "prob_mine") -> ProblemSheet:
+    async with connection(pool) as acquired:
+        found = await in_force(acquired, ProblemId(problem))
+    assert found is not None
+    return found
+
+
+def leave_limit_open(package: Path) -> None:
+    settings = package / "problem.yaml"
+    lines = settings.read_text().splitlines()
+    left = [line for line in lines if not line.strip().startswith("time_limit:")]
+    assert len(left) < len(lines)
+    settings.write_text("\n".join(left) + "\n")
+
+
+async def test_an_imported_package_is_in_force_and_on_the_shelf(
+    operate: Deemster, pool: Pool, package: Path, tmp_path: Path
+) -> None:
+    done = operate("problem", "import", str(package))
+    assert done.code == 0, done.err
+    assert done.out.decode().startswith("prob_mine: revision 1, ")
+    found = await sheet(pool)
+    assert (found.time_ms, found.number, found.retired) == (1000, 1, False)
+    assert found.details["statements"]["en"]
+    settings = load_settings()
+    # What this machine has by itself is gone: a worker elsewhere never had it.
+    for each in (tmp_path / "data" / "revisions").iterdir():
+        each.rename(tmp_path / f"away-{each.name}")
+    async with open_shelf(settings, open_artifacts(settings)).opened(found.digest) as fetched:
+        assert fetched.problem.slug == "mine"
+
+
+async def test_a_changed_package_is_a_new_revision_and_the_same_one_is_not(
+    operate: Deemster, pool: Pool, package: Path
+) -> None:
+    """J9: the old one stays, for those who were judged by it."""
+    operate("problem", "import", str(package))
+    first = await sheet(pool)
+    assert b"prob_mine: as it was, " in operate("problem", "import", str(package)).out
+    assert (await sheet(pool)).number == 1
+    (package / "data" / "secret" / "more.in").write_text("1 2\n")
+    (package / "data" / "secret" / "more.ans").write_text("3\n")
+    assert b"prob_mine: revision 2, " in operate("problem", "import", str(package)).out
+    second = await sheet(pool)
+    assert (second.number, second.cases) == (2, first.cases + 1)
+    assert second.digest != first.digest
+
+
+async def test_a_missing_limit_comes_from_the_packages_own_submissions(
+    operate: Deemster, pool: Pool, package: Path
+) -> None:
+    leave_limit_open(package)
+    done = operate("problem", "import", str(package))
+    assert done.code == 0, done.err
+    found = await sheet(pool)
+    # Its submissions take milliseconds, and limits are whole seconds.
+    assert found.time_ms >= 1000
+    assert found.time_ms % 1000 == 0
+
+
+def test_without_a_limit_or_a_submission_it_is_refused(
+    operate: Deemster, package: Path
+) -> None:
+    leave_limit_open(package)
+    shutil.rmtree(package / "submissions")
+    done = operate("problem", "import", str(package))
+    assert done.code == 2
+    assert "has no time limit, and no accepted submission" in done.err
+
+
+async def test_answers_that_are_handed_in_need_no_limit(operate: Deemster, pool: Pool) -> None:
+    done = operate("problem", "import", str(CORPUS / "submitanswer"))
+    assert done.code == 0, done.err
+    assert (await sheet(pool, "prob_submitanswer")).details["submit_answer"]
+
+
+async def test_an_id_can_be_chosen(operate: Deemster, pool: Pool, package: Path) -> None:
+    assert operate("problem", "import", str(package), "--id", "prob_other-1").code == 0
+    assert (await sheet(pool, "prob_other-1")).number == 1
+    assert "can't be 'Other!'" in operate("problem", "import", "x", "--id", "Other!").err
+    assert "One id is for one" in operate("problem", "import", "x", "y", "--id", "z").err
+
+
+async def test_a_bad_package_keeps_no_other_out(
+    operate: Deemster, pool: Pool, package: Path, tmp_path: Path
+) -> None:
+    done = operate("problem", "import", str(tmp_path / "none"), str(package))
+    assert done.code == 2
+    assert "none" in done.err
+    assert (await sheet(pool)).number == 1
+    [listed] = operate("problem", "list", "--json").json["problems"]
+    assert (listed["id"], listed["time_ms"], listed["submits"]) == ("prob_mine", 1000, 0)
+    assert b"prob_mine" in operate("problem", "list").out

@@ -1,0 +1,207 @@
+"""`deemster submit` against the real API: sent once in effect, its faults in plain words."""
+
+import asyncio
+import os
+import socket
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deemster.cli.submit import client as client_module
+from deemster.cli.submit.client import Client, admin_token, is_local, longer
+from deemster.cli.submit.command import exit_code
+from deemster.cli.submit.progress import in_words
+from deemster.cli.submit.show import lines_of
+from deemster.cli.up.address import Address, ask, find_free
+from deemster.domain.errors import Refused, Unavailable
+from deemster.settings import Server
+from deemster.store import accounts
+from deemster.store.accounts import Role
+from deemster.store.pool import Pool, connection
+from deemster.store.submissions import Filter, page
+from tests.cli.conftest import COMMAND
+from tests.making import make_problem
+from tests.system.waiting import until
+
+
+async def wait_for(address: Address) -> None:
+    async def answers() -> bool:
+        try:
+            return (await ask(address, "/healthz"))[0] == 200
+        except OSError:
+            return False
+
+    await until(answers)
+
+
+@pytest.fixture
+async def api(
+    tmp_path: Path, database_url: str, redis_url: str, queue_env: str
+) -> AsyncIterator[Address]:
+    """A process of its own, as on a machine of its own."""
+    address = find_free("127.0.0.1", 0)
+    process = await asyncio.create_subprocess_exec(
+        *(*COMMAND, "api"),
+        env={
+            **os.environ,
+            "DEEMSTER_DATABASE_URL": database_url,
+            "DEEMSTER_QUEUE_URL": redis_url,
+            "DEEMSTER_ENV": queue_env,
+            "DEEMSTER_DATA_DIR": str(tmp_path / "data"),
+            "DEEMSTER_PORT": str(address.port),
+        },
+    )
+    try:
+        await wait_for(address)
+        yield address
+    finally:
+        process.terminate()
+        assert await process.wait() == 0
+
+
+@asynccontextmanager
+async def losing_answers(to: Address, times: int) -> AsyncIterator[tuple[Address, list[int]]]:
+    """A way there on which the first answers get lost; and the connections that were made."""
+    made: list[int] = []
+    ended: list[int] = []
+
+    async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        number = len(made) + 1
+        made.append(number)
+        there_reader, there_writer = await asyncio.open_connection(to.near, to.port)
+        back: Coroutine[Any, Any, object] = (
+            there_reader.read(1) if number <= times else pass_on(there_reader, writer)
+        )
+        async with asyncio.TaskGroup() as group:
+            ways = [
+                group.create_task(pass_on(reader, there_writer)),
+                group.create_task(back),
+            ]
+            await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+            for way in ways:
+                way.cancel()
+        for each in (writer, there_writer):
+            each.close()
+            await each.wait_closed()
+        ended.append(number)
+
+    server = await asyncio.start_server(carry, "127.0.0.1", 0)
+    async with server:
+        yield Address("127.0.0.1", server.sockets[0].getsockname()[1]), made
+        await until(lambda: len(ended) == len(made))
+
+
+async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while data := await reader.read(1 << 16):
+        writer.write(data)
+        await writer.drain()
+
+
+async def test_i1_an_answer_that_gets_lost_makes_no_second_submission(
+    api: Address, pool: Pool, tmp_path: Path
+) -> None:
+    """I1: the same key goes with every try; and faults are told as the server tells them."""
+    await make_problem(pool)
+    async with connection(pool) as acquired:
+        account = await accounts.add(acquired, "ada", Role.USER)
+        token = await accounts.add_token(acquired, account.id, "test")
+    async with losing_answers(api, times=2) as (way, made):
+        server = Server(way.url, token)
+        async with Client.open(server, tmp_path) as client:
+            answer = await client.submit("prob_sum", "python3", "a.py", b"print(1)\n")
+    assert len(made) == 3
+    async with connection(pool) as acquired:
+        found = await page(acquired, Filter(), before=None, most=10)
+    assert [each.id for each in found] == [answer["id"]]
+    assert answer["status"] == "queued"
+
+    async with Client.open(Server(api.url, token), tmp_path) as client:
+        binary = await client.submit("prob_sum", "python3", "a.py", b"print('\xff')\n")
+        assert (await client.look(binary["id"]))["queue_position"] == 2
+        with pytest.raises(Refused, match=r"refused it \(404\): There is no problem prob_x"):
+            await client.submit("prob_x", "python3", "a.py", b"print(1)\n")
+    async with Client.open(Server(api.url, "deem_wrong"), tmp_path) as client:
+        with pytest.raises(Refused, match="does not know this token"):
+            await client.submit("prob_sum", "python3", "a.py", b"print(1)\n")
+
+
+async def test_a_server_that_is_not_there_is_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(client_module, "PAUSES_S", (0.01, 0.01))
+    with socket.create_server(("127.0.0.1", 0)) as gone:
+        port = gone.getsockname()[1]
+    async with Client.open(Server(f"http://127.0.0.1:{port}", "x"), tmp_path) as client:
+        with pytest.raises(Unavailable, match=r"ConnectError.*DEEMSTER_URL"):
+            await client.look("sub_x")
+    async with Client.open(Server("gopher://x", "x"), tmp_path) as client:
+        with pytest.raises(Refused, match="is no address of a server"):
+            await client.look("sub_x")
+
+
+def test_the_admins_own_token_stays_on_this_machine(tmp_path: Path) -> None:
+    (tmp_path / "admin.token").write_text("deem_secret\n")
+    assert admin_token("http://127.0.0.1:8000", tmp_path) == "deem_secret"
+    with pytest.raises(Refused, match="DEEMSTER_TOKEN"):
+        admin_token("https://judge.example.org", None)
+    assert is_local("http://localhost:8000")
+    assert is_local("http://[::1]:8000")
+    assert not is_local("https://judge.example.org")
+    assert not is_local("http://127.0.0.1.example.org")
+
+
+@pytest.mark.parametrize(
+    ("status", "verdict", "code"),
+    [
+        ("finished", "Accepted", 0),
+        ("finished", "Wrong Answer", 1),
+        ("finished", "Partial", 1),
+        ("failed", None, 2),
+        ("cancelled", None, 2),
+    ],
+)
+def test_the_exit_code_tells_the_verdict(status: str, verdict: str | None, code: int) -> None:
+    assert exit_code({"status": status, "verdict": verdict}) == code
+
+
+def test_what_is_waited_for_is_told() -> None:
+    assert in_words({"queue_position": 3, "estimated_wait_s": 4.2}) == (
+        "waiting, number 3 in the line, about 4 s"
+    )
+    assert in_words({"status": "queued", "queue_position": 1, "estimated_wait_s": None}) == (
+        "waiting, number 1 in the line"
+    )
+    assert in_words({"status": "running", "progress": {"case": 2, "of": 9}}) == "case 2 of 9"
+    assert in_words({"status": "running"}) == "running"
+
+
+def test_a_retry_waits_as_long_as_the_server_asks() -> None:
+    assert longer(1.0, "5") == 5
+    assert longer(8.0, "5") == 8
+    assert longer(1.0, "9999") == 30
+    assert longer(1.0, "tomorrow") == 1
+    assert longer(None, "5") is None
+
+
+def test_a_verdict_is_put_into_lines() -> None:
+    answer = {
+        "id": "sub_1",
+        "status": "finished",
+        "verdict": "Time Limit Exceeded",
+        "passed_cases": 3,
+        "total_cases": 9,
+        "runtime_ms": 2100,
+        "memory_kb": 12345,
+        "failed_case": 4,
+        "limit_ms": 2000,
+    }
+    assert list(lines_of(answer)) == [
+        "Time Limit Exceeded",
+        "3 of 9 cases, 2100 ms, 12,345 KB, sub_1",
+        "failed in case 4: it may take 2000 ms",
+    ]
+    failed = {"id": "sub_1", "status": "failed", "verdict": None, "error": "It broke."}
+    assert list(lines_of(failed)) == ["sub_1 is failed", "It broke."]

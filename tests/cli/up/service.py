@@ -1,0 +1,169 @@
+"""`deemster up` as a process of its own, watched from outside."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from deemster.wiring.process import is_alive, process_name
+from tests.cli.conftest import COMMAND
+from tests.system.waiting import until
+
+READY = re.compile(r"^Ready after .*: (http://\S+)$", re.MULTILINE)
+
+
+class Up:
+    def __init__(self, directory: Path) -> None:
+        """What is kept lies below a directory that only its owner may enter."""
+        self.data = directory / "data"
+        self._output = directory / "output"
+        self._environment = {
+            **os.environ,
+            "DEEMSTER_WORK_DIR": str(directory / "work"),
+            "COLUMNS": "200",
+        }
+        directory.chmod(0o700)
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def process(self) -> subprocess.Popen[bytes]:
+        assert self._process is not None
+        return self._process
+
+    @property
+    def output(self) -> str:
+        return self._output.read_text(errors="replace")
+
+    @property
+    def url(self) -> str:
+        found = READY.search(self.output)
+        assert found is not None, self.output
+        return found[1]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """For commands on the same machine."""
+        return {
+            **self._environment,
+            "DEEMSTER_DATA_DIR": str(self.data),
+            "DEEMSTER_URL": self.url,
+        }
+
+    def begin(self, port: int = 0, **variables: str) -> None:
+        with self._output.open("wb") as output:
+            self._process = subprocess.Popen(
+                [
+                    *COMMAND,
+                    "up",
+                    "--data",
+                    str(self.data),
+                    "--port",
+                    str(port),
+                    "--workers",
+                    "1",
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env={**self._environment, **variables},
+                start_new_session=True,
+            )
+
+    async def start(self) -> None:
+        self.begin()
+        await until(self._answers, why=lambda: self.output)
+        assert self.process.poll() is None, self.output
+
+    def _answers(self) -> bool:
+        return self.process.poll() is not None or READY.search(self.output) is not None
+
+    async def ended(self) -> int:
+        await until(lambda: self.process.poll() is not None, why=lambda: self.output)
+        code: int = self.process.returncode
+        return code
+
+    async def end(self, number: int = signal.SIGINT) -> int:
+        self.process.send_signal(number)
+        return await self.ended()
+
+    def family(self) -> dict[str, int]:
+        """All that it started and all that those started, by names that no other has."""
+        parents = read_parents()
+        known = {self.process.pid}
+        while more := {pid for pid, parent in parents.items() if parent in known} - known:
+            known |= more
+        names = {process_name(pid): pid for pid in known}
+        return {name: pid for name, pid in names.items() if name is not None}
+
+    def part(self, name: str) -> int | None:
+        """The process of a role, or of the database; None while there is none."""
+        for pid, parent in read_parents().items():
+            if parent == self.process.pid and part_of(pid) == name:
+                return pid
+        return None
+
+    async def kill(self, name: str) -> None:
+        """By `kill -9`, and waits until there is another."""
+        before = await until(lambda: self.part(name), why=lambda: self.output)
+        assert before is not None
+        os.kill(before, signal.SIGKILL)
+        await until(
+            lambda: self.part(name) not in {None, before},
+            why=lambda: self.output,
+        )
+
+    def command(self, *arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [*COMMAND, *arguments],
+            capture_output=True,
+            text=True,
+            timeout=150,
+            env={**self.environment, **variables},
+            check=False,
+        )
+
+    async def get(self, path: str) -> Any:
+        token = (self.data / "admin.token").read_text().strip()
+        headers = {"Authorization": f"Bearer {token}"}
+        async with httpx.AsyncClient(base_url=self.url, headers=headers, timeout=60) as client:
+            answer = await client.get(path)
+            assert answer.status_code == 200, answer.text
+            return answer.json()
+
+
+def read_parents() -> dict[int, int]:
+    parents = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            try:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            parents[int(entry.name)] = int(fields[1])
+    return parents
+
+
+def part_of(pid: int) -> str:
+    try:
+        argv = Path(f"/proc/{pid}/cmdline").read_text().rstrip("\0").split("\0")
+    except OSError:
+        return ""
+    return "postgres" if argv[0].endswith("/postgres") else argv[-1]
+
+
+async def all_gone(family: Mapping[str, int]) -> None:
+    def left() -> list[str]:
+        return [f"{pid} {part_of(pid)}" for name, pid in family.items() if is_alive(name)]
+
+    await until(lambda: not left(), why=left)
+
+
+def as_json(done: "subprocess.CompletedProcess[str]") -> Any:
+    assert done.stdout, done.stderr
+    return json.loads(done.stdout)

@@ -1,0 +1,82 @@
+"""A role as a child: restarted when it ends, given up when it says itself that it can't."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from deemster.cli.up.board import Board
+from deemster.cli.up.child import Child, in_words
+from deemster.cli.up.logs import Log
+from deemster.domain.errors import Unavailable
+from tests.system.waiting import until
+
+ROLE = "settings"
+"""A command that ends by itself, at once."""
+
+
+class Listener(Board):
+    def __init__(self) -> None:
+        super().__init__()
+        self.heard: list[str] = []
+
+    def say(self, text: str, style: str = "") -> None:
+        self.heard.append(text)
+
+    @property
+    def restarts(self) -> list[str]:
+        return [text for text in self.heard if "starts again" in text]
+
+
+@pytest.fixture
+def board() -> Listener:
+    return Listener()
+
+
+@pytest.fixture
+async def log(tmp_path: Path, board: Listener) -> AsyncIterator[tuple[Log, int]]:
+    async with Log.open(tmp_path / "logs" / "role.log", board.warn) as opened:
+        yield opened
+
+
+async def test_what_ends_is_started_again_until_it_is_told_to_end(
+    board: Listener, log: tuple[Log, int]
+) -> None:
+    child = Child(ROLE, dict(os.environ), board, patience_s=5)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(child.keep(*log))
+        await until(lambda: len(board.restarts) >= 2)
+        await child.end(asyncio.Event())
+    assert board.restarts[0] == "settings ended (exit code 0) and starts again in 0.25 s"
+    assert "starts again in 0.5 s" in board.restarts[1]
+    assert "DEEMSTER_DATA_DIR" in log[0].path.read_text()
+
+
+async def test_one_that_refuses_to_begin_is_given_up(
+    board: Listener, log: tuple[Log, int]
+) -> None:
+    environment = {**os.environ, "DEEMSTER_SANDBOX_WITHOUT": "walls"}
+    child = Child(ROLE, environment, board, patience_s=5)
+    with pytest.raises(
+        Unavailable, match=r"can't start \(deemster: The setting sandbox_without"
+    ):
+        await child.keep(*log)
+    assert len(board.restarts) == 2
+
+
+async def test_once_settled_it_is_never_given_up(board: Listener, log: tuple[Log, int]) -> None:
+    environment = {**os.environ, "DEEMSTER_SANDBOX_WITHOUT": "walls"}
+    child = Child(ROLE, environment, board, patience_s=5)
+    child.settled = True
+    async with asyncio.TaskGroup() as group:
+        group.create_task(child.keep(*log))
+        await until(lambda: len(board.restarts) >= 4)
+        await child.end(asyncio.Event())
+
+
+def test_how_it_ended_is_put_into_words() -> None:
+    assert in_words(3) == "exit code 3"
+    assert in_words(-9) == "SIGKILL"
+    assert in_words(-99) == "signal 99"

@@ -1,0 +1,75 @@
+"""O7: what the first start makes, and later ones find."""
+
+import stat
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from deemster.cli.up.first_start import make_admin, make_secret
+from deemster.domain.errors import Refused
+from deemster.settings import load_settings
+from deemster.store import accounts
+from deemster.store.accounts import Role
+from deemster.store.pool import Connection, connect
+
+
+@pytest.fixture
+async def connection(database_url: str) -> AsyncIterator[Connection]:
+    opened = await connect(database_url)
+    yield opened
+    await opened.close()
+
+
+def names_in(directory: Path) -> list[str]:
+    return [path.name for path in directory.iterdir()]
+
+
+async def test_o7_the_admins_token_is_made_once(connection: Connection, tmp_path: Path) -> None:
+    token = await make_admin(connection, tmp_path)
+    assert token is not None
+    file = tmp_path / "admin.token"
+    assert file.read_text() == f"{token}\n"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    admin = await accounts.of_token(connection, token)
+    assert admin is not None
+    assert (admin.name, admin.role) == ("admin", Role.ADMIN)
+    assert await make_admin(connection, tmp_path) is None
+    assert file.read_text() == f"{token}\n"
+    assert names_in(tmp_path) == ["admin.token"]
+
+
+async def test_o7_a_token_that_is_good_no_more_is_replaced(
+    connection: Connection, tmp_path: Path
+) -> None:
+    """The database may have been restored, or the token revoked."""
+    first = await make_admin(connection, tmp_path)
+    await connection.execute("UPDATE token SET revoked_at = now()")
+    second = await make_admin(connection, tmp_path)
+    assert second is not None
+    assert second != first
+    (tmp_path / "admin.token").unlink()
+    assert await make_admin(connection, tmp_path) not in {None, first, second}
+
+
+async def test_someone_else_who_is_called_admin_gets_no_token(
+    connection: Connection, tmp_path: Path
+) -> None:
+    await accounts.add(connection, "admin", Role.USER)
+    with pytest.raises(Refused, match="is no admin's"):
+        await make_admin(connection, tmp_path)
+
+
+def test_o7_the_secret_is_made_once_unless_one_is_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEEMSTER_SECRET_KEY", "given")
+    make_secret(load_settings(data_dir=tmp_path))
+    assert not (tmp_path / "secret.key").exists()
+    monkeypatch.delenv("DEEMSTER_SECRET_KEY")
+    make_secret(load_settings(data_dir=tmp_path))
+    first = (tmp_path / "secret.key").read_text()
+    assert len(first) > 40
+    assert stat.S_IMODE((tmp_path / "secret.key").stat().st_mode) == 0o600
+    make_secret(load_settings(data_dir=tmp_path))
+    assert (tmp_path / "secret.key").read_text() == first

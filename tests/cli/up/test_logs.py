@@ -1,0 +1,89 @@
+"""The logs of the roles: bounded files, and what of them is shown."""
+
+import asyncio
+import json
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from deemster.cli.up import logs
+from deemster.cli.up.logs import MOST_SHOWN, SILENT_S, Log, worth_showing
+from tests.system.waiting import until
+
+
+def line(**entry: object) -> bytes:
+    return json.dumps(entry).encode() + b"\n"
+
+
+def opened(path: Path, shown: list[str]) -> Log:
+    log = Log(path, shown.append)
+    log.rotate()
+    return log
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b'{"event": "job.done", "level": "info"}', None),
+        (
+            b'{"event": "relay.away", "level": "warning", "error": "x", "role": "relay"}',
+            "relay.away error=x",
+        ),
+        (b'{"event": "said \\"warning\\"", "level": "info"}', None),
+        (b'{"event": "oops", "level": "error", "exception": "a\\nb"}', "oops"),
+        (b"Traceback (most recent call last):", "Traceback (most recent call last):"),
+        (b'{"warning" broken', '{"warning" broken'),
+        (b"", None),
+    ],
+)
+def test_warnings_and_foreign_lines_are_worth_showing(text: bytes, said: str | None) -> None:
+    assert worth_showing(text) == said
+
+
+def test_a_line_may_come_in_pieces(tmp_path: Path) -> None:
+    shown: list[str] = []
+    log = opened(tmp_path / "api.log", shown)
+    whole = line(event="slow", level="warning")
+    for piece in (whole[:5], whole[5:20], whole[20:]):
+        log.take(piece, 0)
+    assert shown == ["api: slow"]
+    assert log.last == "slow"
+    assert log.path.read_bytes() == whole
+    log.close()
+
+
+def test_a_flood_of_warnings_is_shown_in_part(tmp_path: Path) -> None:
+    shown: list[str] = []
+    log = opened(tmp_path / "api.log", shown)
+    flood = line(event="x", level="warning") * 100
+    log.take(flood, 1.0)
+    assert len(shown) == MOST_SHOWN + 1
+    assert str(log.path) in shown[-1]
+    log.take(flood, 1.0 + SILENT_S)
+    assert len(shown) == 2 * (MOST_SHOWN + 1)
+    log.close()
+
+
+def test_files_are_private_and_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logs, "LARGEST_BYTES", 1000)
+    log = opened(tmp_path / "logs" / "api.log", [])
+    for _ in range(100):
+        log.take(b"x" * 99 + b"\n", 0)
+    log.close()
+    files = sorted(log.path.parent.iterdir())
+    assert [file.name for file in files] == ["api.log", "api.log.1"]
+    assert all(file.stat().st_size <= 1200 for file in files)
+    assert stat.S_IMODE(log.path.parent.stat().st_mode) == 0o700
+    assert stat.S_IMODE(log.path.stat().st_mode) == 0o600
+
+
+async def test_who_still_holds_the_pipe_keeps_nobody_waiting(tmp_path: Path) -> None:
+    """A dead role's own children may live a little longer than it."""
+    async with Log.open(tmp_path / "api.log", lambda _: None) as (log, output):
+        process = await asyncio.create_subprocess_exec("sleep", "600", stdout=output)
+        os.write(output, b"said\n")
+        await until(lambda: b"said" in log.path.read_bytes())
+    process.kill()
+    await process.wait()
