@@ -1,0 +1,74 @@
+"""A client as a careful one is: it repeats what was not answered, with the same key."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from deemster.domain.ids import SubmissionId
+from deemster.store import accounts
+from deemster.store.accounts import Role
+from deemster.store.pool import connection
+from tests.making import make_account
+from tests.system.programs import Program
+from tests.system.service import PROBLEM, Service
+from tests.system.waiting import PATIENCE_S
+
+PAUSE_S = 0.05
+MAY_PASS = {503}
+"""Answers that say: try again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    http: httpx.AsyncClient
+
+    async def submit(self, program: Program, key: str) -> SubmissionId:
+        body = {
+            "problem_id": PROBLEM,
+            "language": program.language,
+            "source_code": program.source,
+        }
+        headers = {"Idempotency-Key": key}
+        answer = await self._insist("POST", "/v1/submissions", json=body, headers=headers)
+        assert answer.status_code == 202, answer.text
+        return SubmissionId(answer.json()["id"])
+
+    async def look(self, submission: SubmissionId) -> dict[str, Any]:
+        answer = await self._insist("GET", f"/v1/submissions/{submission}")
+        assert answer.status_code == 200, answer.text
+        found: dict[str, Any] = answer.json()
+        return found
+
+    async def cancel(self, submission: SubmissionId) -> int:
+        """The status code."""
+        return (await self._insist("DELETE", f"/v1/submissions/{submission}")).status_code
+
+    async def _insist(self, method: str, path: str, **options: Any) -> httpx.Response:
+        async with asyncio.timeout(PATIENCE_S):
+            while True:
+                try:
+                    answer = await self.http.request(method, path, **options)
+                except httpx.TransportError:
+                    pass  # nobody listens, or they died in the middle
+                else:
+                    if answer.status_code not in MAY_PASS:
+                        return answer
+                await asyncio.sleep(PAUSE_S)
+
+
+@asynccontextmanager
+async def client_of(service: Service, port: int) -> AsyncIterator[Client]:
+    """An admin's: they may submit as often as they like, and see all."""
+    account = await make_account(service.pool, "admin", Role.ADMIN)
+    async with connection(service.pool) as acquired:
+        token = await accounts.add_token(acquired, account, "test")
+    async with httpx.AsyncClient(
+        base_url=f"http://127.0.0.1:{port}",
+        headers={"Authorization": f"Bearer {token}"},
+        timeout=10,
+    ) as http:
+        yield Client(http)

@@ -1,0 +1,169 @@
+"""A whole service for a test: real servers, real processes, the problem `prob_aplusb`."""
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from deemster.domain.errors import Unavailable
+from deemster.domain.ids import ProblemId, SubmissionId
+from deemster.domain.submission import SubmissionView
+from deemster.domain.task import Standing
+from deemster.pipeline.accept.door import Ask, Door
+from deemster.pipeline.judge.build.languages import load_catalogue
+from deemster.pipeline.queue.producer import Producer
+from deemster.problems.archive import Bounds
+from deemster.problems.revision import RevisionStore
+from deemster.problems.sheet import sheet_of
+from deemster.problems.shelf import Shelf
+from deemster.store import problems, submissions
+from deemster.store.artifacts import Artifacts
+from deemster.store.pool import Pool, connection, open_pool
+from deemster.store.wake import OUTBOX, Bell
+from tests.making import make_account
+from tests.system.fleet import Fleet
+from tests.system.programs import PACKAGE, Program
+from tests.system.waiting import until
+
+PROBLEM = ProblemId("prob_aplusb")
+LEASE_S = 3
+ROOM = 1 << 30
+
+
+@dataclass(slots=True)
+class Service:
+    directory: Path
+    database_url: str
+    queue_url: str
+    env: str
+    pool: Pool
+    door: Door
+    fleet: Fleet
+
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls, directory: Path, database_url: str, queue_url: str, env: str, **settings: object
+    ) -> AsyncIterator[Self]:
+        """Nothing runs yet; `settings` hold for all that is started in its fleet."""
+        ours = {
+            "database_url": database_url,
+            "queue_url": queue_url,
+            "env": env,
+            "data_dir": directory / "data",
+            "work_dir": directory / "work",
+            "lease_s": LEASE_S,
+            "slots": 1,
+            **settings,
+        }
+        artifacts = Artifacts.open(None, directory / "data")
+        async with (
+            open_pool(database_url, name="test", most=10) as pool,
+            Bell.open(pool, OUTBOX) as bell,
+            Fleet.open(directory / "logs", environment(ours)) as fleet,
+        ):
+            door = Door(pool, artifacts, load_catalogue(), on_accepted=bell.ring)
+            service = cls(directory, database_url, queue_url, env, pool, door, fleet)
+            try:
+                await service._import_problem(artifacts)
+                yield service
+                assert not fleet.unasked
+            except BaseException:
+                print(fleet.tails())
+                raise
+
+    async def _import_problem(self, artifacts: Artifacts) -> None:
+        store = RevisionStore(self.directory / "data" / "revisions", ROOM, Bounds(ROOM, 1000))
+        revision = await store.import_package(PACKAGE)
+        await Shelf(artifacts, store).publish(revision)
+        async with connection(self.pool) as acquired, acquired.transaction():
+            await problems.put(acquired, sheet_of(revision, PROBLEM, time_ms=2000))
+
+    def start(self, *roles: str) -> None:
+        for role in roles:
+            self.fleet.start(role)
+
+    # -- what clients do --
+
+    async def submit(
+        self,
+        program: Program,
+        *,
+        user: str = "ada",
+        standing: Standing = Standing.PRACTICE,
+    ) -> SubmissionId:
+        """By the API's own door, in this process."""
+        files = {"": program.source.encode()}
+        ask = Ask(PROBLEM, program.language, files, standing=standing)
+        accepted, _ = await self.door.submit(await make_account(self.pool, user), ask)
+        return accepted.id
+
+    # -- what can be seen --
+
+    async def fetch(self, statement: str, *values: object) -> list[Any]:
+        """Rows, also of a server that is just away."""
+
+        async def look() -> list[Any] | None:
+            try:
+                async with connection(self.pool) as acquired:
+                    return [tuple(await acquired.fetch(statement, *values))]
+            except Unavailable:
+                return None
+
+        found = await until(look)
+        return list(found[0])
+
+    async def value(self, statement: str, *values: object) -> Any:
+        rows = await self.fetch(statement, *values)
+        return rows[0][0] if rows else None
+
+    async def view(self, submission: SubmissionId) -> SubmissionView:
+        async with connection(self.pool) as acquired:
+            found = await submissions.view(acquired, submission)
+        assert found is not None, submission
+        return found
+
+    async def events(self, submission: SubmissionId) -> list[str]:
+        rows = await self.fetch(
+            "SELECT event FROM submission_event WHERE submission_id = $1 ORDER BY id",
+            submission,
+        )
+        return [row["event"] for row in rows]
+
+    async def until_state(self, state: str, *wanted: SubmissionId) -> None:
+        """Waits until all of these are in that state."""
+
+        async def look() -> bool:
+            statement = "SELECT id FROM submission WHERE id = ANY ($1) AND state = $2"
+            return len(await self.fetch(statement, list(wanted), state)) == len(wanted)
+
+        await until(look)
+
+    async def until_workers(self, count: int) -> None:
+        """Waits until so many live."""
+        statement = "SELECT count(*) FROM worker WHERE gone_at IS NULL"
+
+        async def look() -> bool:
+            return bool(await self.value(statement) >= count)
+
+        await until(look)
+
+    async def jobs(self) -> int:
+        """How many the queue holds that are not over."""
+        async with Producer.open(self.queue_url, self.env) as producer:
+            depths = (await producer.depths()).values()
+        return sum(depth.waiting + depth.active + depth.delayed for depth in depths)
+
+
+def environment(settings: dict[str, object]) -> dict[str, str]:
+    """Of this process only what is no setting."""
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("DEEMSTER_") or name == "DEEMSTER_RUNNER"
+    }
+    return inherited | {
+        f"DEEMSTER_{name.upper()}": str(each) for name, each in settings.items()
+    }

@@ -1,0 +1,63 @@
+"""Q14: a worker that is told to end finishes or gives back, and leaves nothing behind."""
+
+import signal
+from pathlib import Path
+
+from tests.system.conftest import OpenService
+from tests.system.programs import RIGHT, sleepy
+from tests.system.traces import Watch
+from tests.system.truth import assert_exactly_once, until_all_ended, until_at_rest
+from tests.system.waiting import until
+
+GONE = "SELECT count(*) FROM worker WHERE gone_at IS NOT NULL AND draining_at IS NOT NULL"
+
+
+async def test_a_worker_told_to_end_finishes_what_it_runs_and_takes_no_more(
+    open_service: OpenService, tmp_path: Path
+) -> None:
+    slow = sleepy(0.3)
+    async with open_service() as service:
+        service.start("relay", "keeper")
+        worker = service.fleet.start("worker", "first")
+        running = await service.submit(slow)
+        await service.until_state("RUNNING", running)
+        waiting = await service.submit(RIGHT)
+        await service.until_state("QUEUED", waiting)
+        watch = Watch(service.fleet)
+        watch.look()
+        assert await service.fleet.leave(worker) == 0
+        assert await service.value(GONE) == 1
+        assert await service.events(running) == ["submit", "publish", "start", "complete"]
+        assert await service.events(waiting) == ["submit", "publish"]
+        await watch.nothing_is_left(tmp_path)
+        service.fleet.start("worker", "second")
+        ledger = {running: slow, waiting: RIGHT}
+        await until_all_ended(service, ledger)
+        await until_at_rest(service)
+        await assert_exactly_once(service, ledger)
+
+
+async def test_a_second_signal_gives_the_run_back_at_once_and_another_judges_it(
+    open_service: OpenService, tmp_path: Path
+) -> None:
+    slow = sleepy(1.0)
+    async with open_service() as service:
+        service.start("relay", "keeper")
+        worker = service.fleet.start("worker", "first")
+        submission = await service.submit(slow)
+        await service.until_state("RUNNING", submission)
+        watch = Watch(service.fleet)
+        watch.look()
+        worker.wanted = False
+        worker.send(signal.SIGTERM)
+        await until(lambda: worker.said("worker.draining"))
+        assert await service.fleet.leave(worker) == 0
+        assert await service.value(GONE) == 1
+        events = await service.events(submission)
+        assert events == ["submit", "publish", "start", "rescue"]
+        await watch.nothing_is_left(tmp_path)
+        service.fleet.start("worker", "second")
+        await until_all_ended(service, {submission: slow})
+        assert (await service.events(submission))[-2:] == ["start", "complete"]
+        await until_at_rest(service)
+        await assert_exactly_once(service, {submission: slow})

@@ -1,0 +1,88 @@
+"""A4: what a waiting submission is told of its place comes true."""
+
+import random
+from dataclasses import dataclass
+from datetime import datetime
+
+import pytest
+
+from deemster.domain.ids import SubmissionId
+from tests.services.redis import free_port
+from tests.system.client import Client, client_of
+from tests.system.conftest import OpenService
+from tests.system.programs import MIXED, Program, sleepy
+from tests.system.service import Service
+from tests.system.truth import Ledger, assert_exactly_once, until_all_ended
+from tests.system.waiting import until
+
+TOLERANCE = 0.25
+PLACES = 5
+STARTED_BETWEEN = "SELECT count(*) FROM submission WHERE started_at > $1 AND started_at < $2"
+ALIKE = (sleepy(0.03), sleepy(0.02))
+"""They sleep, so that what else this machine does hardly changes how long they take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a submission was told, and when."""
+
+    id: SubmissionId
+    position: int
+    wait_s: float
+    at: datetime
+
+
+async def test_position_and_estimate_in_a_line_of_120(open_service: OpenService) -> None:
+    await estimate_test(open_service, depth=120, settled=30, programs=ALIKE)
+
+
+@pytest.mark.soak
+async def test_position_and_estimate_at_a_depth_of_500(open_service: OpenService) -> None:
+    await estimate_test(open_service, depth=700, settled=200, programs=MIXED)
+
+
+async def estimate_test(
+    open_service: OpenService, *, depth: int, settled: int, programs: tuple[Program, ...]
+) -> None:
+    chance = random.Random(depth)
+    port = free_port()
+    async with open_service(port=port) as service, client_of(service, port) as client:
+        service.start("api", "relay", "keeper")
+        for number in (1, 2):
+            service.fleet.start("worker", f"worker{number}")
+        await service.until_workers(2)
+        ledger: Ledger = {}
+        for number in range(depth):
+            program = chance.choice(programs)
+            ledger[await service.submit(program, user=f"user{number % 7}")] = program
+        told = await ask_some(service, client, settled)
+        await until_all_ended(service, ledger)
+        for each in told:
+            started_at = (await service.view(each.id)).started_at
+            assert started_at is not None
+            wait_s = (started_at - each.at).total_seconds()
+            before = await service.value(STARTED_BETWEEN, each.at, started_at) + 1
+            print(f"{each.position} ({before}), {each.wait_s:.1f} s ({wait_s:.1f} s)")
+            assert each.position == pytest.approx(before, rel=TOLERANCE)
+            assert each.wait_s == pytest.approx(wait_s, rel=TOLERANCE)
+        await assert_exactly_once(service, ledger)
+
+
+async def ask_some(service: Service, client: Client, settled: int) -> list[Told]:
+    """At several places in the line's second half, once so many are done."""
+    done = "SELECT count(*) FROM submission WHERE finished_at IS NOT NULL"
+
+    async def is_settled() -> bool:
+        return bool(await service.value(done) >= settled)
+
+    await until(is_settled)
+    waiting = await service.fetch(
+        "SELECT id FROM submission WHERE state IN ('PENDING', 'QUEUED') ORDER BY priority, id"
+    )
+    told = []
+    for place in range(1, PLACES + 1):
+        submission = waiting[-(place * len(waiting) // (2 * PLACES))]["id"]
+        at = await service.value("SELECT now()")
+        seen = await client.look(submission)
+        told.append(Told(submission, seen["queue_position"], seen["estimated_wait_s"], at))
+    return told

@@ -1,0 +1,157 @@
+"""Everything is killed, in any order, at any time; nothing is lost, and nothing is left."""
+
+import asyncio
+import os
+import random
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from deemster.store.migrations import migrate
+from tests.services.postgres import OwnPostgres
+from tests.services.redis import OwnRedis, free_port
+from tests.system.client import Client, client_of
+from tests.system.mischief import Act, Mischief
+from tests.system.programs import MIXED
+from tests.system.service import Service
+from tests.system.traces import Watch
+from tests.system.truth import Ledger, assert_exactly_once, until_all_ended, until_at_rest
+from tests.system.waiting import until
+
+CLIENTS = 4
+IN_FLIGHT = 30
+"""So many are unfinished at a time: they flow for as long as the mischief lasts."""
+LULL_S = 4.0
+"""Mischief goes on after this also when nothing moves."""
+EVENTS_EACH = 3
+"""Of a submission, at least: submit, start, complete."""
+ATTEMPTS = 100
+"""A submission may meet more disasters here than in years elsewhere."""
+
+
+@pytest.mark.parametrize("store", ["postgres", "redis"])
+async def test_whatever_is_killed_every_submission_gets_its_verdict_once(
+    tmp_path: Path, store: str
+) -> None:
+    """Q1, Q2, Q5, Q6, I1, I3, S2, S6, J12."""
+    await kill_test(tmp_path, store, submissions=80, rounds=1)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("store", ["postgres", "redis"])
+async def test_while_a_thousand_flow_every_one_gets_its_verdict_once(
+    tmp_path: Path, store: str
+) -> None:
+    """The same, for long, and the queue's locks run out by themselves."""
+    await kill_test(tmp_path, store, submissions=1000, rounds=6, hurry=False)
+
+
+async def kill_test(
+    directory: Path, store: str, *, submissions: int, rounds: int, hurry: bool = True
+) -> None:
+    seed = int(os.environ.get("KILL_SEED", random.randrange(1 << 32)))
+    print(f"KILL_SEED={seed}")
+    chance = random.Random(seed)
+    async with stage(directory, store, chance) as (service, mischief, client):
+        flow = Flow(service, client, chance, submissions)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(flow.run())
+            group.create_task(disturb(service, mischief, chance, rounds, submissions))
+        if hurry:
+            await mischief.let_locks_run_out()
+        await until_all_ended(service, flow.ledger)
+        await until_at_rest(service)
+        await assert_exactly_once(service, flow.ledger)
+        mischief.watch.look()
+        assert set((await service.fleet.leave_all()).values()) == {0}
+        await mischief.watch.nothing_is_left(directory)
+
+
+@asynccontextmanager
+async def stage(
+    directory: Path, store: str, chance: random.Random
+) -> AsyncIterator[tuple[Service, Mischief, Client]]:
+    port = free_port()
+    async with AsyncExitStack() as stack:
+        enter = stack.enter_async_context
+        postgres = await enter(OwnPostgres(directory / "servers"))
+        redis = await enter(OwnRedis(directory / "redis")) if store == "redis" else None
+        await migrate(postgres.url)
+        opened = Service.open(
+            directory,
+            postgres.url,
+            redis.url if redis is not None else postgres.url,
+            "kill",
+            port=port,
+            run_attempts=ATTEMPTS,
+        )
+        service = await enter(opened)
+        service.start("api", "relay", "keeper")
+        for number in (1, 2):
+            service.fleet.start("worker", f"worker{number}")
+        watch = Watch(service.fleet)
+        client = await enter(client_of(service, port))
+        await service.until_workers(2)
+        yield service, Mischief(service, watch, postgres, redis, chance), client
+
+
+@dataclass(slots=True)
+class Flow:
+    """Submissions, one after the other, from several clients at once."""
+
+    service: Service
+    client: Client
+    chance: random.Random
+    wanted: int
+    ledger: Ledger = field(default_factory=dict)
+    begun: int = 0
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(CLIENTS):
+                group.create_task(self._submit_some())
+
+    async def _submit_some(self) -> None:
+        while self.begun < self.wanted:
+            self.begun += 1
+            key, program = f"key-{self.begun}", self.chance.choice(MIXED)
+            submission = await self.client.submit(program, key)
+            assert await self.client.submit(program, key) == submission
+            self.ledger[submission] = program
+            await until(self._has_room)
+
+    async def _has_room(self) -> bool:
+        unfinished = "SELECT count(*) FROM submission WHERE finished_at IS NULL"
+        return bool(await self.service.value(unfinished) < IN_FLIGHT)
+
+
+async def disturb(
+    service: Service, mischief: Mischief, chance: random.Random, rounds: int, submissions: int
+) -> None:
+    """Every act once a round, in any order, spread over all that flows."""
+    acts = [act for _ in range(rounds) for act in shuffled(mischief.acts(), chance)]
+    most = 2 * submissions * EVENTS_EACH // len(acts)
+    for name, act in acts:
+        await some_progress(service, chance.randint(1, most))
+        await asyncio.sleep(chance.uniform(0, 0.2))
+        print(name)
+        await act()
+
+
+def shuffled(acts: dict[str, Act], chance: random.Random) -> list[tuple[str, Act]]:
+    return chance.sample(list(acts.items()), len(acts))
+
+
+async def some_progress(service: Service, events: int) -> None:
+    """Waits for a moment that nobody has chosen: so many events later."""
+    count = "SELECT count(*) FROM submission_event"
+    wanted = await service.value(count) + events
+
+    async def look() -> bool:
+        return bool(await service.value(count) >= wanted)
+
+    with suppress(AssertionError):  # nothing moves any more, or not for a while
+        await until(look, patience_s=LULL_S)

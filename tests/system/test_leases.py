@@ -1,0 +1,86 @@
+"""Who runs what: a worker that lives keeps it, one that is silent loses it for good."""
+
+import signal
+
+from deemster.domain.ids import SubmissionId
+from tests.system.conftest import OpenService
+from tests.system.programs import sleepy
+from tests.system.service import LEASE_S, Service
+from tests.system.truth import assert_exactly_once, until_all_ended, until_at_rest
+from tests.system.waiting import until
+
+CASES = 11
+
+
+async def remains(service: Service, submission: SubmissionId) -> list[object]:
+    """All that is written of it."""
+    tables = {
+        "submission": "id",
+        "submission_event": "submission_id",
+        "judgement": "submission_id",
+        "outbox": "submission_id",
+        "lease": "submission_id",
+    }
+    rows: list[object] = []
+    for table, column in tables.items():
+        statement = f"SELECT * FROM {table} WHERE {column} = $1"
+        rows += [dict(row) for row in await service.fetch(statement, submission)]
+    for table in ("account_tally", "problem_tally"):
+        rows += [dict(row) for row in await service.fetch(f"SELECT * FROM {table}")]
+    return rows
+
+
+async def test_a_stopped_worker_that_wakes_after_its_lease_changes_nothing(
+    open_service: OpenService,
+) -> None:
+    """S2, J12, Q6: its run was rescued and judged by another, so its own result is late."""
+    program = sleepy(0.2)
+    async with open_service() as service:
+        service.start("relay", "keeper")
+        sleeper = service.fleet.start("worker", "sleeper")
+        submission = await service.submit(program)
+        await service.until_state("RUNNING", submission)
+        sleeper.send(signal.SIGSTOP)
+        service.fleet.start("worker", "other")
+        await service.until_state("COMPLETED", submission)
+        before = await remains(service, submission)
+        assert await service.events(submission) == [
+            *("submit", "publish", "start", "rescue", "start", "complete"),
+        ]
+        sleeper.send(signal.SIGCONT)
+        await until(lambda: sleeper.said("job.done"))
+        assert [line["result"] for line in sleeper.said("job.done")] == ["superseded"]
+        await until_at_rest(service)
+        assert await remains(service, submission) == before
+        await assert_exactly_once(service, {submission: program})
+
+
+async def test_a_long_job_keeps_its_lease_and_shows_how_far_it_is(
+    open_service: OpenService,
+) -> None:
+    """Q5, J10: it takes several leases, and nobody takes it away meanwhile."""
+    program = sleepy(1.0)
+    async with open_service(lease_s=2) as service:
+        service.start("relay", "keeper", "worker")
+        submission = await service.submit(program)
+        await service.until_state("RUNNING", submission)
+        seen: set[int] = set()
+
+        async def look() -> bool:
+            view = await service.view(submission)
+            if view.progress is not None:
+                seen.add(view.progress.done)
+                assert view.progress.total in {0, CASES}
+            return view.verdict is not None
+
+        await until(look)
+        assert len(seen - {0}) >= 3
+        assert seen <= set(range(CASES + 1))
+        await until_all_ended(service, {submission: program})
+        assert await service.events(submission) == ["submit", "publish", "start", "complete"]
+        view = await service.view(submission)
+        assert view.started_at is not None
+        assert view.finished_at is not None
+        assert (view.finished_at - view.started_at).total_seconds() > 3 * LEASE_S
+        await until_at_rest(service)
+        await assert_exactly_once(service, {submission: program})

@@ -1,0 +1,65 @@
+"""What workers leave on the machine: nothing, once they have ended, however they did."""
+
+from pathlib import Path
+
+from tests.sandbox.conftest import Family, assert_gone, processes_under
+from tests.system.fleet import Fleet
+
+RUNNER = "deemster-runner"
+TRANSIENT = (
+    "work",
+    "data/spool",
+    "data/compiled/filling",
+    "data/precompiled/filling",
+    "data/precompiled/work",
+    "data/revisions/staging",
+    "data/artifacts/.incoming",
+)
+PROGRAM = "program"
+"""As languages/c.toml calls what it makes."""
+
+
+def runners_of(worker: int) -> list[int]:
+    """Also asked for a worker that is about to end: then it may have none."""
+    return [pid for pid in processes_under(worker) - {worker} if parent_is(pid, worker)]
+
+
+def parent_is(pid: int, parent: int) -> bool:
+    try:
+        name, _, rest = Path(f"/proc/{pid}/stat").read_text().partition(" (")[2].rpartition(")")
+    except OSError:
+        return False
+    return name == RUNNER and int(rest.split()[1]) == parent
+
+
+def programs_of(worker: int) -> list[int]:
+    """Processes of judged programs that a compiler made."""
+    return [pid for pid in processes_under(worker) if name_of(pid) == PROGRAM]
+
+
+def name_of(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""
+
+
+class Watch:
+    """Remembers every sandbox that was seen; look before anything is killed."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self._fleet = fleet
+        self._families: dict[int, Family] = {}
+
+    def look(self) -> None:
+        for worker in self._fleet.running("worker"):
+            for runner in runners_of(worker.pid):
+                self._families.setdefault(runner, Family(runner))
+        for family in self._families.values():
+            family.remember()
+
+    async def nothing_is_left(self, directory: Path) -> None:
+        """No process, mount or group, and nothing in the service's transient directories."""
+        assert self._families, "no worker was seen"
+        await assert_gone(*self._families.values())
+        assert not [path for place in TRANSIENT for path in directory.glob(f"{place}/*")]

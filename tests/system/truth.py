@@ -1,0 +1,63 @@
+"""What has to hold when all is over, whatever happened meanwhile."""
+
+from collections.abc import Mapping
+
+from deemster.domain.ids import SubmissionId
+from deemster.domain.lifecycle import LAST_EVENTS, State
+from deemster.store import tallies
+from deemster.store.pool import connection
+from tests.system.programs import Program
+from tests.system.service import Service
+from tests.system.waiting import until
+
+Ledger = dict[SubmissionId, Program]
+"""What was accepted, and what it is worth."""
+
+
+async def until_all_ended(service: Service, ledger: Mapping[SubmissionId, Program]) -> None:
+    statement = "SELECT count(*) FROM submission WHERE finished_at IS NULL"
+
+    async def look() -> bool:
+        return bool(await service.value(statement) == 0)
+
+    await until(look, patience_s=60 + len(ledger))
+
+
+async def until_at_rest(service: Service) -> None:
+    """No lease, nothing to send, no job."""
+
+    async def look() -> bool:
+        leases = await service.value("SELECT count(*) FROM lease")
+        unsent = await service.value("SELECT count(*) FROM outbox WHERE sent_at IS NULL")
+        return leases == 0 and unsent == 0 and await service.jobs() == 0
+
+    await until(look)
+
+
+async def assert_exactly_once(service: Service, ledger: Mapping[SubmissionId, Program]) -> None:
+    """One row, one end, one verdict and the right one, one event for it, counted once."""
+    rows = await service.fetch("SELECT id, state, verdict, attempt, failure FROM submission")
+    found = {row["id"]: row for row in rows}
+    assert found.keys() == ledger.keys()
+    wrong = {
+        id_: dict(found[id_])
+        for id_, program in ledger.items()
+        if (found[id_]["state"], found[id_]["verdict"]) != (State.COMPLETED, program.verdict)
+    }
+    assert not wrong
+    ends = await service.fetch(
+        """SELECT submission_id, count(*) FILTER (WHERE event = ANY ($1)) AS ends,
+                  count(*) FILTER (WHERE event = 'submit') AS submits,
+                  count(*) FILTER (WHERE event = 'start') AS starts
+             FROM submission_event GROUP BY submission_id""",
+        sorted(LAST_EVENTS),
+    )
+    assert {row["submission_id"] for row in ends} == ledger.keys()
+    assert all(row["ends"] == row["submits"] == 1 for row in ends)
+    assert all(row["starts"] == found[row["submission_id"]]["attempt"] for row in ends)
+    judged = await service.fetch("SELECT submission_id, attempt FROM judgement")
+    assert {row["submission_id"]: row["attempt"] for row in judged} == {
+        id_: row["attempt"] for id_, row in found.items()
+    }
+    async with connection(service.pool) as acquired:
+        assert await tallies.wrong(acquired) == []
