@@ -26,9 +26,11 @@ class Moment(Generic[K, V]):
         known = self._known.get(key)
         if known is not None and known[0] > time.monotonic():
             return known[1]
-        asking = self._asking.get(key)
-        if asking is not None:
-            return await asyncio.shield(asking)
+        while (asking := self._asking.get(key)) is not None:
+            await asyncio.wait([asking])
+            if not asking.cancelled():
+                return asking.result()
+            # Whoever asked went away; that is no answer for those who stayed.
         return await self._ask(key)
 
     def forget(self, key: K) -> None:

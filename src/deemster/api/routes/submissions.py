@@ -129,14 +129,22 @@ async def stop(request: Request, caller: Caller, id: str) -> Response:  # noqa: 
     PATH + "/{id}/rejudge",
     status_code=202,
     response_model=AcceptedOut,
+    openapi_extra={"parameters": [IDEMPOTENCY_KEY]},
     responses=faults(401, 403, 404, 409, 503),
 )
 async def judge_again(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """A new submission takes its place; its own verdict stays to be read. For admins."""
     require_admin(caller)
+    key = idempotency_key(request)
     pool = desk_of(request).service.pool
     async with connection(pool) as acquired:
         view = await visible(acquired, caller, id)
+        # It can be judged again once, so any key that comes twice means the same (I1).
+        if key is not None and view.superseded_by is not None:
+            new = await visible(acquired, caller, view.superseded_by)
+            return accepted_answer(
+                Accepted(new.id, new.problem, new.language, new.submitted_at)
+            )
     return accepted_answer(await rejudge(pool, view.id))
 
 
