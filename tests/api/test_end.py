@@ -90,9 +90,7 @@ async def test_judging_again_makes_a_new_one_and_keeps_the_old(
     assert shown_new["user"] == "ada"
     listed = (await ada.get("/v1/submissions")).json()["items"]
     assert [each["id"] for each in listed] == [new]
-    keyed = await admin.post(
-        f"/v1/submissions/{old}/rejudge", headers={"Idempotency-Key": "once"}
-    )
+    keyed = await admin.post(f"/v1/submissions/{old}/rejudge", key="once")
     assert (keyed.status_code, keyed.json()) == (202, answer.json())
     again = await admin.post(f"/v1/submissions/{old}/rejudge")
     assert again.status_code == 409
