@@ -2,7 +2,7 @@
 
 import os
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -245,12 +245,12 @@ def child_environment(**given: object) -> dict[str, str]:
     return environment
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Server:
     """Which one a client talks to, and as whom."""
 
     url: str
-    token: str | None = field(repr=False)
+    token: str | None
 
 
 def server_of_client() -> Server:

@@ -10,7 +10,8 @@ from deemster.problems.new import make_package
 from deemster.settings import load_settings
 from deemster.store.pool import Pool, connection
 from deemster.store.problems import ProblemSheet, in_force
-from deemster.wiring.service import open_artifacts, open_shelf
+from deemster.wiring.judging import open_shelf
+from deemster.wiring.service import open_artifacts
 from tests.cli.conftest import Deemster
 
 CORPUS = Path(__file__).parents[2] / "corpus"

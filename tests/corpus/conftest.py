@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from deemster.cli.problem import find_needed
+from deemster.cli.needed import find_needed
 from deemster.cli.verify import PackageReport, Verifier
 from deemster.cli.verify_progress import Progress
 from deemster.domain.errors import Refused

@@ -186,7 +186,7 @@ def judgement_fields(view: SubmissionView, judgement: Mapping[str, Any]) -> dict
     failed = judgement.get("failed_case") or {}
     compiler_output = judgement.get("compiler_output")
     return {
-        "groups": judgement.get("groups") or None,
+        "groups": (judgement.get("groups") or None) if view.score is not None else None,
         "failed_case": failed.get("number"),
         "expected": failed.get("expected"),
         "got": failed.get("got"),

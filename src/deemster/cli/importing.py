@@ -18,8 +18,8 @@ from deemster.problems.sheet import sheet_of
 from deemster.settings import Settings
 from deemster.store.pool import Pool, connection, transaction
 from deemster.store.problems import ProblemSheet, in_force, put
-from deemster.wiring.judging import make_spool, open_judging, open_revisions
-from deemster.wiring.service import open_artifacts, open_shelf
+from deemster.wiring.judging import make_spool, open_judging, open_revisions, open_shelf
+from deemster.wiring.service import open_artifacts
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,8 @@ log = structlog.get_logger()
 
 RESCUE_S: Final = 1.0
 RECONCILE_S: Final = 2.0
+RECOVERY_S: Final = 5.0
+"""After an outage all leases look old: workers that live get the time to say so first."""
 TRIM_S: Final = 60.0
 KEPT_S: Final = 24 * 3600.0
 TRIM_ROWS: Final = 10_000
@@ -64,4 +66,5 @@ async def again_and_again(work: Callable[[], Awaitable[int]], pause_s: float) ->
             found = await work()
         except Unavailable as fault:
             log.warning("keeper.unavailable", error=str(fault))
+            await asyncio.sleep(RECOVERY_S)
         await asyncio.sleep(0 if found else pause_s)

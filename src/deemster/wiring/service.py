@@ -1,4 +1,4 @@
-"""Opens what the roles share: database, queue, artifacts, problems."""
+"""Opens what the roles share: database, queue, artifacts."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -6,12 +6,10 @@ from contextlib import asynccontextmanager
 from pydantic import SecretStr
 
 from deemster.domain.errors import Refused
-from deemster.problems.shelf import Shelf
 from deemster.settings import Settings
 from deemster.store.artifacts import Artifacts
 from deemster.store.embedded import running_url
 from deemster.store.pool import Pool, open_pool
-from deemster.wiring.judging import open_revisions
 
 
 def database_url(settings: Settings) -> str:
@@ -35,11 +33,6 @@ def queue_url(settings: Settings) -> str:
 
 def open_artifacts(settings: Settings) -> Artifacts:
     return Artifacts.open(revealed(settings.artifacts_url), settings.data_dir)
-
-
-def open_shelf(settings: Settings, artifacts: Artifacts) -> Shelf:
-    """Where test data lies, and how it comes to this machine."""
-    return Shelf(artifacts, open_revisions(settings))
 
 
 @asynccontextmanager

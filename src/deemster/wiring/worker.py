@@ -36,15 +36,9 @@ from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool, connection
 from deemster.store.small import fetch
 from deemster.store.wake import STOP, Ear
-from deemster.wiring.judging import make_spool, open_judging
+from deemster.wiring.judging import make_spool, open_judging, open_shelf
 from deemster.wiring.process import host_name, is_alive, process_name, signals_heard
-from deemster.wiring.service import (
-    database_url,
-    open_artifacts,
-    open_database,
-    open_shelf,
-    queue_url,
-)
+from deemster.wiring.service import database_url, open_artifacts, open_database, queue_url
 
 log = structlog.get_logger()
 

@@ -69,11 +69,38 @@ async def test_one_that_refuses_to_begin_is_given_up(
 async def test_once_settled_it_is_never_given_up(board: Listener, log: tuple[Log, int]) -> None:
     environment = {**os.environ, "DEEMSTER_SANDBOX_WITHOUT": "walls"}
     child = Child(ROLE, environment, board, patience_s=5)
-    child.settled = True
+    child.settle()
     async with asyncio.TaskGroup() as group:
         group.create_task(child.keep(*log))
         await until(lambda: len(board.restarts) >= 4)
         await child.end(asyncio.Event())
+
+
+async def test_one_that_waits_begins_when_all_has_settled(
+    board: Listener, log: tuple[Log, int]
+) -> None:
+    first, last = (
+        Child(ROLE, dict(os.environ), board, patience_s=5, waits=waits)
+        for waits in (False, True)
+    )
+    async with asyncio.TaskGroup() as group:
+        keeping = group.create_task(last.keep(*log))
+        group.create_task(first.keep(*log))
+        await until(lambda: board.restarts)
+        assert not last.has_begun
+        last.settle()
+        await until(lambda: last.has_begun)
+        await first.end(asyncio.Event())
+        await last.end(asyncio.Event())
+        await keeping
+
+
+async def test_one_that_still_waits_can_be_ended(board: Listener, log: tuple[Log, int]) -> None:
+    child = Child(ROLE, dict(os.environ), board, patience_s=5, waits=True)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(child.keep(*log))
+        await child.end(asyncio.Event())
+    assert not child.has_begun
 
 
 def test_how_it_ended_is_put_into_words() -> None:

@@ -33,6 +33,7 @@ def opened(path: Path, shown: list[str]) -> Log:
         ),
         (b'{"event": "said \\"warning\\"", "level": "info"}', None),
         (b'{"event": "oops", "level": "error", "exception": "a\\nb"}', "oops"),
+        (b'{"event": "Traceback:\\n  x\\nOSError: no\\n", "level": "error"}', "OSError: no"),
         (b"Traceback (most recent call last):", "Traceback (most recent call last):"),
         (b'{"warning" broken', '{"warning" broken'),
         (b"", None),

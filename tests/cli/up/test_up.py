@@ -52,9 +52,12 @@ async def test_o7_a_first_start_serves_and_a_second_one_knows_it_all(up: Up) -> 
     assert wrong.stdout.startswith("Wrong Answer")
     assert "failed in case" in wrong.stdout
 
+    (up.data.parent / "loop.py").write_text("while True: pass\n")
+    loop = up.command("submit", str(up.data.parent / "loop.py"), "--problem", "prob_aplusb")
+    assert loop.returncode == 0, loop.stderr
     family = up.family()
     up.process.send_signal(signal.SIGTERM)
-    assert await up.end(signal.SIGTERM) == 0, "a second signal ends it at once, and well"
+    assert await up.end(signal.SIGINT) == 0, "a second signal ends it at once, and well"
     await all_gone(family)
 
 
@@ -75,6 +78,14 @@ async def test_whatever_is_killed_lives_again(up: Up) -> None:
     second = up.command("up", "--port", "0")
     assert second.returncode == 2
     assert f"Deemster uses {up.data} already (`deemster up`, process" in second.stderr
+
+    backup = up.data.parent / "backup.tar"
+    done = up.command("backup", str(backup))
+    assert done.returncode == 0, done.stderr
+    assert backup.stat().st_size > 1 << 20
+    refused = up.command("restore", str(backup), "--force")
+    assert refused.returncode == 2
+    assert "stop that one first" in refused.stderr
 
     family = up.family()
     up.process.send_signal(signal.SIGKILL)

@@ -12,9 +12,15 @@ QUIET_TURNS: Final = 30
 """Without a terminal, the state is told when it has changed, and not more often than this."""
 
 
+class Screen(Console):
+    def on_broken_pipe(self) -> None:
+        """Nobody reads any more, which is no reason to end a service."""
+        self.quiet = True
+
+
 class Board:
     def __init__(self) -> None:
-        self._console = Console(highlight=False, soft_wrap=True)
+        self._console = Screen(highlight=False, soft_wrap=True)
         self._live: Live | None = None
         self._told = ""
         self._turns = QUIET_TURNS
@@ -31,8 +37,7 @@ class Board:
         self.close()
 
     def say(self, text: str, style: str = "") -> None:
-        # Nobody may be listening any more: a closed terminal, a pipe whose reader has gone.
-        with suppress(OSError):
+        with suppress(OSError):  # the terminal was closed
             self._console.print(Text(text, style=style))
             self._console.file.flush()
 

@@ -30,10 +30,12 @@ class Child:
         board: Board,
         *,
         patience_s: float,
+        waits: bool = False,
     ) -> None:
+        """One that `waits` begins when everything else has settled."""
         self.role = role
-        self.settled = False
-        """Once everything has run, no failure to start is final."""
+        self._settled = asyncio.Event()
+        self._waits = waits
         self._environment = environment
         self._board = board
         self._patience_s = patience_s
@@ -42,11 +44,17 @@ class Child:
         self._ended = asyncio.Event()
         self._refusals = 0
 
+    @property
+    def has_begun(self) -> bool:
+        return self._process is not None
+
     async def keep(self, log: Log, output: int) -> None:
         """Runs it until it is told to end, whatever happens to it."""
         now = asyncio.get_running_loop().time
         pause_s = FIRST_PAUSE_S
         try:
+            if self._waits:
+                await either(None, self._settled, self._told)
             while not self._told.is_set():
                 began = now()
                 try:
@@ -65,16 +73,21 @@ class Child:
         finally:
             self._ended.set()
 
+    def settle(self) -> None:
+        """Once everything runs, no failure to start is final any more."""
+        self._settled.set()
+
     async def end(self, hurry: asyncio.Event) -> None:
         """Asks it to end and waits; insists when that takes too long, or someone is in a hurry.
 
-        A first SIGTERM drains, a second one ends at once, a SIGKILL needs no consent.
+        A first signal drains, a second one ends at once, a SIGKILL needs no consent.
         """
         self._told.set()
         self._signal(signal.SIGTERM)
         await either(self._patience_s, self._ended, hurry)
         if not self._ended.is_set():
-            self._signal(signal.SIGTERM)
+            # Another one: two of a kind that come together are one.
+            self._signal(signal.SIGINT)
             await either(INSIST_S, self._ended)
         self.kill()
         await self._ended.wait()
@@ -107,14 +120,14 @@ class Child:
 
     def _check_hope(self, code: int, log: Log) -> None:
         self._refusals = self._refusals + 1 if code == EXIT_OURS else 0
-        if self._refusals >= HOPELESS and not self.settled:
+        if self._refusals >= HOPELESS and not self._settled.is_set():
             raise Unavailable(
                 f"The {self.role} can't start ({log.last or 'it does not say why'}): mend "
                 f"that; {log.path} has more."
             )
 
 
-async def either(patience_s: float, *events: asyncio.Event) -> None:
+async def either(patience_s: float | None, *events: asyncio.Event) -> None:
     """Until one of them is set, or time is up."""
     async with asyncio.TaskGroup() as group:
         waiting = [group.create_task(event.wait()) for event in events]

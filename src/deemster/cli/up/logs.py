@@ -125,7 +125,9 @@ def worth_showing(line: bytes) -> str | None:
         return text
     if entry.get("level") not in SHOWN:
         return None
-    return " ".join([str(entry.get("event", "?")), *details(entry)])
+    # A traceback that a library logs ends with what it is about.
+    event = str(entry.get("event", "")).strip().rpartition("\n")[2]
+    return " ".join([event or "?", *details(entry)])
 
 
 def details(entry: dict[str, object]) -> Iterator[str]:

@@ -14,6 +14,9 @@ PATIENCE_S: Final = {"api": 15.0, "relay": 10.0, "worker": 120.0, "keeper": 10.0
 """How long each may take to end of its own accord. In this order they are asked to: no new
 submissions, no new jobs, then the programs that run, and at last who watches over them."""
 
+LAST: Final = "keeper"
+"""It has nothing to do yet, and four that start at once are slower than three."""
+
 
 @asynccontextmanager
 async def staff(
@@ -24,7 +27,7 @@ async def staff(
 ) -> AsyncIterator[Sequence[Child]]:
     """All are running until the end; a failure that is final ends the whole."""
     children = [
-        Child(role, environment, board, patience_s=patience_s)
+        Child(role, environment, board, patience_s=patience_s, waits=role == LAST)
         for role, patience_s in PATIENCE_S.items()
     ]
     async with AsyncExitStack() as stack:

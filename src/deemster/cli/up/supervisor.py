@@ -91,7 +91,7 @@ class Supervisor:
                 group.create_task(load_samples(pool, environment, log_dir, self._board))
                 group.create_task(until_ready(address, self._board))
             for child in children:
-                child.settled = True
+                child.settle()
             self._welcome(address, token)
             await show_state(pool, address, self._board)
 
