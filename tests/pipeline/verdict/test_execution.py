@@ -29,11 +29,13 @@ async def test_a_job_that_comes_while_its_relay_says_that_it_was_sent_is_started
     async with (
         asyncio.timeout(PATIENCE_S),
         asyncio.TaskGroup() as group,
+        connection(pool) as watching,
         transaction(pool) as relay,
     ):
         await advance(relay, Event.PUBLISH, submission, 0)
         starting = group.create_task(start_submission(pool, submission))
-        while not await relay.fetchval(WAITS):  # noqa: ASYNC110 - the server sets no event
+        # Not by the relay's own: a transaction sees one and the same list until it ends.
+        while not await watching.fetchval(WAITS):  # noqa: ASYNC110 - the server sets no event
             await asyncio.sleep(0.01)
     assert starting.result().attempt == 1
     async with connection(pool) as acquired:
@@ -47,7 +49,8 @@ async def test_what_is_cancelled_before_it_is_judged_is_not_judged(
     runs = Runs(pool, WorkerId(new_id(WORKER)))
 
     async def judge_for_ever(_brief: Brief, _on_case: Callable[[], None]) -> Judged:
-        return await asyncio.get_running_loop().create_future()
+        never: asyncio.Future[Judged] = asyncio.get_running_loop().create_future()
+        return await never
 
     async def hold(_lease_s: float) -> None:
         """Here it has begun, and its program has not."""

@@ -4,6 +4,7 @@ import fcntl
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,6 +14,8 @@ from deemster.locks import acquire, lock_directory, locked
 from deemster.pipeline.judge.collect import WRITE_FLAGS, write_all
 
 REMOVAL_TRIES = 20
+SWEEP_TRIES = 10
+SWEEP_PAUSE_S = 0.01
 
 
 @asynccontextmanager
@@ -51,12 +54,16 @@ def remove(path: Path, held: int) -> None:
 
 def sweep(root: Path) -> int:
     """Removes what killed processes left behind; how many directories that were."""
-    try:
-        # The root's lock keeps out those who have made a directory and not locked it yet.
-        with locked(root, fcntl.LOCK_EX | fcntl.LOCK_NB):
-            return sum(remove_if_free(path) for path in root.iterdir())
-    except (BlockingIOError, FileNotFoundError):
-        return 0
+    for _ in range(SWEEP_TRIES):
+        try:
+            # The root's lock keeps out those who have made a directory and not locked it yet.
+            with locked(root, fcntl.LOCK_EX | fcntl.LOCK_NB):
+                return sum(remove_if_free(path) for path in root.iterdir())
+        except FileNotFoundError:
+            break
+        except BlockingIOError:
+            time.sleep(SWEEP_PAUSE_S)  # someone makes a directory, which is quickly done
+    return 0
 
 
 def remove_if_free(path: Path) -> bool:
