@@ -7,7 +7,13 @@ import pytest
 
 from deemster import settings as module
 from deemster.domain.errors import Refused
-from deemster.settings import load_settings, origins, unknown_variables
+from deemster.settings import (
+    child_environment,
+    load_settings,
+    origins,
+    server_of_client,
+    unknown_variables,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -98,3 +104,35 @@ def test_a_misspelt_variable_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("DEEMSTER_DATADIR", "/x")
     monkeypatch.setenv("DEEMSTER_DATA_DIR_FILE", "/x")
     assert unknown_variables() == ["DEEMSTER_DATADIR"]
+
+
+def test_what_a_command_is_given_goes_over_all_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEEMSTER_PORT", "1")
+    assert load_settings(port=2, host=None).port == 2
+    assert load_settings(port=None).port == 1
+    with pytest.raises(Refused, match="DEEMSTER_PORT"):
+        load_settings(port=70_000)
+
+
+def test_children_get_settings_by_their_environment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "value").write_text("postgresql://file")
+    monkeypatch.setenv("DEEMSTER_DATABASE_URL_FILE", str(tmp_path / "value"))
+    monkeypatch.setenv("OTHER", "kept")
+    environment = child_environment(database_url="postgresql://given", port=3)
+    assert environment["DEEMSTER_DATABASE_URL"] == "postgresql://given"
+    assert environment["DEEMSTER_PORT"] == "3"
+    assert environment["OTHER"] == "kept"
+    assert "DEEMSTER_DATABASE_URL_FILE" not in environment
+
+
+def test_a_client_finds_its_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert server_of_client().url == "http://127.0.0.1:8000"
+    assert server_of_client().token is None
+    monkeypatch.setenv("DEEMSTER_URL", "https://judge.example.org/")
+    monkeypatch.setenv("DEEMSTER_TOKEN", "deem_x")
+    server = server_of_client()
+    assert (server.url, server.token) == ("https://judge.example.org", "deem_x")
+    assert "deem_x" not in repr(server)
+    assert unknown_variables() == []

@@ -1,9 +1,12 @@
 """Logs: one line of JSON on stderr for each thing that happens, ours or a library's (O2)."""
 
+import asyncio
+import atexit
 import json
 import logging
 import sys
-from typing import Final
+import threading
+from typing import Final, TextIO, cast
 
 import structlog
 from structlog.typing import EventDict, Processor
@@ -31,6 +34,41 @@ def render(_logger: object, _method: str, event: EventDict) -> str:
     return ENCODE(event)
 
 
+class Gathered:
+    """Writes the lines of one turn of the event loop at once: many requests end in one turn,
+    and a write for each costs them more than all else that is done for the log.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._lines: list[str] = []
+        self._lock = threading.Lock()
+        self._due_in: asyncio.AbstractEventLoop | None = None
+        atexit.register(self._write_out)
+
+    def write(self, line: str) -> None:
+        with self._lock:
+            self._lines.append(line)
+
+    def flush(self) -> None:
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            self._write_out()  # no loop, or another thread than the loop's
+            return
+        if self._due_in is not loop:
+            self._due_in = loop
+            loop.call_soon(self._write_out)
+
+    def _write_out(self) -> None:
+        with self._lock:
+            self._due_in = None
+            lines, self._lines = self._lines, []
+            if lines:
+                self._stream.write("".join(lines))
+                self._stream.flush()
+
+
 def configure(level: str, role: str) -> None:
     """From now on every line names the role of this process."""
     least = LEVELS[level]
@@ -43,7 +81,7 @@ def configure(level: str, role: str) -> None:
     structlog.configure(
         processors=[*processors, render],
         wrapper_class=structlog.make_filtering_bound_logger(least),
-        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
+        logger_factory=structlog.WriteLoggerFactory(cast("TextIO", Gathered(sys.stderr))),
         cache_logger_on_first_use=True,
     )
     handler = logging.StreamHandler(sys.stderr)

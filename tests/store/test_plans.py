@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from deemster.store import accounts, leases, outbox, submissions
+from deemster.store import accounts, arrivals, leases, outbox, submissions
 from deemster.store.pool import Pool, connection, open_pool
 from tests.making import make_problem
 
@@ -51,6 +51,7 @@ async def full(database_url: str) -> AsyncIterator[Pool]:
 
 
 SOME = "sub_00003000"
+ARRIVAL = [[each] for each in (*["x"] * 7, b"", 1, 0, "x", b"", "x", "x")]
 PLANS: dict[str, tuple[Any, list[Any], str]] = {
     "one submission": (submissions.SQL.view, [SOME], "submission_pkey"),
     "its place in the line": (submissions.SQL.position, [100, SOME], "submission_line"),
@@ -58,6 +59,11 @@ PLANS: dict[str, tuple[Any, list[Any], str]] = {
         submissions.SQL.of_key,
         ["usr_7", "key7"],
         "submission_idempotency",
+    ),
+    "how many of a user wait": (
+        arrivals.SQL.accept,
+        [*ARRIVAL, 100],
+        "submission_waiting_of_account",
     ),
     "what is due in the outbox": (outbox.SQL.claim, [200, 30.0], "outbox_unsent"),
     "runs without a beat": (leases.SQL.stale, [100], "submission_active"),

@@ -30,6 +30,8 @@ from tests.system.waiting import until
 PROBLEM = ProblemId("prob_aplusb")
 LEASE_S = 3
 ROOM = 1 << 30
+LIVING = "SELECT split_part(process, ':', 2)::int AS pid FROM worker WHERE gone_at IS NULL"
+SESSIONS = "SELECT application_name FROM pg_stat_activity WHERE datname = current_database()"
 
 
 @dataclass(slots=True)
@@ -45,7 +47,14 @@ class Service:
     @classmethod
     @asynccontextmanager
     async def open(
-        cls, directory: Path, database_url: str, queue_url: str, env: str, **settings: object
+        cls,
+        directory: Path,
+        database_url: str,
+        queue_url: str,
+        env: str,
+        *,
+        time_ms: int = 2000,
+        **settings: object,
     ) -> AsyncIterator[Self]:
         """Nothing runs yet; `settings` hold for all that is started in its fleet."""
         ours = {
@@ -67,19 +76,19 @@ class Service:
             door = Door(pool, artifacts, load_catalogue(), on_accepted=bell.ring)
             service = cls(directory, database_url, queue_url, env, pool, door, fleet)
             try:
-                await service._import_problem(artifacts)
+                await service._import_problem(artifacts, time_ms)
                 yield service
                 assert not fleet.unasked
             except BaseException:
                 print(fleet.tails())
                 raise
 
-    async def _import_problem(self, artifacts: Artifacts) -> None:
+    async def _import_problem(self, artifacts: Artifacts, time_ms: int) -> None:
         store = RevisionStore(self.directory / "data" / "revisions", ROOM, Bounds(ROOM, 1000))
         revision = await store.import_package(PACKAGE)
         await Shelf(artifacts, store).publish(revision)
         async with connection(self.pool) as acquired, acquired.transaction():
-            await problems.put(acquired, sheet_of(revision, PROBLEM, time_ms=2000))
+            await problems.put(acquired, sheet_of(revision, PROBLEM, time_ms=time_ms))
 
     def start(self, *roles: str) -> None:
         for role in roles:
@@ -147,6 +156,17 @@ class Service:
 
         async def look() -> bool:
             return bool(await self.value(statement) >= count)
+
+        await until(look)
+
+    async def until_all_listen(self) -> None:
+        """Waits until whoever is told to end now will hear it."""
+
+        async def look() -> bool:
+            here = {member.pid for member in self.fleet.running("worker")}
+            registered = {row["pid"] for row in await self.fetch(LIVING)}
+            names = {row["application_name"] for row in await self.fetch(SESSIONS)}
+            return here <= registered and {"deemster relay", "deemster keeper"} <= names
 
         await until(look)
 

@@ -5,8 +5,7 @@ import random
 
 from deemster.domain.ids import SubmissionId
 from deemster.domain.lifecycle import State
-from tests.services.redis import free_port
-from tests.system.client import Client, client_of
+from tests.system.client import Client, client_of, quiet_port
 from tests.system.conftest import OpenService
 from tests.system.programs import RIGHT, sleepy
 from tests.system.service import Service
@@ -15,21 +14,26 @@ from tests.system.truth import until_all_ended, until_at_rest
 from tests.system.waiting import until
 
 ROUNDS = 60
+SLEEP_S = 60
+"""How long the program takes for its first case, if nobody ends it."""
 
 
 async def test_cancelling_a_running_submission_kills_its_program(
     open_service: OpenService,
 ) -> None:
-    port = free_port()
-    async with open_service(port=port) as service, client_of(service, port) as client:
+    port = quiet_port()
+    async with (
+        open_service(port=port, time_ms=SLEEP_S * 1000) as service,
+        client_of(service, port) as client,
+    ):
         service.start("api", "relay", "keeper")
         worker = service.fleet.start("worker")
-        submission = await service.submit(sleepy(5.0))
+        submission = await service.submit(sleepy(SLEEP_S))
         await until(lambda: worker.is_running and programs_of(worker.pid))
         assert await client.cancel(submission) == 200
         await until(lambda: worker.said("job.done"))
         assert [line["result"] for line in worker.said("job.done")] == ["superseded"]
-        assert not programs_of(worker.pid)
+        await until(lambda: not programs_of(worker.pid), patience_s=SLEEP_S / 2)
         seen = await client.look(submission)
         assert (seen["status"], seen["verdict"]) == ("cancelled", None)
         assert await client.cancel(submission) == 409
@@ -41,7 +45,7 @@ async def test_cancelling_a_running_submission_kills_its_program(
 
 async def test_of_cancel_and_start_exactly_one_wins(open_service: OpenService) -> None:
     """S2: also when the cancel comes at the moment of the verdict."""
-    port = free_port()
+    port = quiet_port()
     chance = random.Random(4)
     async with open_service(port=port) as service, client_of(service, port) as client:
         service.start("api", "relay", "keeper", "worker")

@@ -40,7 +40,7 @@ async def test_a_worker_told_to_end_finishes_what_it_runs_and_takes_no_more(
 async def test_a_second_signal_gives_the_run_back_at_once_and_another_judges_it(
     open_service: OpenService, tmp_path: Path
 ) -> None:
-    slow = sleepy(1.0)
+    slow = sleepy(0.5)
     async with open_service() as service:
         service.start("relay", "keeper")
         worker = service.fleet.start("worker", "first")

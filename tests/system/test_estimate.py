@@ -7,8 +7,7 @@ from datetime import datetime
 import pytest
 
 from deemster.domain.ids import SubmissionId
-from tests.services.redis import free_port
-from tests.system.client import Client, client_of
+from tests.system.client import Client, client_of, quiet_port
 from tests.system.conftest import OpenService
 from tests.system.programs import MIXED, Program, sleepy
 from tests.system.service import Service
@@ -45,7 +44,7 @@ async def estimate_test(
     open_service: OpenService, *, depth: int, settled: int, programs: tuple[Program, ...]
 ) -> None:
     chance = random.Random(depth)
-    port = free_port()
+    port = quiet_port()
     async with open_service(port=port) as service, client_of(service, port) as client:
         service.start("api", "relay", "keeper")
         for number in (1, 2):

@@ -12,8 +12,8 @@ import pytest
 
 from deemster.store.migrations import migrate
 from tests.services.postgres import OwnPostgres
-from tests.services.redis import OwnRedis, free_port
-from tests.system.client import Client, client_of
+from tests.services.redis import OwnRedis
+from tests.system.client import Client, client_of, quiet_port
 from tests.system.mischief import Act, Mischief
 from tests.system.programs import MIXED
 from tests.system.service import Service
@@ -59,12 +59,16 @@ async def kill_test(
         flow = Flow(service, client, chance, submissions)
         async with asyncio.TaskGroup() as group:
             group.create_task(flow.run())
-            group.create_task(disturb(service, mischief, chance, rounds, submissions))
+            await disturb(service, mischief, chance, rounds, submissions)
+            flow.calm.set()
         if hurry:
             await mischief.let_locks_run_out()
         await until_all_ended(service, flow.ledger)
         await until_at_rest(service)
         await assert_exactly_once(service, flow.ledger)
+        for submission, program in flow.ledger.items():
+            assert (await client.look(submission))["verdict"] == program.verdict
+        await service.until_all_listen()
         mischief.watch.look()
         assert set((await service.fleet.leave_all()).values()) == {0}
         await mischief.watch.nothing_is_left(directory)
@@ -74,7 +78,7 @@ async def kill_test(
 async def stage(
     directory: Path, store: str, chance: random.Random
 ) -> AsyncIterator[tuple[Service, Mischief, Client]]:
-    port = free_port()
+    port = quiet_port()
     async with AsyncExitStack() as stack:
         enter = stack.enter_async_context
         postgres = await enter(OwnPostgres(directory / "servers"))
@@ -100,13 +104,15 @@ async def stage(
 
 @dataclass(slots=True)
 class Flow:
-    """Submissions, one after the other, from several clients at once."""
+    """Submissions, one after the other, from several clients at once, until all is calm."""
 
     service: Service
     client: Client
     chance: random.Random
     wanted: int
+    """At least."""
     ledger: Ledger = field(default_factory=dict)
+    calm: asyncio.Event = field(default_factory=asyncio.Event)
     begun: int = 0
 
     async def run(self) -> None:
@@ -115,11 +121,11 @@ class Flow:
                 group.create_task(self._submit_some())
 
     async def _submit_some(self) -> None:
-        while self.begun < self.wanted:
+        while self.begun < self.wanted or not self.calm.is_set():
             self.begun += 1
             key, program = f"key-{self.begun}", self.chance.choice(MIXED)
             submission = await self.client.submit(program, key)
-            assert await self.client.submit(program, key) == submission
+            assert await self.client.submit(program, key) == submission  # I1
             self.ledger[submission] = program
             await until(self._has_room)
 

@@ -1,11 +1,15 @@
-"""The queue store may be away: what is accepted waits in the database."""
+"""Servers may be away: nothing is lost, and nobody pays for it."""
 
+import asyncio
 from pathlib import Path
 
-from tests.services.redis import OwnRedis, free_port
-from tests.system.client import client_of
-from tests.system.programs import MIXED
+from deemster.store.migrations import migrate
+from tests.services.postgres import OwnPostgres
+from tests.services.redis import OwnRedis
+from tests.system.client import client_of, quiet_port
+from tests.system.programs import MIXED, sleepy
 from tests.system.service import Service
+from tests.system.traces import programs_of
 from tests.system.truth import assert_exactly_once, until_all_ended, until_at_rest
 from tests.system.waiting import until
 
@@ -16,7 +20,7 @@ async def test_with_redis_down_the_api_accepts_and_all_is_judged_when_it_is_back
     tmp_path: Path, database_url: str, queue_env: str
 ) -> None:
     """Q2: the queue store is a road, and not where submissions are kept."""
-    port = free_port()
+    port = quiet_port()
     async with (
         OwnRedis(tmp_path / "redis") as redis,
         Service.open(tmp_path, database_url, redis.url, queue_env, port=port) as service,
@@ -42,3 +46,29 @@ async def test_with_redis_down_the_api_accepts_and_all_is_judged_when_it_is_back
                 assert (found["status"], found["verdict"]) == ("finished", program.verdict)
         await until_at_rest(service)
         await assert_exactly_once(service, ledger)
+
+
+async def test_while_the_database_is_away_for_longer_than_a_lease_nobody_loses_their_run(
+    tmp_path: Path, redis_url: str, queue_env: str
+) -> None:
+    """Q5, Q6: whose worker lives is not rescued, though for a while nobody could say so."""
+    program = sleepy(1.0)
+    lease_s = 2
+    async with OwnPostgres(tmp_path / "servers") as postgres:
+        await migrate(postgres.url)
+        async with Service.open(
+            tmp_path, postgres.url, redis_url, queue_env, lease_s=lease_s
+        ) as service:
+            service.start("relay", "keeper")
+            worker = service.fleet.start("worker")
+            submission = await service.submit(program)
+            await until(lambda: worker.is_running and programs_of(worker.pid))
+            await postgres.stop()
+            await asyncio.sleep(1.5 * lease_s)  # that the lease is over is the point
+            await postgres.start()
+            await until_all_ended(service, {submission: program})
+            assert await service.events(submission) == [
+                *("submit", "publish", "start", "complete"),
+            ]
+            await until_at_rest(service)
+            await assert_exactly_once(service, {submission: program})

@@ -48,17 +48,17 @@ async def test_two_workers_share_the_load_and_a_third_takes_its_part(
         await service.until_workers(2)
         async with asyncio.TaskGroup() as group:
             group.create_task(keep_in_line(service, ledger, enough))
-            await until_done(workers, 40)
-            assert min(map(done_by, workers)) >= 10
+            await until_done(workers, 24)
+            assert min(map(done_by, workers)) >= 6
             # The machine may have but two cores, which those two hold by their work directory.
             elsewhere = tmp_path / "work3"
             workers.append(service.fleet.start("worker", "worker3", work_dir=elsewhere))
             await service.until_workers(3)
             before = [done_by(worker) for worker in workers]
-            await until_done(workers, sum(before) + 60)
+            await until_done(workers, sum(before) + 36)
             enough.set()
         part = [done_by(worker) - was for worker, was in zip(workers, before, strict=True)]
-        assert min(part) >= 9, part
+        assert min(part) >= 6, part
         await until_all_ended(service, ledger)
         await assert_exactly_once(service, ledger)
 

@@ -44,6 +44,10 @@ def name_of(pid: int) -> str:
         return ""
 
 
+def left_in(directory: Path) -> list[Path]:
+    return [path for place in TRANSIENT for path in directory.glob(f"{place}/*")]
+
+
 class Watch:
     """Remembers every sandbox that was seen; look before anything is killed."""
 
@@ -62,4 +66,4 @@ class Watch:
         """No process, mount or group, and nothing in the service's transient directories."""
         assert self._families, "no worker was seen"
         await assert_gone(*self._families.values())
-        assert not [path for place in TRANSIENT for path in directory.glob(f"{place}/*")]
+        assert not left_in(directory)

@@ -26,6 +26,7 @@ from deemster.api.faults import (
 from deemster.api.gate import Gate
 from deemster.api.routes import health, problems, submissions
 from deemster.api.service import Service
+from deemster.api.straight import Straight
 from deemster.domain.errors import DeemsterError, Unavailable
 
 log = structlog.get_logger()
@@ -51,7 +52,12 @@ def create_app(service: Service) -> FastAPI:
         redirect_slashes=False,
         lifespan=run_beside,
         # As they are: a router that is included is looked through anew for each request.
-        routes=[*submissions.router.routes, *problems.router.routes, *health.router.routes],
+        routes=[
+            Straight(submissions.PATH, submissions.submit, methods=["POST"]),
+            *submissions.router.routes,
+            *problems.router.routes,
+            *health.router.routes,
+        ],
         exception_handlers={
             DeemsterError: on_fault,
             RequestValidationError: on_invalid,

@@ -4,7 +4,7 @@ import asyncio
 from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, ValidationError
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
 from deemster.api.faults import TooLarge, TooSlow, WrongMedia, invalid_body
 from deemster.domain.source import SOURCE_BYTES
@@ -40,16 +40,28 @@ async def read_capped(request: Request) -> bytes:
     length = request.headers.get("content-length", "")
     if length.isdecimal() and (len(length) > MOST_DIGITS or int(length) > BODY_BYTES):
         raise too_large()
-    body = bytearray()
     try:
         async with asyncio.timeout(PATIENCE_S):
-            async for chunk in request.stream():
-                if len(body) + len(chunk) > BODY_BYTES:
-                    raise too_large()
+            chunk, more = await next_chunk(request)
+            if not more and len(chunk) <= BODY_BYTES:
+                return chunk  # as most are: in one piece
+            body = bytearray(chunk)
+            while more and len(body) <= BODY_BYTES:
+                chunk, more = await next_chunk(request)
                 body += chunk
     except TimeoutError:
         raise TooSlow(f"The request took longer than {PATIENCE_S} s to arrive.") from None
+    if len(body) > BODY_BYTES:
+        raise too_large()
     return bytes(body)
+
+
+async def next_chunk(request: Request) -> tuple[bytes, bool]:
+    """And whether there is more to come."""
+    message = await request.receive()
+    if message["type"] == "http.disconnect":
+        raise ClientDisconnect
+    return message.get("body", b""), message.get("more_body", False)
 
 
 def too_large() -> TooLarge:

@@ -24,7 +24,9 @@ from deemster.domain.errors import Unavailable
 from deemster.store import census
 from deemster.store.pool import connection
 
-USERS: Final = 50
+USERS: Final = 1000
+AT_ONCE: Final = 50
+"""Users of one turn; the next has others, or each would soon have a thousand waiting."""
 WARM_S: Final = 1.0
 
 
@@ -121,6 +123,7 @@ class Press:
     seconds: float
     connections: int
     sent: int = 0
+    turns: int = 0
 
     async def take_turns(self, contenders: list[Contender], rounds: int) -> None:
         for contender in contenders:
@@ -135,10 +138,12 @@ class Press:
                     progress.advance(task)
 
     async def turn(self, contender: Contender, seconds: float) -> Tale:
+        begin = self.turns * AT_ONCE % USERS
+        self.turns += 1
         order = Order(
             host=contender.address.near,
             port=contender.address.port,
-            tokens=self.stage.tokens,
+            tokens=self.stage.tokens[begin : begin + AT_ONCE],
             body=body(),
             first=self.sent,
             seconds=seconds,
@@ -173,19 +178,14 @@ def figures_of(contender: Contender) -> dict[str, float]:
     tales = contender.tales[1:]
     return {
         "per_s": round(statistics.median(tale.per_s for tale in tales), 1),
-        "p50_ms": round(statistics.median(quantile(tale, 0.5) for tale in tales), 2),
-        "p99_ms": round(statistics.median(quantile(tale, 0.99) for tale in tales), 2),
+        "p50_ms": round(statistics.median(tale.quantile_ms(0.5) for tale in tales), 2),
+        "p99_ms": round(statistics.median(tale.quantile_ms(0.99) for tale in tales), 2),
     }
 
 
 def ratio(contender: Contender, over: Contender) -> float:
     pairs = zip(contender.tales[1:], over.tales[1:], strict=True)
     return round(statistics.median(own.per_s / bare.per_s for own, bare in pairs), 3)
-
-
-def quantile(tale: Tale, part: float) -> float:
-    ordered = sorted(tale.latencies_ms)
-    return ordered[min(len(ordered) - 1, int(part * len(ordered)))]
 
 
 def as_table(result: dict[str, Any]) -> Table:

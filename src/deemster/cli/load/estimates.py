@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import httpx
 
+from deemster.domain.ids import SubmissionId
 from deemster.store import census
 from deemster.store.pool import Pool, connection
 
@@ -18,7 +19,7 @@ BUDGET: Final = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    id: str
+    id: SubmissionId
     at_s: float
     """Since the epoch."""
     position: int
@@ -54,7 +55,7 @@ class Estimates:
         waits, places = [], []
         for each in seen:
             waited_s = started_s[each.id] - each.at_s
-            before = sum(1 for _, at_s in begun if each.at_s <= at_s < started_s[each.id])
+            before = sum(each.at_s <= at_s < started_s[each.id] for _, at_s in begun)
             waits.append(error(each.wait_s, waited_s))
             places.append(error(each.position, before + 1))
         return {
@@ -67,7 +68,7 @@ class Estimates:
         }
 
 
-def spread(line: Sequence[str]) -> list[str]:
+def spread(line: Sequence[SubmissionId]) -> list[SubmissionId]:
     """Evenly, the last one among them; not the very first, who may be gone before we ask."""
     steps = [(number + 1) * len(line) // SAMPLES for number in range(SAMPLES)]
     return [line[step - 1] for step in sorted(set(steps)) if step > 0]

@@ -51,6 +51,10 @@ class Tale:
     def per_s(self) -> float:
         return len(self.ids) / self.took_s
 
+    def quantile_ms(self, part: float) -> float:
+        ordered = sorted(self.latencies_ms) or [0.0]
+        return ordered[min(len(ordered) - 1, int(part * len(ordered)))]
+
     def line(self) -> bytes:
         return json.dumps(asdict(self)).encode() + b"\n"
 

@@ -29,7 +29,7 @@ async def run_redis(place: Path) -> AsyncIterator[str]:
     async with running(argv, {"PATH": os.defpath}, place / "redis.log") as process:
         with suppress(TimeoutError):
             async with asyncio.timeout(START_S):
-                while process.returncode is None and not is_open(port):
+                while process.returncode is None and not is_open(port):  # noqa: ASYNC110
                     await asyncio.sleep(PACE_S)
         if process.returncode is not None or not is_open(port):
             raise Unavailable(f"Redis did not begin: see {place / 'redis.log'}.")
@@ -45,8 +45,8 @@ def find_program() -> str:
     system = shutil.which("redis-server") or shutil.which("valkey-server")
     if system is None:
         raise Refused(
-            "There is no Redis on this machine: install redis-server or valkey-server, or leave "
-            "--queue out."
+            "There is no Redis on this machine: install redis-server or valkey-server, or "
+            "leave --queue out."
         )
     return system
 

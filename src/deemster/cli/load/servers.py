@@ -75,5 +75,10 @@ async def until_answered(
                     if status < 300:
                         return
                 await asyncio.sleep(PACE_S)
-    said = log.read_text(errors="replace")[-LOG_END:].strip()
-    raise Unavailable(f"A server of the benchmark did not begin; its log ends with:\n{said}")
+    raise Unavailable(
+        f"A server of the benchmark did not begin; its log ends with:\n{log_end(log)}"
+    )
+
+
+def log_end(log: Path) -> str:
+    return log.read_text(errors="replace")[-LOG_END:].strip()

@@ -10,6 +10,8 @@ from deemster.store.pool import DatabaseDown, Pool, connection
 
 LANES: Final = 2
 """Statements at once: while one is being synced to the disk, the next is worked on."""
+ENOUGH: Final = 16
+"""So many are worth a statement of their own beside another; fewer wait for that one's end."""
 MOST: Final = 64
 """In one statement."""
 
@@ -39,7 +41,7 @@ class Ferry:
     async def carry(self, arrival: Arrival) -> Answer:
         """Returns when it is on the disk."""
         passenger = Passenger(arrival)
-        if self._free:
+        if self._may_cross(1):
             self._free -= 1
             await self._cross(passenger)
         else:
@@ -83,11 +85,15 @@ class Ferry:
         return aboard
 
     def _hand_on(self) -> None:
-        next_one = self._next()
-        if next_one is None:
-            self._free += 1
-        else:
+        self._free += 1
+        if self._may_cross(0) and (next_one := self._next()) is not None:
+            self._free -= 1
             next_one.turn.set_result(None)
+
+    def _may_cross(self, more: int) -> bool:
+        return self._free == LANES or (
+            self._free > 0 and len(self._waiting) + more >= ENOUGH
+        )
 
     def _next(self) -> Passenger | None:
         """Of those who still wait, the first."""

@@ -1,0 +1,168 @@
+"""Whether a long line slows its head: how soon a free slot begins the next job, at two depths.
+
+    python bench/depth.py [--shallow 100] [--deep 100000] [--probes 200] [--queue redis]
+
+Both lines lie in one store, a private Redis or Postgres, and take turns. A probe: the only slot
+is busy, an urgent job is sent, the slot becomes free, and the urgent job begins. Prints JSON.
+"""
+
+import argparse
+import asyncio
+import json
+import statistics
+import tempfile
+import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import uvloop
+
+from deemster.cli.load.redis_server import run_redis
+from deemster.domain.ids import SUBMISSION, ProblemId, RevisionDigest, SubmissionId, new_id
+from deemster.domain.task import Errand, QueueName, Task
+from deemster.pipeline.queue.consumer import Consumer
+from deemster.pipeline.queue.delivery import Delivery, Done
+from deemster.pipeline.queue.producer import Producer
+from deemster.store.embedded import run_cluster
+
+BATCH = 500
+TURN = 10
+URGENT, PATIENT = 1, 1_000_001
+
+
+def errand(priority: int) -> Errand:
+    return Errand(
+        submission=SubmissionId(new_id(SUBMISSION)),
+        task=Task.RUN,
+        dispatch=1,
+        priority=priority,
+        problem=ProblemId("prob_bench"),
+        revision=RevisionDigest("0" * 64),
+        attempt=0,
+    )
+
+
+class Line:
+    def __init__(self, producer: Producer) -> None:
+        self._producer = producer
+        self._held = asyncio.Event()
+        self._go = asyncio.Event()
+        self._begun: asyncio.Future[float] | None = None
+        self.send_ms: list[float] = []
+        self.start_ms: list[float] = []
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, url: str, env: str) -> AsyncIterator["Line"]:
+        async with Producer.open(url, env) as producer:
+            yield cls(producer)
+
+    async def fill(self, depth: int) -> float:
+        """Jobs a second."""
+        began = time.perf_counter()
+        for begin in range(0, depth, BATCH):
+            size = min(BATCH, depth - begin)
+            await self._producer.send([errand(PATIENT) for _ in range(size)])
+        return depth / (time.perf_counter() - began)
+
+    async def handle(self, delivery: Delivery) -> Done:
+        """Patient jobs keep the slot until they are told to go."""
+        if delivery.errand.priority == URGENT:
+            assert self._begun is not None
+            self._begun.set_result(time.perf_counter())
+            return Done()
+        self._held.set()
+        await self._go.wait()
+        self._held.clear()
+        self._go.clear()
+        return Done()
+
+    async def probe(self) -> None:
+        await self._held.wait()
+        await self._producer.send([errand(PATIENT)])  # for the one that goes
+        self._begun = asyncio.get_running_loop().create_future()
+        began = time.perf_counter()
+        await self._producer.send([errand(URGENT)])
+        sent = time.perf_counter()
+        self._go.set()
+        async with asyncio.timeout(60):
+            started = await self._begun
+        self.send_ms.append((sent - began) * 1000)
+        self.start_ms.append((started - sent) * 1000)
+
+    async def depth(self) -> int:
+        return (await self._producer.depths())[QueueName.DEFAULT].waiting
+
+    def figures(self) -> dict[str, float]:
+        return {
+            "send_p50_ms": round(statistics.median(self.send_ms), 3),
+            "start_p50_ms": round(statistics.median(self.start_ms), 3),
+            "start_p99_ms": round(sorted(self.start_ms)[int(0.99 * len(self.start_ms))], 3),
+        }
+
+
+async def measure(url: str, shallow: int, deep: int, probes: int) -> dict[str, object]:
+    async with AsyncExitStack() as stack:
+        lines = [
+            await stack.enter_async_context(Line.open(url, name))
+            for name in ("shallow", "deep")
+        ]
+        rates = [
+            await line.fill(depth) for line, depth in zip(lines, (shallow, deep), strict=True)
+        ]
+        consumers = [
+            await stack.enter_async_context(
+                Consumer.open(
+                    url, name, {QueueName.DEFAULT: line.handle}, slots=1, name=f"bench-{name}"
+                )
+            )
+            for name, line in zip(("shallow", "deep"), lines, strict=True)
+        ]
+        async with asyncio.TaskGroup() as group:
+            for consumer in consumers:
+                group.create_task(consumer.run())
+            for line in lines:
+                await line.probe()  # the first of all pays for what is made once
+                line.send_ms.clear()
+                line.start_ms.clear()
+            for _ in range(0, probes, TURN):
+                for line in lines:
+                    for _ in range(TURN):
+                        await line.probe()
+            depths = [await line.depth() for line in lines]
+            for consumer in consumers:
+                await consumer.stop()
+    figures = [line.figures() for line in lines]
+    return {
+        "shallow": {"depth": depths[0], **figures[0]},
+        "deep": {"depth": depths[1], **figures[1]},
+        "ratio": round(figures[1]["start_p50_ms"] / figures[0]["start_p50_ms"], 3),
+        "send_ratio": round(figures[1]["send_p50_ms"] / figures[0]["send_p50_ms"], 3),
+        "filled_per_s": round(rates[1]),
+        "probes": probes,
+    }
+
+
+async def run(options: argparse.Namespace, place: Path) -> dict[str, object]:
+    async with AsyncExitStack() as stack:
+        if options.queue == "redis":
+            url = await stack.enter_async_context(run_redis(place))
+        else:
+            url = (await stack.enter_async_context(run_cluster(place))).url
+        return await measure(url, options.shallow, options.deep, options.probes)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--shallow", type=int, default=100)
+    parser.add_argument("--deep", type=int, default=100_000)
+    parser.add_argument("--probes", type=int, default=200)
+    parser.add_argument("--queue", choices=["redis", "postgres"], default="redis")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="deemster-bench-", dir="/var/tmp") as place:
+        print(json.dumps(uvloop.run(run(options, Path(place)))))
+
+
+if __name__ == "__main__":
+    main()
