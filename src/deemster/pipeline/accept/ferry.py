@@ -91,9 +91,7 @@ class Ferry:
             next_one.turn.set_result(None)
 
     def _may_cross(self, more: int) -> bool:
-        return self._free == LANES or (
-            self._free > 0 and len(self._waiting) + more >= ENOUGH
-        )
+        return self._free == LANES or (self._free > 0 and len(self._waiting) + more >= ENOUGH)
 
     def _next(self) -> Passenger | None:
         """Of those who still wait, the first."""
