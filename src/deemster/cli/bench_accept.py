@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
-import uvloop
 from rich.console import Console
 from rich.table import Table
 
 from deemster.cli.bench_sandbox import describe_machine, progress_bar
 from deemster.cli.load import bare, echo
 from deemster.cli.load.driver import Driver
+from deemster.cli.load.ending import run
 from deemster.cli.load.order import Order, Tale
 from deemster.cli.load.servers import free_address, module, role, running, until_answered
 from deemster.cli.load.stage import Stage, body, open_stage
@@ -66,7 +66,7 @@ def accept(
     same source as one row and nothing else. Both write to the same private Postgres, which
     syncs every commit to the disk, and take turns. `ratio` is the median of all rounds.
     """
-    result = uvloop.run(measure(rounds, seconds, connections, place))
+    result = run(measure(rounds, seconds, connections, place))
     if as_json:
         print(json.dumps(result))
     else:

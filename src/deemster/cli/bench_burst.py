@@ -9,12 +9,12 @@ from typing import Annotated, Any, Final
 
 import httpx
 import typer
-import uvloop
 from rich.console import Console
 from rich.table import Table
 
 from deemster.cli.bench_sandbox import describe_machine
 from deemster.cli.load.driver import Driver
+from deemster.cli.load.ending import run
 from deemster.cli.load.redis_server import run_redis
 from deemster.cli.load.rush import Plan, Rush
 from deemster.cli.load.servers import free_address, role, running, until_answered
@@ -64,7 +64,7 @@ def burst(
     while after it.
     """
     plan = Plan(count, seconds, watch, until_judged)
-    result = uvloop.run(measure(plan, users, queue, place))
+    result = run(measure(plan, users, queue, place))
     if as_json:
         print(json.dumps(result))
     else:

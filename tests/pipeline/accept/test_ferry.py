@@ -3,6 +3,8 @@
 import asyncio
 import hashlib
 import secrets
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import asyncpg
@@ -10,7 +12,7 @@ import pytest
 
 from deemster.domain.ids import SUBMISSION, AccountId, SubmissionId, new_id
 from deemster.domain.submission import NewSubmission
-from deemster.pipeline.accept.ferry import LANES, Ferry
+from deemster.pipeline.accept.ferry import ENOUGH, LANES, Ferry
 from deemster.store.arrivals import MOST_AHEAD, Arrival, KeyReused, accept_all
 from deemster.store.migrations import migrate
 from deemster.store.pool import DatabaseDown, Pool, connection, open_pool
@@ -19,6 +21,10 @@ from tests.making import make_account, make_problem
 from tests.services.postgres import OwnPostgres
 
 MANY = 40
+HELD = """
+SET LOCAL idle_in_transaction_session_timeout = 0;
+LOCK TABLE submission IN EXCLUSIVE MODE
+"""
 
 
 def arrival(
@@ -169,38 +175,49 @@ async def test_who_gives_up_waiting_is_not_written_and_holds_nobody_up(
     pool: Pool, ada: AccountId, sheet: ProblemSheet
 ) -> None:
     ferry = Ferry(pool)
-    arrivals = [arrival(ada, sheet) for _ in range(MANY)]
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(ferry.carry(each)) for each in arrivals]
-        await asyncio.sleep(0)  # the first ones are under way, the others wait
-        for task in tasks[LANES::2]:
+        tasks = [group.create_task(ferry.carry(arrival(ada, sheet))) for _ in range(ENOUGH)]
+        await asyncio.sleep(0)  # the first is under way, the others wait
+        for task in tasks[1::2]:
             task.cancel()
     kept = [task.result()[0].id for task in tasks if not task.cancelled()]
-    assert len(kept) == LANES + (MANY - LANES) // 2
+    assert len(kept) == ENOUGH // 2
     assert await rows_of(pool, "submission") == len(kept)
+
+
+async def test_enough_who_wait_go_beside_the_one_under_way(
+    pool: Pool, ada: AccountId, sheet: ProblemSheet
+) -> None:
+    ferry = Ferry(pool)
+    async with locked(pool):
+        tasks = [asyncio.ensure_future(ferry.carry(arrival(ada, sheet)))]
+        await until_blocked(pool, 1)
+        tasks += [
+            asyncio.ensure_future(ferry.carry(arrival(ada, sheet))) for _ in range(ENOUGH - 1)
+        ]
+        await asyncio.sleep(0)
+        await until_blocked(pool, 1)
+        tasks.append(asyncio.ensure_future(ferry.carry(arrival(ada, sheet))))
+        await until_blocked(pool, 2)
+    await asyncio.gather(*tasks)
+    assert await transactions_of(pool) == 2
 
 
 async def test_when_who_steers_is_ended_the_next_cross_all_the_same(
     pool: Pool, ada: AccountId, sheet: ProblemSheet
 ) -> None:
     ferry = Ferry(pool)
-    for _ in range(2):  # a lane that is lost each time would be missing then
-        async with connection(pool) as holding, holding.transaction():
-            await holding.execute("LOCK TABLE submission IN EXCLUSIVE MODE")
-            steering = [
-                asyncio.ensure_future(ferry.carry(arrival(ada, sheet))) for _ in range(LANES)
-            ]
-            await until_blocked(pool, LANES)
-            waiting = [
-                asyncio.ensure_future(ferry.carry(arrival(ada, sheet))) for _ in range(LANES)
-            ]
+    for _ in range(LANES + 1):  # a lane that is lost each time would be missing then
+        async with locked(pool):
+            steering = asyncio.ensure_future(ferry.carry(arrival(ada, sheet)))
+            await until_blocked(pool, 1)
+            waiting = [asyncio.ensure_future(ferry.carry(arrival(ada, sheet))) for _ in "ab"]
             await asyncio.sleep(0)
-            for task in steering:
-                task.cancel()
-            ended = await asyncio.gather(*steering, return_exceptions=True)
-            assert all(isinstance(each, asyncio.CancelledError) for each in ended)
+            steering.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await steering
         await asyncio.gather(*waiting)
-    assert await rows_of(pool, "submission") == 2 * LANES
+    assert await rows_of(pool, "submission") == 2 * (LANES + 1)
 
 
 async def test_who_goes_along_with_one_that_is_ended_is_told_to_try_again(
@@ -208,25 +225,31 @@ async def test_who_goes_along_with_one_that_is_ended_is_told_to_try_again(
 ) -> None:
     """D5: no answer is better than a wrong one."""
     ferry = Ferry(pool)
-    async with connection(pool) as holding, holding.transaction():
-        await holding.execute("LOCK TABLE submission IN EXCLUSIVE MODE")
-        first = [asyncio.ensure_future(ferry.carry(arrival(ada, sheet))) for _ in range(LANES)]
-        await until_blocked(pool, LANES)
+    async with locked(pool):
+        first = asyncio.ensure_future(ferry.carry(arrival(ada, sheet)))
+        await until_blocked(pool, 1)
         steering, *along = [
             asyncio.ensure_future(ferry.carry(arrival(ada, sheet))) for _ in range(5)
         ]
         await asyncio.sleep(0)
-        first[0].cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await first[0]
-        await until_blocked(pool, LANES)
-        steering.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await steering
+        for task in (first, steering):
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            if task is first:
+                await until_blocked(pool, 1)
         told = await asyncio.gather(*along, return_exceptions=True)
         assert all(isinstance(each, DatabaseDown) for each in told)
-    await asyncio.gather(*first[1:])
-    assert await rows_of(pool, "submission") == LANES - 1
+    await ferry.carry(arrival(ada, sheet))
+    assert await rows_of(pool, "submission") == 1
+
+
+@asynccontextmanager
+async def locked(pool: Pool) -> AsyncIterator[None]:
+    """Whoever writes a submission now is held up."""
+    async with connection(pool) as holding, holding.transaction():
+        await holding.execute(HELD)
+        yield
 
 
 async def until_blocked(pool: Pool, count: int) -> None:
