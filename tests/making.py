@@ -4,6 +4,7 @@ import hashlib
 import secrets
 from pathlib import Path
 
+from deemster.domain.account import Account, Role
 from deemster.domain.ids import (
     SUBMISSION,
     WORKER,
@@ -21,7 +22,6 @@ from deemster.domain.task import Standing
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.verdict.start import Caps, start
 from deemster.store import accounts, problems
-from deemster.store.accounts import Role
 from deemster.store.arrivals import accept
 from deemster.store.artifacts import Artifacts
 from deemster.store.lifecycle import advance
@@ -35,6 +35,10 @@ async def make_account(pool: Pool, name: str = "ada", role: Role = Role.USER) ->
     async with connection(pool) as acquired:
         found = await accounts.of_name(acquired, name)
         return (found or await accounts.add(acquired, name, role)).id
+
+
+async def make_person(pool: Pool, name: str = "ada", role: Role = Role.USER) -> Account:
+    return Account(await make_account(pool, name, role), name, role)
 
 
 async def make_problem(

@@ -101,6 +101,78 @@ class Settings(BaseSettings):
         SecretStr | None,
         Field(description="signs what is handed out; unset: made and kept in data_dir"),
     ] = None
+    cache_url: Annotated[
+        SecretStr | None,
+        Field(description="redis://… shared by API processes; unset: each remembers by itself"),
+    ] = None
+    public_url: Annotated[
+        str | None, Field(description="how people reach this, https://judge.example.org")
+    ] = None
+    trusted_proxies: Annotated[
+        list[str],
+        NoDecode,
+        BeforeValidator(split_list),
+        Field(description="addresses or networks whose X-Forwarded-For is believed"),
+    ] = []
+    sign_up: Annotated[bool, Field(description="people may make their own accounts")] = False
+    session_hours: Annotated[
+        float, Field(gt=0, description="how long a log-in holds after its last use")
+    ] = 24 * 7.0
+    jwt_issuer: Annotated[
+        str | None, Field(description="issuer whose JWTs are taken as bearer tokens")
+    ] = None
+    jwt_audience: Annotated[
+        str | None, Field(description="audience that those JWTs must be meant for")
+    ] = None
+    jwt_jwks_url: Annotated[
+        str | None, Field(description="its keys; unset: found by its discovery document")
+    ] = None
+    jwt_role_claim: Annotated[
+        str | None, Field(description="claim that names the role; unset: everyone is a user")
+    ] = None
+    oidc_client_id: Annotated[
+        str | None, Field(description="for log-in by jwt_issuer, by OpenID Connect")
+    ] = None
+    oidc_client_secret: Annotated[SecretStr | None, Field(description="and its secret")] = None
+    submit_interval_s: Annotated[
+        float, Field(ge=0, description="between two of a user for one problem; 0: none")
+    ] = 30.0
+    daily_quota: Annotated[
+        int | None, Field(ge=0, description="most submissions of a user on a day (UTC)")
+    ] = 1000
+    submits_per_minute_user: Annotated[
+        int, Field(ge=1, description="submissions that one user may send a minute")
+    ] = 60
+    submits_per_minute_ip: Annotated[
+        int, Field(ge=1, description="submissions a minute from one address, all users")
+    ] = 30_000
+    submits_per_minute_problem: Annotated[
+        int, Field(ge=1, description="submissions a minute for one problem, all users")
+    ] = 60_000
+    requests_per_second_user: Annotated[
+        int, Field(ge=1, description="requests of any kind a second of one user")
+    ] = 200
+    strangers_per_minute_ip: Annotated[
+        int, Field(ge=1, description="refused tokens and log-ins a minute from one address")
+    ] = 60
+    queue_high: Annotated[
+        int, Field(ge=1, description="with so many waiting, submissions are refused …")
+    ] = 50_000
+    queue_low: Annotated[int, Field(ge=0, description="… until no more than so many wait")] = (
+        40_000
+    )
+    webhook_allow_private: Annotated[
+        bool, Field(description="webhooks may go to private and local addresses")
+    ] = False
+    webhook_attempts: Annotated[
+        int, Field(ge=1, description="how often a webhook is tried")
+    ] = 3
+    webhook_backoff_s: Annotated[
+        float, Field(gt=0, description="wait after the first failure; doubled each time")
+    ] = 5.0
+    webhook_timeout_s: Annotated[
+        float, Field(gt=0, description="how long a receiver may take to answer")
+    ] = 10.0
     host: Annotated[str, Field(description="address that the API listens on")] = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535, description="port of the API")] = 8000
     slots: Annotated[
@@ -293,7 +365,7 @@ def unknown_variables() -> list[str]:
 
 
 def shown(value: object) -> str:
-    if isinstance(value, frozenset):
+    if isinstance(value, frozenset | list):
         return ", ".join(sorted(value))
     if isinstance(value, dict):
         return ", ".join(f"{name}={number}" for name, number in sorted(value.items()))

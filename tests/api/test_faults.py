@@ -12,12 +12,13 @@ from deemster.api.faults import ANSWERS, Crashed, response_of
 from deemster.domain.errors import (
     Conflict,
     DeemsterError,
+    Enough,
     LostRace,
     NotFound,
     Refused,
     Unavailable,
 )
-from deemster.store.arrivals import KeyReused
+from deemster.store.arrivals import KeyReused, QuotaSpent, TooSoon
 from deemster.store.lifecycle import MovedOn
 from deemster.store.pool import Pool, connection
 from tests.api.conftest import Api
@@ -36,6 +37,9 @@ CODES = {
     MovedOn: (409, "moved_on"),
     faults.TooLarge: (413, "too_large"),
     faults.WrongMedia: (415, "wrong_media_type"),
+    Enough: (429, "enough"),
+    TooSoon: (429, "too_soon"),
+    QuotaSpent: (429, "quota_spent"),
     Refused: (422, "refused"),
     KeyReused: (422, "idempotency_key_reused"),
     faults.NoWorkers: (503, "no_workers"),
@@ -52,7 +56,7 @@ def test_each_kind_has_its_status_and_its_type(kind: type[DeemsterError]) -> Non
     assert response.headers["content-type"] == "application/problem+json"
     assert f'"type":"urn:deemster:error:{code}"'.encode() in bytes(response.body)
     assert b'"request_id":"an-id"' in bytes(response.body)
-    assert ("retry-after" in response.headers) == (status == 503)
+    assert ("retry-after" in response.headers) == (status in {429, 503})
     assert ("www-authenticate" in response.headers) == (status == 401)
 
 

@@ -1,6 +1,7 @@
 """O3: alive and ready are two things, and ready is told part by part."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
@@ -83,7 +84,7 @@ async def test_a_part_that_hangs_holds_nobody_up(
     await make_worker(pool)
     async with server, Producer.open(f"redis://127.0.0.1:{port}/0", "hung") as producer:
         given = make_service()
-        service = Service(pool, given.door, artifacts, CATALOGUE, given.settings, producer.ping)
+        service = replace(given, ping_queue=producer.ping)
         async with running(create_app(service)) as client:
             answer = await client.get("/readyz")
         silent.set()
@@ -107,7 +108,9 @@ async def test_with_servers_stopped_it_says_which_and_comes_back(tmp_path: Path)
             artifacts = make_artifacts(tmp_path / "artifacts")
             door = Door(pool, artifacts, CATALOGUE, on_accepted=lambda: None)
             settings = Settings(data_dir=tmp_path, work_dir=tmp_path)
-            service = Service(pool, door, artifacts, CATALOGUE, settings, producer.ping)
+            service = Service(
+                pool, door, artifacts, CATALOGUE, settings, b"secret", producer.ping
+            )
             ada = await make_user(pool, "ada")
             await make_problem(pool)
             await make_worker(pool)

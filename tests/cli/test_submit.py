@@ -16,10 +16,10 @@ from deemster.cli.submit.command import exit_code
 from deemster.cli.submit.progress import in_words
 from deemster.cli.submit.show import lines_of
 from deemster.cli.up.address import Address, ask, find_free
+from deemster.domain.account import Role
 from deemster.domain.errors import Refused, Unavailable
 from deemster.settings import Server
 from deemster.store import accounts
-from deemster.store.accounts import Role
 from deemster.store.pool import Pool, connection
 from deemster.store.submissions import Filter, page
 from tests.cli.conftest import COMMAND

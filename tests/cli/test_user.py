@@ -1,7 +1,7 @@
 """`deemster user`: accounts, and tokens of which only a hash is kept (O6)."""
 
+from deemster.domain.account import Role
 from deemster.store import accounts
-from deemster.store.accounts import Role
 from deemster.store.pool import Pool, connection
 from tests.cli.conftest import Deemster
 

@@ -51,7 +51,7 @@ async def full(database_url: str) -> AsyncIterator[Pool]:
 
 
 SOME = "sub_00003000"
-ARRIVAL = [[each] for each in (*["x"] * 7, b"", 1, 0, "x", b"", "x", "x")]
+ARRIVAL = [[each] for each in (*["x"] * 7, b"", 1, 0, "x", b"", *["x"] * 4, True, 9)]
 PLANS: dict[str, tuple[Any, list[Any], str]] = {
     "one submission": (submissions.SQL.view, [SOME], "submission_pkey"),
     "its place in the line": (submissions.SQL.position, [100, SOME], "submission_line"),
@@ -62,7 +62,7 @@ PLANS: dict[str, tuple[Any, list[Any], str]] = {
     ),
     "how many of a user wait": (
         arrivals.SQL.accept,
-        [*ARRIVAL, 100],
+        [*ARRIVAL, 30.0, 100],
         "submission_waiting_of_account",
     ),
     "what is due in the outbox": (outbox.SQL.claim, [200, 30.0], "outbox_unsent"),

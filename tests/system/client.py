@@ -10,9 +10,9 @@ from typing import Any
 
 import httpx
 
+from deemster.domain.account import Role
 from deemster.domain.ids import SubmissionId
 from deemster.store import accounts
-from deemster.store.accounts import Role
 from deemster.store.pool import connection
 from tests.making import make_account
 from tests.system.programs import Program

@@ -22,7 +22,7 @@ from deemster.store import problems, submissions
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool, connection, open_pool
 from deemster.store.wake import OUTBOX, Bell
-from tests.making import make_account
+from tests.making import make_person
 from tests.system.fleet import Fleet
 from tests.system.programs import PACKAGE, Program
 from tests.system.waiting import until
@@ -106,7 +106,7 @@ class Service:
         """By the API's own door, in this process."""
         files = {"": program.source.encode()}
         ask = Ask(PROBLEM, program.language, files, standing=standing)
-        accepted, _ = await self.door.submit(await make_account(self.pool, user), ask)
+        accepted, _ = await self.door.submit(await make_person(self.pool, user), ask)
         return accepted.id
 
     # -- what can be seen --

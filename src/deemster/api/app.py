@@ -24,6 +24,7 @@ from deemster.api.faults import (
     response_of,
 )
 from deemster.api.gate import Gate
+from deemster.api.permissions import check_table
 from deemster.api.routes import health, problems, submissions
 from deemster.api.service import Service
 from deemster.api.straight import Straight
@@ -64,6 +65,7 @@ def create_app(service: Service) -> FastAPI:
             HTTPException: on_http,
         },
     )
+    check_table(app.routes)
     app.state.desk = desk
     app.add_middleware(Gate)
     return app

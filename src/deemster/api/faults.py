@@ -1,5 +1,6 @@
 """Errors as RFC 9457 problem details: one table says which is which status (A6)."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
@@ -12,6 +13,7 @@ from deemster.api.shapes import Told
 from deemster.domain.errors import (
     Conflict,
     DeemsterError,
+    Enough,
     LostRace,
     NotFound,
     Refused,
@@ -121,6 +123,7 @@ ANSWERS: Final[dict[type[DeemsterError], Answer]] = {
     LostRace: Answer(409, "Someone else was first", "It has changed: look at it again."),
     TooLarge: Answer(413, "Too large", headers=CLOSE),
     WrongMedia: Answer(415, "Only JSON is understood"),
+    Enough: Answer(429, "Too much, or too soon"),
     Refused: Answer(422, "Can't be done as asked"),
     NoWorkers: Answer(503, "No worker lives", headers={"Retry-After": "15"}),
     Unavailable: Answer(
@@ -175,10 +178,13 @@ def response_of(
         problem.errors = [
             FieldProblem(field=each.field, detail=each.detail) for each in fault.faults
         ]
+    told = {**answer.headers, **(headers or {})}
+    if isinstance(fault, Enough):
+        told["Retry-After"] = str(max(1, math.ceil(fault.retry_after_s)))
     return Response(
         problem.model_dump_json(exclude_unset=True),
         answer.status,
-        {**answer.headers, **(headers or {})},
+        told,
         MEDIA_TYPE,
     )
 

@@ -5,9 +5,10 @@ from typing import Final
 
 from deemster.api.faults import Unauthorised
 from deemster.cache.moment import Moment
+from deemster.domain.account import Account
 from deemster.domain.errors import Unavailable
 from deemster.domain.ids import TokenId
-from deemster.store.accounts import Account, mark_used, of_digest, token_digest
+from deemster.store.accounts import mark_used, of_digest, token_digest
 from deemster.store.pool import Pool, connection
 
 KEPT_S: Final = 2.0

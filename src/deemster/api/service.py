@@ -17,5 +17,7 @@ class Service:
     artifacts: Artifacts
     catalogue: Catalogue
     settings: Settings
+    secret: bytes
+    """Of this installation: keys are made from it."""
     ping_queue: Callable[[], Awaitable[None]]
     """Raises `Unavailable` when the queue does not answer."""

@@ -11,10 +11,11 @@ from rich.console import Console
 from rich.table import Table
 
 from deemster.cli.store import open_store
+from deemster.domain.account import Account, Role
 from deemster.domain.errors import NotFound, Refused
 from deemster.settings import load_settings
 from deemster.store import accounts
-from deemster.store.accounts import Account, AccountView, Role
+from deemster.store.accounts import AccountView
 from deemster.store.pool import connection, transaction
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")

@@ -27,6 +27,16 @@ class Conflict(Refused):
     code: ClassVar[str] = "conflict"
 
 
+class Enough(Refused):
+    """It could be had, but not so much of it, or not so soon."""
+
+    code: ClassVar[str] = "enough"
+
+    def __init__(self, message: str, retry_after_s: float = 1.0) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
 class Unavailable(DeemsterError):
     """It did not work this time and may work on another try."""
 

@@ -10,6 +10,9 @@ ProblemId = NewType("ProblemId", str)
 AccountId = NewType("AccountId", str)
 TokenId = NewType("TokenId", str)
 WorkerId = NewType("WorkerId", str)
+ContestId = NewType("ContestId", str)
+DeliveryId = NewType("DeliveryId", str)
+RejudgingId = NewType("RejudgingId", str)
 RevisionDigest = NewType("RevisionDigest", str)
 
 SUBMISSION: Final = "sub"
@@ -17,6 +20,9 @@ PROBLEM: Final = "prob"
 ACCOUNT: Final = "usr"
 TOKEN: Final = "tok"  # noqa: S105 - a prefix
 WORKER: Final = "wrk"
+CONTEST: Final = "con"
+DELIVERY: Final = "whd"
+REJUDGING: Final = "rej"
 
 LETTERS: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 """Crockford's base 32: no letters that look like digits, and sorted as ASCII sorts."""

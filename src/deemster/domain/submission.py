@@ -5,9 +5,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from deemster.domain.ids import AccountId, ProblemId, RevisionDigest, SubmissionId
+from deemster.domain.ids import (
+    AccountId,
+    ContestId,
+    ProblemId,
+    RejudgingId,
+    RevisionDigest,
+    SubmissionId,
+)
 from deemster.domain.lifecycle import State
-from deemster.domain.task import STANDING_WIDTH, Standing
+from deemster.domain.task import STANDING_WIDTH, Standing, raised
 from deemster.domain.verdict import Verdict
 
 
@@ -26,11 +33,14 @@ class NewSubmission:
     idempotency_key: str | None = None
     webhook_url: str | None = None
     rejudge_of: SubmissionId | None = None
+    staged_in: RejudgingId | None = None
+    contest: ContestId | None = None
     standing: Standing = Standing.PRACTICE
+    tier: int = 0
 
     @property
     def first_priority(self) -> int:
-        return self.standing * STANDING_WIDTH + 1
+        return raised(self.standing, self.tier) * STANDING_WIDTH + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +68,8 @@ class Brief:
     source: str
     time_ms: int
     cases: int
+    staged: bool = False
+    """Judged on trial: it counts when its set is applied."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +104,8 @@ class SubmissionView:
     failure: str | None
     archived_at: datetime | None
     rejudge_of: SubmissionId | None
+    contest: ContestId | None = None
+    staged_in: RejudgingId | None = None
     superseded_by: SubmissionId | None = None
     limit_ms: int | None = None
     progress: Progress | None = None

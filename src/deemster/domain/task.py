@@ -42,6 +42,11 @@ class Standing(IntEnum):
     REJUDGE = 3
 
 
+def raised(standing: Standing, tier: int) -> Standing:
+    """A user's tier raises practice; a live contest stays first, a rejudge last (Q8)."""
+    return Standing.INTERACTIVE if tier and standing is Standing.PRACTICE else standing
+
+
 STANDING_WIDTH: Final = 500_000
 """Ranks of one standing: a user's n-th waiting submission is behind everyone's earlier ones."""
 

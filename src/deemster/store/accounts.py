@@ -4,9 +4,9 @@ import hashlib
 import secrets
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 from typing import Final
 
+from deemster.domain.account import ALL_SCOPES, Account, Role, Scope
 from deemster.domain.errors import Refused
 from deemster.domain.ids import ACCOUNT, TOKEN, AccountId, TokenId, new_id
 from deemster.store.named import changed, statements
@@ -15,20 +15,6 @@ from deemster.store.pool import Connection
 SQL = statements("accounts")
 TOKEN_PREFIX: Final = "deem_"  # noqa: S105 - no secret
 """So that a leaked one is known for what it is."""
-
-
-class Role(StrEnum):
-    USER = "user"
-    AUTHOR = "author"
-    ADMIN = "admin"
-
-
-@dataclass(frozen=True, slots=True)
-class Account:
-    id: AccountId
-    name: str
-    role: Role
-    token: TokenId | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +52,12 @@ async def everyone(connection: Connection) -> list[AccountView]:
 
 
 async def add_token(
-    connection: Connection, account: AccountId, name: str, *, days: int | None = None
+    connection: Connection,
+    account: AccountId,
+    name: str,
+    *,
+    days: int | None = None,
+    scopes: frozenset[Scope] = ALL_SCOPES,
 ) -> str:
     """The token itself: it is shown now and never again."""
     token = TOKEN_PREFIX + secrets.token_urlsafe(32)
@@ -77,6 +68,7 @@ async def add_token(
         name=name,
         digest=token_digest(token),
         days=days,
+        scopes=sorted(scopes),
     )
     return token
 
@@ -91,7 +83,13 @@ async def of_digest(connection: Connection, digest: bytes) -> Account | None:
     if row is None:
         return None
     return Account(
-        AccountId(row["id"]), row["name"], Role(row["role"]), TokenId(row["token_id"])
+        AccountId(row["id"]),
+        row["name"],
+        Role(row["role"]),
+        TokenId(row["token_id"]),
+        frozenset(map(Scope, row["scopes"])),
+        row["tier"],
+        row["daily_quota"],
     )
 
 

@@ -1,14 +1,14 @@
 """Submissions as they come: each accepted once, with its job and its event (I1, Q2)."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 import asyncpg
 
-from deemster.domain.errors import Refused
+from deemster.domain.errors import Enough, Refused
 from deemster.domain.ids import AccountId, ProblemId, SubmissionId
 from deemster.domain.submission import Accepted, NewSubmission
 from deemster.store.named import statements
@@ -25,11 +25,27 @@ class KeyReused(Refused):
     code = "idempotency_key_reused"
 
 
+class TooSoon(Enough):
+    """The last one for this problem was a moment ago (D2)."""
+
+    code = "too_soon"
+
+
+class QuotaSpent(Enough):
+    """As many as may come on a day came (D2)."""
+
+    code = "quota_spent"
+
+
 @dataclass(frozen=True, slots=True)
 class Arrival:
     new: NewSubmission
     content: bytes | None = None
     """The source if it is small; any other is where it belongs by now."""
+    is_paced: bool = False
+    """It must keep the interval after the last one of its user for its problem."""
+    quota: int | None = None
+    """Most of its user on a day."""
 
 
 Answer = tuple[Accepted, bool]
@@ -46,27 +62,32 @@ async def accept(
 
 
 async def accept_all(
-    connection: Connection, arrivals: Sequence[Arrival]
+    connection: Connection, arrivals: Sequence[Arrival], *, interval_s: float = 0.0
 ) -> list[Answer | Exception]:
     """By one statement: its cost is shared, and its commit. Answers in the same order."""
     try:
-        fresh = await write(connection, arrivals)
+        fresh = await write(connection, arrivals, interval_s)
     except OUTAGES:
         raise
     except asyncpg.PostgresError as fault:
         if len(arrivals) == 1:
             return [fault]
         # One of them is bad, so none was written: that must not be the others' loss.
-        return [(await accept_all(connection, [each]))[0] for each in arrivals]
+        return [
+            (await accept_all(connection, [each], interval_s=interval_s))[0]
+            for each in arrivals
+        ]
     return [
         (accepted(each.new, fresh[each.new.id]), True)
         if each.new.id in fresh
-        else await earlier(connection, each.new)
+        else await missing(connection, each, interval_s)
         for each in arrivals
     ]
 
 
-async def write(connection: Connection, arrivals: Sequence[Arrival]) -> dict[str, datetime]:
+async def write(
+    connection: Connection, arrivals: Sequence[Arrival], interval_s: float
+) -> dict[str, datetime]:
     """When those came that are new."""
     # In one order everywhere: two of these that wait for each other's keys would be deadlocked.
     ordered = sorted(
@@ -95,17 +116,37 @@ async def write(connection: Connection, arrivals: Sequence[Arrival]) -> dict[str
         digests=[new.request_digest for new in news],
         webhooks=[new.webhook_url for new in news],
         rejudged=[new.rejudge_of for new in news],
+        staged=[new.staged_in for new in news],
+        contests=[new.contest for new in news],
+        paced=[each.is_paced for each in ordered],
+        quotas=[each.quota for each in ordered],
+        interval_s=interval_s,
     )
     return {row["id"]: row["submitted_at"] async for row in rows}
 
 
-def by_key(arrival: Arrival) -> tuple[str, str]:
-    return arrival.new.account, arrival.new.idempotency_key or ""
-
-
-async def earlier(connection: Connection, new: NewSubmission) -> Answer | KeyReused:
-    """What was answered to who used the key first (I1)."""
+async def missing(
+    connection: Connection, arrival: Arrival, interval_s: float
+) -> Answer | KeyReused | Enough:
+    """What to answer to one that was not written: why not, or what came first."""
+    new = arrival.new
     row = await SQL.of_key(connection, account=new.account, key=new.idempotency_key)
+    if row is not None:
+        return earlier(row, new)
+    left = await allowance(connection, new.account, new.problem, interval_s)
+    if arrival.quota is not None and left.today >= arrival.quota:
+        return QuotaSpent(
+            f"You may hand in {arrival.quota} a day, and have: go on tomorrow (UTC).",
+            left.day_left_s,
+        )
+    wait_s = max(left.wait_s, 1.0)
+    return TooSoon(
+        f"You handed in for {new.problem} just now: try again in {wait_s:.0f} s.", wait_s
+    )
+
+
+def earlier(row: Mapping[str, Any], new: NewSubmission) -> Answer | KeyReused:
+    """What was answered to who used the key first (I1)."""
     if row["request_digest"] != new.request_digest:
         return KeyReused(
             "This Idempotency-Key was used before with another request: send the same request "
@@ -118,6 +159,24 @@ async def earlier(connection: Connection, new: NewSubmission) -> Answer | KeyReu
         row["submitted_at"],
     )
     return first, False
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    wait_s: float
+    """Until the next one for the problem."""
+    today: int
+    """Handed in since midnight, UTC."""
+    day_left_s: float
+
+
+async def allowance(
+    connection: Connection, account: AccountId, problem: ProblemId, interval_s: float
+) -> Allowance:
+    row = await SQL.allowance(
+        connection, account=account, problem=problem, interval_s=interval_s
+    )
+    return Allowance(row["wait_s"] or 0.0, row["today"], row["day_left_s"])
 
 
 async def is_key_taken(connection: Connection, account: AccountId, key: str) -> bool:

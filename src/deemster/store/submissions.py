@@ -4,7 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from deemster.domain.ids import AccountId, ProblemId, RevisionDigest, SubmissionId
+from deemster.domain.ids import (
+    AccountId,
+    ContestId,
+    ProblemId,
+    RejudgingId,
+    RevisionDigest,
+    SubmissionId,
+)
 from deemster.domain.lifecycle import WAITING, State
 from deemster.domain.submission import (
     Brief,
@@ -87,6 +94,7 @@ async def brief(connection: Connection, submission: SubmissionId) -> Brief | Non
         source=row["source"],
         time_ms=row["time_ms"],
         cases=row["cases"],
+        staged=row["staged"],
     )
 
 
@@ -196,6 +204,8 @@ def view_of(row: Mapping[str, Any]) -> SubmissionView:
         failure=row["failure"],
         archived_at=row["archived_at"],
         rejudge_of=SubmissionId(row["rejudge_of"]) if row["rejudge_of"] else None,
+        contest=ContestId(row["contest_id"]) if row["contest_id"] else None,
+        staged_in=RejudgingId(row["staged_in"]) if row["staged_in"] else None,
         superseded_by=SubmissionId(superseded_by) if superseded_by else None,
         limit_ms=row.get("limit_ms"),
         progress=Progress(done, row["cases_total"]) if done is not None else None,

@@ -16,6 +16,7 @@ from deemster.pipeline.queue.producer import Producer
 from deemster.settings import Settings
 from deemster.store.wake import OUTBOX, Bell
 from deemster.wiring.process import signals_heard
+from deemster.wiring.secret import open_secret
 from deemster.wiring.service import open_artifacts, open_database, queue_url
 
 CONNECTIONS: Final = 20
@@ -33,8 +34,23 @@ async def run_api(settings: Settings) -> None:
         bell = await enter(Bell.open(pool, OUTBOX))
         artifacts = open_artifacts(settings)
         catalogue = load_catalogue()
-        door = Door(pool, artifacts, catalogue, on_accepted=bell.ring)
-        service = Service(pool, door, artifacts, catalogue, settings, producer.ping)
+        door = Door(
+            pool,
+            artifacts,
+            catalogue,
+            on_accepted=bell.ring,
+            interval_s=settings.submit_interval_s,
+            daily_quota=settings.daily_quota,
+        )
+        service = Service(
+            pool=pool,
+            door=door,
+            artifacts=artifacts,
+            catalogue=catalogue,
+            settings=settings,
+            secret=await open_secret(settings, pool),
+            ping_queue=producer.ping,
+        )
         await serve(create_app(service), settings)
 
 

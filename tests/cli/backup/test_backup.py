@@ -24,7 +24,7 @@ from deemster.store.artifacts import Artifacts
 from deemster.store.embedded import run_cluster
 from deemster.store.pool import Pool, connection, open_pool
 from deemster.store.small import SMALL_BYTES, fetch
-from tests.making import judged, make_account, make_problem, queue_submission, start_submission
+from tests.making import judged, make_person, make_problem, queue_submission, start_submission
 from tests.services.postgres import cloned
 
 LARGE = b"# " + b"x" * (SMALL_BYTES + 10) + b"\n"
@@ -47,7 +47,7 @@ async def fill(pool: Pool, artifacts: Artifacts) -> list[SubmissionId]:
     sheet = await make_problem(pool)
     async with connection(pool) as acquired:
         await acquired.execute("UPDATE problem_revision SET source_bytes = $1", 1 << 20)
-    account = await make_account(pool)
+    account = await make_person(pool)
     door = Door(pool, artifacts, load_catalogue(), on_accepted=lambda: None)
     ids = []
     for content in (b"print(1)\n", LARGE, b"print(2)\n"):

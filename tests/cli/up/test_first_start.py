@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from deemster.cli.up.first_start import make_admin, make_secret
+from deemster.cli.up.first_start import make_admin
+from deemster.domain.account import Role
 from deemster.domain.errors import Refused
 from deemster.settings import load_settings
 from deemster.store import accounts
-from deemster.store.accounts import Role
 from deemster.store.pool import Connection, connect
+from deemster.wiring.secret import secret_of
 
 
 @pytest.fixture
@@ -64,12 +65,12 @@ def test_o7_the_secret_is_made_once_unless_one_is_given(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DEEMSTER_SECRET_KEY", "given")
-    make_secret(load_settings(data_dir=tmp_path))
+    secret_of(load_settings(data_dir=tmp_path))
     assert not (tmp_path / "secret.key").exists()
     monkeypatch.delenv("DEEMSTER_SECRET_KEY")
-    make_secret(load_settings(data_dir=tmp_path))
+    secret_of(load_settings(data_dir=tmp_path))
     first = (tmp_path / "secret.key").read_text()
     assert len(first) > 40
     assert stat.S_IMODE((tmp_path / "secret.key").stat().st_mode) == 0o600
-    make_secret(load_settings(data_dir=tmp_path))
+    secret_of(load_settings(data_dir=tmp_path))
     assert (tmp_path / "secret.key").read_text() == first

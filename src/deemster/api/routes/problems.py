@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from deemster.api.answering import answer, faults
-from deemster.api.bearer import Caller
+from deemster.api.caller import Caller
 from deemster.api.desk import desk_of
 from deemster.api.paging import PageQuery, cut
 from deemster.api.problem_out import ProblemOut, ProblemPage, problem_line_out, problem_out

@@ -11,11 +11,11 @@ from typing import Final
 
 from deemster.cli.importing import import_all
 from deemster.cli.load.order import MARK
+from deemster.domain.account import Role
 from deemster.domain.errors import Unavailable
 from deemster.domain.ids import ProblemId
 from deemster.settings import Settings, child_environment, load_settings
 from deemster.store import accounts
-from deemster.store.accounts import Role
 from deemster.store.embedded import run_cluster
 from deemster.store.migrations import migrate
 from deemster.store.pool import Pool, open_pool, transaction

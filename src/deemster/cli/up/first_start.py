@@ -1,26 +1,17 @@
 """What the first start makes: secrets, the admin's account and token (O7)."""
 
 import os
-import secrets
 import tempfile
 from pathlib import Path
 from typing import Final
 
+from deemster.domain.account import Role
 from deemster.domain.errors import Refused
-from deemster.settings import Settings
 from deemster.store import accounts
-from deemster.store.accounts import Role
 from deemster.store.pool import Connection
 
 ADMIN: Final = "admin"
 TOKEN_FILE: Final = "admin.token"  # noqa: S105 - a file's name
-SECRET_FILE: Final = "secret.key"  # noqa: S105
-
-
-def make_secret(settings: Settings) -> None:
-    path = settings.data_dir / SECRET_FILE
-    if settings.secret_key is None and not path.exists():
-        write_private(path, secrets.token_urlsafe(48))
 
 
 async def make_admin(connection: Connection, data_dir: Path) -> str | None:

@@ -11,7 +11,7 @@ from deemster.cli.up.address import Address, find_free
 from deemster.cli.up.board import Board
 from deemster.cli.up.claim import claimed
 from deemster.cli.up.database import database
-from deemster.cli.up.first_start import TOKEN_FILE, make_admin, make_secret
+from deemster.cli.up.first_start import TOKEN_FILE, make_admin
 from deemster.cli.up.samples import load_samples
 from deemster.cli.up.staff import staff
 from deemster.cli.up.watch import show_state, until_ready
@@ -19,6 +19,7 @@ from deemster.settings import DEFAULT_URL, Settings, child_environment, load_set
 from deemster.store.migrations import migrate
 from deemster.store.pool import Pool, open_pool, transaction
 from deemster.wiring.process import signals_heard
+from deemster.wiring.secret import secret_of
 
 
 async def supervise(settings: Settings) -> None:
@@ -80,7 +81,7 @@ class Supervisor:
 
     async def _serve(self, url: str, pool: Pool, address: Address) -> None:
         data_dir = self._settings.data_dir
-        make_secret(self._settings)
+        secret_of(self._settings)  # made now, before several roles ask for it
         async with transaction(pool) as connection:
             token = await make_admin(connection, data_dir)
         environment = self._environment(url, address)

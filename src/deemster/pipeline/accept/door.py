@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from deemster.cache.moment import Moment
+from deemster.domain.account import Account, Role
 from deemster.domain.bundle import pack
 from deemster.domain.errors import NotFound, Refused
-from deemster.domain.ids import SUBMISSION, AccountId, ProblemId, SubmissionId, new_id
+from deemster.domain.ids import SUBMISSION, ProblemId, SubmissionId, new_id
 from deemster.domain.language import Catalogue, Language
 from deemster.domain.source import Source, main_file, single, unclear_entry
 from deemster.domain.submission import Accepted, NewSubmission
@@ -47,17 +48,21 @@ class Door:
         catalogue: Catalogue,
         *,
         on_accepted: Callable[[], None],
+        interval_s: float = 0.0,
+        daily_quota: int | None = None,
     ) -> None:
         self._pool = pool
         self._artifacts = artifacts
         self._catalogue = catalogue
         self._on_accepted = on_accepted
-        self._ferry = Ferry(pool)
+        self._interval_s = interval_s
+        self._daily_quota = daily_quota
+        self._ferry = Ferry(pool, interval_s=interval_s)
         self._sheets: Moment[ProblemId, ProblemSheet | None] = Moment(
             self._sheet, keep_s=SHEET_KEPT_S
         )
 
-    async def submit(self, account: AccountId, ask: Ask) -> tuple[Accepted, bool]:
+    async def submit(self, account: Account, ask: Ask) -> tuple[Accepted, bool]:
         """The answer, and whether it is a new submission (I1). Nothing has run yet (A1)."""
         sheet = await self._sheets.get(ask.problem)
         if sheet is None or sheet.retired:
@@ -67,7 +72,7 @@ class Door:
         kept = await keep(self._artifacts, pack(source.files))
         new = NewSubmission(
             id=SubmissionId(new_id(SUBMISSION)),
-            account=account,
+            account=account.id,
             problem=ask.problem,
             revision=sheet.digest,
             language=language.id,
@@ -77,11 +82,18 @@ class Door:
             idempotency_key=ask.idempotency_key,
             webhook_url=ask.webhook_url,
             standing=ask.standing,
+            tier=account.tier,
         )
-        accepted, fresh = await self._ferry.carry(Arrival(new, kept.content))
+        accepted, fresh = await self._ferry.carry(self._arrival(new, kept.content, account))
         if fresh:
             self._on_accepted()
         return accepted, fresh
+
+    def _arrival(self, new: NewSubmission, content: bytes | None, account: Account) -> Arrival:
+        if account.role is Role.ADMIN:
+            return Arrival(new, content)
+        quota = account.daily_quota if account.daily_quota is not None else self._daily_quota
+        return Arrival(new, content, is_paced=self._interval_s > 0, quota=quota)
 
     async def _sheet(self, problem: ProblemId) -> ProblemSheet | None:
         async with connection(self._pool) as acquired:

@@ -33,8 +33,9 @@ class Passenger:
 class Ferry:
     """One of the passengers steers, so that nobody has to be started or stopped."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Pool, *, interval_s: float = 0.0) -> None:
         self._pool = pool
+        self._interval_s = interval_s
         self._waiting: deque[Passenger] = deque()
         self._free = LANES
 
@@ -68,7 +69,11 @@ class Ferry:
         answers: list[Answer | Exception] = [ended] * len(aboard)
         try:
             async with connection(self._pool) as acquired:
-                answers = await accept_all(acquired, [each.arrival for each in aboard])
+                answers = await accept_all(
+                    acquired,
+                    [each.arrival for each in aboard],
+                    interval_s=self._interval_s,
+                )
         except Unavailable as fault:
             answers = [fault] * len(aboard)
         finally:

@@ -32,7 +32,8 @@ async def settle(
         await record(connection, running.id, running.attempt, found)
         await advance(connection, Event.COMPLETE, running.id, running.attempt)
         await leases.drop(connection, running.id)
-        await tallies.count(connection, running.account, running.problem, found.verdict)
+        if not running.staged:
+            await tallies.count(connection, running.account, running.problem, found.verdict)
 
 
 def finding(judgement: JuryJudgement, jury: str, *, show_groups: bool) -> Finding:

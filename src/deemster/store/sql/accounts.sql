@@ -8,13 +8,14 @@ SELECT id, name, role, created_at, disabled_at FROM account WHERE name = :name;
 SELECT id, name, role, created_at, disabled_at FROM account ORDER BY name;
 
 -- name: add_token!
-INSERT INTO token (id, account_id, name, digest, expires_at)
-VALUES (:id, :account, :name, :digest,
+INSERT INTO token (id, account_id, name, digest, scopes, expires_at)
+VALUES (:id, :account, :name, :digest, :scopes::text[],
         CASE WHEN :days::int IS NOT NULL THEN now() + make_interval(days => :days::int) END);
 
 -- name: of_token^
 -- Who holds it, if it is good.
-SELECT a.id, a.name, a.role, t.id AS token_id FROM token t JOIN account a ON a.id = t.account_id
+SELECT a.id, a.name, a.role, a.tier, a.daily_quota, t.id AS token_id, t.scopes
+  FROM token t JOIN account a ON a.id = t.account_id
  WHERE t.digest = :digest AND t.revoked_at IS NULL AND a.disabled_at IS NULL
    AND (t.expires_at IS NULL OR t.expires_at > now());
 

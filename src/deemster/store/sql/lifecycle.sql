@@ -17,10 +17,16 @@ WITH wanted AS (
            failure     = CASE WHEN :target = 'FAILED' THEN :reason::text ELSE s.failure END
       FROM wanted
      WHERE s.id = wanted.id
- RETURNING s.id, s.state, s.attempt, s.dispatch
+ RETURNING s.id, s.state, s.attempt, s.dispatch, s.account_id, s.webhook_url, s.staged_in
 ), told AS (
     INSERT INTO submission_event (submission_id, event, state, attempt, reason)
     SELECT id, :event, state, attempt, :reason::text FROM moved
+), announced AS (
+    -- What is judged on trial is told nobody.
+    INSERT INTO webhook_delivery (id, submission_id, account_id, kind, url)
+    SELECT 'whd_' || substr(id, 5), id, account_id, 'submission.finished', webhook_url
+      FROM moved WHERE :ends::bool AND webhook_url IS NOT NULL AND staged_in IS NULL
+    ON CONFLICT DO NOTHING
 )
 SELECT id, attempt, dispatch FROM moved;
 

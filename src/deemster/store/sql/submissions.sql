@@ -1,29 +1,58 @@
 -- name: accept
--- Submissions with their outbox rows and events; one whose idempotency key is taken is missing in the
--- answer (I1, Q2). A user's n-th waiting one is behind everyone's earlier ones, up to a bound: rows of
--- who has many waiting must not be counted all, each time.
+-- Submissions with their outbox rows and events; one whose idempotency key is taken, that comes too soon
+-- after another, or beyond its user's quota, is missing in the answer and leaves nothing (I1, Q2, D2). A
+-- user's n-th waiting one is behind everyone's earlier ones, up to a bound: rows of who has many waiting
+-- must not be counted all, each time.
 WITH asked AS (
     SELECT * FROM unnest(:ids::text[], :accounts::text[], :problems::text[], :revisions::text[],
                          :languages::text[], :mains::text[], :sources::text[], :contents::bytea[],
                          :first_priorities::int[], :ahead::int[], :keys::text[], :digests::bytea[],
-                         :webhooks::text[], :rejudged::text[])
+                         :webhooks::text[], :rejudged::text[], :staged::text[], :contests::text[],
+                         :paced::bool[], :quotas::int[])
         AS a (id, account_id, problem_id, revision, language, main, source, content,
-              first_priority, ahead, idempotency_key, request_digest, webhook_url, rejudge_of)
+              first_priority, ahead, idempotency_key, request_digest, webhook_url, rejudge_of, staged_in,
+              contest_id, is_paced, quota)
+     WHERE idempotency_key IS NULL OR NOT EXISTS (
+           SELECT FROM submission s
+            WHERE s.account_id = a.account_id AND s.idempotency_key = a.idempotency_key)
+), spaced AS (
+    INSERT INTO pace AS p (account_id, problem_id, last_at)
+    SELECT DISTINCT account_id, problem_id, now() FROM asked WHERE is_paced ORDER BY 1, 2
+    ON CONFLICT (account_id, problem_id) DO UPDATE SET last_at = now()
+     WHERE p.last_at <= now() - make_interval(secs => :interval_s::float)
+ RETURNING account_id, problem_id
+), in_time AS (
+    SELECT a.*, row_number() OVER (PARTITION BY account_id, quota IS NULL ORDER BY id) AS of_today
+      FROM (SELECT *, row_number() OVER (PARTITION BY account_id, problem_id ORDER BY id) AS of_problem
+              FROM asked) a
+     WHERE NOT is_paced OR (of_problem = 1 AND EXISTS (
+           SELECT FROM spaced s WHERE s.account_id = a.account_id AND s.problem_id = a.problem_id))
+), counted AS (
+    INSERT INTO day_count AS d (account_id, day, submits, before, quota)
+    SELECT account_id, (now() AT TIME ZONE 'UTC')::date, LEAST(count(*), max(quota)), 0, max(quota)
+      FROM in_time WHERE quota IS NOT NULL GROUP BY account_id ORDER BY account_id
+    ON CONFLICT (account_id, day) DO UPDATE
+       SET submits = GREATEST(d.submits, LEAST(d.submits + EXCLUDED.submits, EXCLUDED.quota)),
+           before = d.submits, quota = EXCLUDED.quota
+ RETURNING account_id, submits - before AS room
+), admitted AS (
+    SELECT i.* FROM in_time i LEFT JOIN counted c USING (account_id)
+     WHERE i.quota IS NULL OR i.of_today <= c.room
 ), kept AS (
     INSERT INTO artifact (digest, content)
-    SELECT source, content FROM asked WHERE content IS NOT NULL ORDER BY source
+    SELECT source, content FROM admitted WHERE content IS NOT NULL ORDER BY source
     ON CONFLICT DO NOTHING
 ), fresh AS (
     INSERT INTO submission (id, account_id, problem_id, revision, language, main, source, priority,
-                            idempotency_key, request_digest, webhook_url, rejudge_of)
+                            idempotency_key, request_digest, webhook_url, rejudge_of, staged_in, contest_id)
     SELECT id, account_id, problem_id, revision, language, main, source,
            first_priority + LEAST(:most_ahead::int, ahead + (
                SELECT count(*) FROM (
                    SELECT FROM submission s
-                    WHERE s.account_id = asked.account_id AND s.state IN ('PENDING', 'QUEUED')
+                    WHERE s.account_id = admitted.account_id AND s.state IN ('PENDING', 'QUEUED')
                     LIMIT :most_ahead::int) waiting))::int,
-           idempotency_key, request_digest, webhook_url, rejudge_of
-      FROM asked
+           idempotency_key, request_digest, webhook_url, rejudge_of, staged_in, contest_id
+      FROM admitted ORDER BY account_id, idempotency_key
     ON CONFLICT (account_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
  RETURNING id, submitted_at
 ), told AS (
@@ -34,6 +63,15 @@ WITH asked AS (
     SELECT id, 'run', 1, 0 FROM fresh
 )
 SELECT id, submitted_at FROM fresh;
+
+-- name: allowance^
+-- What is left to a user: seconds until the next one for a problem, and submissions of today (D2).
+SELECT GREATEST(0, extract(epoch FROM (SELECT last_at FROM pace WHERE account_id = :account AND problem_id = :problem)
+                                      + make_interval(secs => :interval_s::float) - now()))::float AS wait_s,
+       COALESCE((SELECT submits FROM day_count
+                  WHERE account_id = :account AND day = (now() AT TIME ZONE 'UTC')::date), 0) AS today,
+       extract(epoch FROM date_trunc('day', now() AT TIME ZONE 'UTC') + interval '1 day'
+                          - (now() AT TIME ZONE 'UTC'))::float AS day_left_s;
 
 -- name: of_key^
 -- What a key stands for (I1); a retry is compared with the request that was first (I2).
@@ -49,7 +87,7 @@ SELECT s.*, a.name AS account_name, j.contestant, l.cases_done, l.cases_total,
   JOIN problem_revision r ON r.problem_id = s.problem_id AND r.digest = s.revision
   LEFT JOIN judgement j ON j.submission_id = s.id
   LEFT JOIN lease l ON l.submission_id = s.id AND l.attempt = s.attempt
-  LEFT JOIN submission n ON n.rejudge_of = s.id
+  LEFT JOIN submission n ON n.rejudge_of = s.id AND n.staged_in IS NULL
  WHERE s.id = :id;
 
 -- name: page
@@ -62,6 +100,7 @@ SELECT s.*, a.name AS account_name
    AND (:language::text IS NULL OR s.language = :language)
    AND (:states::text[] IS NULL OR s.state = ANY (:states))
    AND (:archived::bool OR s.archived_at IS NULL)
+   AND s.staged_in IS NULL
    AND (:before::text IS NULL OR s.id < :before)
  ORDER BY s.id DESC
  LIMIT :most;
@@ -84,7 +123,7 @@ SELECT count(*) FROM submission WHERE state IN ('PENDING', 'QUEUED');
 -- name: brief^
 -- What a worker needs to begin: the row as it is, and nothing of others.
 SELECT s.id, s.state, s.attempt, s.account_id, s.problem_id, s.revision, s.language, s.main, s.source,
-       r.time_ms, r.cases
+       s.staged_in IS NOT NULL AS staged, r.time_ms, r.cases
   FROM submission s JOIN problem_revision r ON r.problem_id = s.problem_id AND r.digest = s.revision
  WHERE s.id = :id;
 
@@ -103,13 +142,14 @@ VALUES (:id, :attempt, :contestant, :jury);
 -- name: archive^
 -- A submission that a newer one takes the place of (A9).
 UPDATE submission SET archived_at = now()
- WHERE id = :id AND archived_at IS NULL AND state IN ('COMPLETED', 'FAILED', 'CANCELLED')
-RETURNING id, account_id, problem_id, revision, language, main, source, state, verdict, webhook_url;
+ WHERE id = :id AND archived_at IS NULL AND staged_in IS NULL
+   AND state IN ('COMPLETED', 'FAILED', 'CANCELLED')
+RETURNING id, account_id, problem_id, revision, language, main, source, state, verdict, webhook_url, contest_id;
 
 -- name: find_rejudge
 -- Ids that a rejudge of many is meant for.
 SELECT id FROM submission
- WHERE archived_at IS NULL AND state IN ('COMPLETED', 'FAILED')
+ WHERE archived_at IS NULL AND staged_in IS NULL AND state IN ('COMPLETED', 'FAILED')
    AND (:problem::text IS NULL OR problem_id = :problem)
    AND (:language::text IS NULL OR language = :language)
    AND (:verdict::text IS NULL OR verdict = :verdict)

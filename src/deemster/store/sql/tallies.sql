@@ -19,7 +19,8 @@ SELECT submits, accepted FROM problem_tally WHERE problem_id = :problem;
 -- Tallies that differ from the submissions they count; there are none, ever.
 WITH truth AS (
     SELECT account_id, problem_id, count(*) AS submits, count(*) FILTER (WHERE verdict = 'Accepted') AS accepted
-      FROM submission WHERE state = 'COMPLETED' AND archived_at IS NULL GROUP BY account_id, problem_id
+      FROM submission
+     WHERE state = 'COMPLETED' AND archived_at IS NULL AND staged_in IS NULL GROUP BY account_id, problem_id
 ), counted AS (
     SELECT account_id, problem_id, submits, accepted FROM account_tally
 ), problem_truth AS (

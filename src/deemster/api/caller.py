@@ -1,4 +1,4 @@
-"""Who asks: the account behind the request's bearer token, and what its role allows."""
+"""Who asks, and whether they may: before anything else of a request is looked at."""
 
 from typing import Annotated, Final
 
@@ -9,9 +9,11 @@ from fastapi.security.base import SecurityBase
 from starlette.requests import Request
 
 from deemster.api.desk import desk_of
-from deemster.api.faults import Forbidden, Unauthorised
+from deemster.api.faults import Unauthorised, request_id_of
+from deemster.api.permissions import check, need_of
+from deemster.domain.account import Account, Role
 from deemster.domain.ids import AccountId
-from deemster.store.accounts import Account, Role
+from deemster.store.audit import Actor
 
 
 class Bearer(SecurityBase):
@@ -22,13 +24,20 @@ class Bearer(SecurityBase):
         self.scheme_name = "token"
 
     async def __call__(self, request: Request) -> Account:
-        scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        token = token.strip()
-        if scheme.lower() != "bearer" or not token:
-            raise Unauthorised("Send your token in the header Authorization: Bearer ….")
-        account = await desk_of(request).guard.account(token)
+        need = need_of(request.method, request.scope["route"].path)
+        assert need is not None, "a route for anyone does not ask who it is"
+        account = await identify(request)
         structlog.contextvars.bind_contextvars(userId=account.id)
+        check(account, need)
         return account
+
+
+async def identify(request: Request) -> Account:
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    token = token.strip()
+    if scheme.lower() != "bearer" or not token:
+        raise Unauthorised("Send your token in the header Authorization: Bearer ….")
+    return await desk_of(request).guard.account(token)
 
 
 BEARER: Final = Bearer()
@@ -37,10 +46,10 @@ SECURED: Final = {"security": [{BEARER.scheme_name: list[str]()}]}
 Caller = Annotated[Account, Security(BEARER)]
 
 
-def require_admin(caller: Account) -> None:
-    if caller.role is not Role.ADMIN:
-        raise Forbidden("Only an admin may do this.")
-
-
 def may_see(caller: Account, owner: AccountId) -> bool:
     return caller.id == owner or caller.role is Role.ADMIN
+
+
+def actor_of(request: Request, caller: Account) -> Actor:
+    """For the audit log."""
+    return Actor(caller.name, caller.id, request_id_of(request))

@@ -1,0 +1,77 @@
+"""What admins and authors did: written with the deed, in its transaction, and never changed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from deemster.domain.ids import AccountId
+from deemster.store.named import statements
+from deemster.store.pool import Connection
+
+SQL = statements("audit")
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    name: str
+    """Of the account; or who ran a command on the machine."""
+    account: AccountId | None = None
+    request_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    id: int
+    at: datetime
+    actor: str
+    account: AccountId | None
+    act: str
+    target: str | None
+    details: Mapping[str, Any]
+    request_id: str | None
+
+
+async def note(
+    connection: Connection,
+    actor: Actor,
+    act: str,
+    target: str | None = None,
+    **details: Any,
+) -> None:
+    """`act` is a noun and a verb: `submission.rejudge`. Details hold no secret."""
+    await SQL.note(
+        connection,
+        actor=actor.name,
+        account=actor.account,
+        act=act,
+        target=target,
+        details=details,
+        request_id=actor.request_id,
+    )
+
+
+async def page(
+    connection: Connection,
+    *,
+    before: int | None,
+    most: int,
+    actor: str | None = None,
+    act: str | None = None,
+    target: str | None = None,
+) -> list[Deed]:
+    """Newest first."""
+    rows = SQL.page(connection, before=before, most=most, actor=actor, act=act, target=target)
+    return [
+        Deed(
+            id=row["id"],
+            at=row["at"],
+            actor=row["actor"],
+            account=AccountId(row["account_id"]) if row["account_id"] else None,
+            act=row["act"],
+            target=row["target"],
+            details=row["details"],
+            request_id=row["request_id"],
+        )
+        async for row in rows
+    ]

@@ -1,0 +1,13 @@
+-- name: note!
+-- One deed.
+INSERT INTO audit (account_id, actor, act, target, details, request_id)
+VALUES (:account, :actor, :act, :target, :details, :request_id);
+
+-- name: page
+-- Newest first, from before one on.
+SELECT id, at, account_id, actor, act, target, details, request_id FROM audit
+ WHERE (:before::bigint IS NULL OR id < :before)
+   AND (:actor::text IS NULL OR actor = :actor)
+   AND (:act::text IS NULL OR act = :act)
+   AND (:target::text IS NULL OR target = :target)
+ ORDER BY id DESC LIMIT :most;

@@ -1,0 +1,51 @@
+"""The installation's secret, from which all that is signed gets its key (O7)."""
+
+import hashlib
+import os
+import secrets
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from deemster.settings import Settings
+from deemster.store.facts import hold_secret
+from deemster.store.pool import Pool, connection
+from deemster.wiring.service import revealed
+
+SECRET_FILE: Final = "secret.key"  # noqa: S105 - a file's name
+
+
+async def open_secret(settings: Settings, pool: Pool) -> bytes:
+    """The same on all machines of an installation: another one is refused."""
+    secret = secret_of(settings)
+    fingerprint = hashlib.sha256(b"deemster fingerprint " + secret).hexdigest()
+    async with connection(pool) as acquired:
+        await hold_secret(acquired, fingerprint)
+    return secret
+
+
+def secret_of(settings: Settings) -> bytes:
+    """That of the settings; else the one in data_dir, made if there is none."""
+    given = revealed(settings.secret_key)
+    if given is not None:
+        return given.encode()
+    path = settings.data_dir / SECRET_FILE
+    if not path.exists():
+        make_secret(path)
+    return path.read_text(encoding="utf-8").strip().encode()
+
+
+def make_secret(path: Path) -> None:
+    """Of several who make one at once, the first wins."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(secrets.token_urlsafe(48) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        with suppress(FileExistsError):
+            os.link(name, path)
+    finally:
+        Path(name).unlink(missing_ok=True)
