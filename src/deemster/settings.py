@@ -4,9 +4,9 @@ import os
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, SecretStr, ValidationError
+from pydantic import BeforeValidator, Field, SecretStr, ValidationError, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import (
     BaseSettings,
@@ -225,6 +225,12 @@ class Settings(BaseSettings):
         Field(description="sandbox layers to do without, knowingly: seccomp, cgroup, …"),
     ] = frozenset()
 
+    @model_validator(mode="after")
+    def _has_a_gap(self) -> Self:
+        if self.queue_low > self.queue_high:
+            raise ValueError("queue_low must not be above queue_high")
+        return self
+
     @classmethod
     def settings_customise_sources(
         cls,
@@ -300,7 +306,10 @@ def load_settings(**given: object) -> Settings:
         return Settings(**over)
     except ValidationError as fault:
         first = fault.errors()[0]
-        name = str(first["loc"][0]) if first["loc"] else "?"
+        if not first["loc"]:
+            said = first["msg"].removeprefix("Value error, ")
+            raise Refused(f"The settings don't go together: {said}.") from fault
+        name = str(first["loc"][0])
         if first["type"] == "extra_forbidden":
             raise Refused(
                 f"The settings file {config_file()} has the unknown key {name}."

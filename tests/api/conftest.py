@@ -16,6 +16,7 @@ from structlog.typing import EventDict
 
 from deemster.api.app import create_app
 from deemster.api.service import Service
+from deemster.cache.buckets import OwnBuckets
 from deemster.domain.account import Role
 from deemster.domain.ids import WORKER, AccountId, RevisionDigest, WorkerId, new_id
 from deemster.pipeline.accept.door import Door
@@ -83,6 +84,7 @@ def make_service(
             catalogue=CATALOGUE,
             settings=given,
             secret=b"a secret for tests",
+            buckets=OwnBuckets(),
             ping_queue=producer.ping,
         )
 

@@ -18,6 +18,7 @@ from deemster.domain.errors import (
     Refused,
     Unavailable,
 )
+from deemster.pipeline.accept.floodgate import Overloaded
 from deemster.store.arrivals import KeyReused, QuotaSpent, TooSoon
 from deemster.store.lifecycle import MovedOn
 from deemster.store.pool import Pool, connection
@@ -43,6 +44,7 @@ CODES = {
     Refused: (422, "refused"),
     KeyReused: (422, "idempotency_key_reused"),
     faults.NoWorkers: (503, "no_workers"),
+    Overloaded: (503, "overloaded"),
     Unavailable: (503, "unavailable"),
     Crashed: (500, "internal"),
 }

@@ -10,6 +10,7 @@ import pytest
 from deemster.api.app import create_app
 from deemster.api.health import PATIENCE_S
 from deemster.api.service import Service
+from deemster.cache.buckets import OwnBuckets
 from deemster.pipeline.accept.door import Door
 from deemster.pipeline.queue.producer import Producer
 from deemster.settings import Settings
@@ -109,7 +110,14 @@ async def test_with_servers_stopped_it_says_which_and_comes_back(tmp_path: Path)
             door = Door(pool, artifacts, CATALOGUE, on_accepted=lambda: None)
             settings = Settings(data_dir=tmp_path, work_dir=tmp_path)
             service = Service(
-                pool, door, artifacts, CATALOGUE, settings, b"secret", producer.ping
+                pool,
+                door,
+                artifacts,
+                CATALOGUE,
+                settings,
+                b"secret",
+                OwnBuckets(),
+                producer.ping,
             )
             ada = await make_user(pool, "ada")
             await make_problem(pool)

@@ -28,7 +28,8 @@ from deemster.api.permissions import check_table
 from deemster.api.routes import health, problems, submissions
 from deemster.api.service import Service
 from deemster.api.straight import Straight
-from deemster.domain.errors import DeemsterError, Unavailable
+from deemster.domain.errors import DeemsterError, Enough, Unavailable
+from deemster.metrics import REFUSED
 
 log = structlog.get_logger()
 
@@ -73,8 +74,11 @@ def create_app(service: Service) -> FastAPI:
 
 async def on_fault(request: Request, fault: Exception) -> Response:
     assert isinstance(fault, DeemsterError)
-    if isinstance(fault, Unavailable):
-        log.warning("request.unavailable", code=fault.code, error=str(fault))
+    REFUSED.labels(fault.code).inc()
+    if isinstance(fault, Enough):
+        log.info("request.refused", reason=fault.code)
+    elif isinstance(fault, Unavailable):
+        log.warning("request.unavailable", reason=fault.code, error=str(fault))
     return response_of(fault, request_id_of(request))
 
 

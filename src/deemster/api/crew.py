@@ -6,9 +6,7 @@ from typing import Final
 from deemster.api.faults import NoWorkers
 from deemster.api.service import Service
 from deemster.cache.moment import Moment
-from deemster.domain.ids import AccountId
 from deemster.store import workers
-from deemster.store.arrivals import is_key_taken
 from deemster.store.pool import connection
 from deemster.store.workers import WorkerView
 
@@ -25,20 +23,13 @@ class Crew:
         """Those that take work."""
         return await self._known.get(None)
 
-    async def admit(self, account: AccountId, key: str | None) -> str | None:
-        """A warning to go with the answer; or the refusal, if that is the setting."""
+    async def warning(self) -> str | None:
+        """To go with the answer to a submission; or the refusal, if that is the setting."""
         if await self.working():
             return None
         if self._service.settings.without_workers == "accept":
             return WARNING
-        # What was accepted before is answered as before, whoever works now (I1).
-        if key is None or not await self._is_taken(account, key):
-            raise NoWorkers("No worker lives, so nobody would judge this: try again later.")
-        return None
-
-    async def _is_taken(self, account: AccountId, key: str) -> bool:
-        async with connection(self._service.pool) as acquired:
-            return await is_key_taken(acquired, account, key)
+        raise NoWorkers("No worker lives, so nobody would judge this: try again later.")
 
     async def _look(self, _: None) -> Sequence[WorkerView]:
         async with connection(self._service.pool) as acquired:

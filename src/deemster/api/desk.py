@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from starlette.requests import Request
 
+from deemster.api.admission import Admission
 from deemster.api.crew import Crew
 from deemster.api.guard import Guard
 from deemster.api.health import Health
@@ -16,10 +17,18 @@ class Desk:
     guard: Guard
     crew: Crew
     health: Health
+    admission: Admission
 
     @classmethod
     def of(cls, service: Service) -> "Desk":
-        return cls(service, Guard(service.pool), Crew(service), Health(service))
+        crew = Crew(service)
+        return cls(
+            service=service,
+            guard=Guard(service.pool),
+            crew=crew,
+            health=Health(service),
+            admission=Admission(service, crew),
+        )
 
 
 def desk_of(request: Request) -> Desk:

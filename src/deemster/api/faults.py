@@ -19,6 +19,7 @@ from deemster.domain.errors import (
     Refused,
     Unavailable,
 )
+from deemster.pipeline.accept.floodgate import Overloaded
 
 MEDIA_TYPE: Final = "application/problem+json"
 RETRY_AFTER_S: Final = 5
@@ -126,6 +127,7 @@ ANSWERS: Final[dict[type[DeemsterError], Answer]] = {
     Enough: Answer(429, "Too much, or too soon"),
     Refused: Answer(422, "Can't be done as asked"),
     NoWorkers: Answer(503, "No worker lives", headers={"Retry-After": "15"}),
+    Overloaded: Answer(503, "Too much to do"),
     Unavailable: Answer(
         503,
         "Not available now",
@@ -179,8 +181,12 @@ def response_of(
             FieldProblem(field=each.field, detail=each.detail) for each in fault.faults
         ]
     told = {**answer.headers, **(headers or {})}
-    if isinstance(fault, Enough):
+    if isinstance(fault, Enough | Overloaded):
         told["Retry-After"] = str(max(1, math.ceil(fault.retry_after_s)))
+    if isinstance(fault, Enough) and fault.most is not None:
+        told["RateLimit-Limit"] = str(fault.most)
+        told["RateLimit-Remaining"] = "0"
+        told["RateLimit-Reset"] = told["Retry-After"]
     return Response(
         problem.model_dump_json(exclude_unset=True),
         answer.status,

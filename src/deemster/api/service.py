@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from deemster.cache.buckets import Buckets
 from deemster.domain.language import Catalogue
 from deemster.pipeline.accept.door import Door
 from deemster.settings import Settings
@@ -19,5 +20,7 @@ class Service:
     settings: Settings
     secret: bytes
     """Of this installation: keys are made from it."""
+    buckets: Buckets
+    """Shared with other API processes, where there are any."""
     ping_queue: Callable[[], Awaitable[None]]
     """Raises `Unavailable` when the queue does not answer."""

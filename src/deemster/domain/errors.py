@@ -32,9 +32,13 @@ class Enough(Refused):
 
     code: ClassVar[str] = "enough"
 
-    def __init__(self, message: str, retry_after_s: float = 1.0) -> None:
+    def __init__(
+        self, message: str, retry_after_s: float = 1.0, *, most: int | None = None
+    ) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s
+        self.most = most
+        """That may be had."""
 
 
 class Unavailable(DeemsterError):

@@ -138,10 +138,13 @@ async def missing(
         return QuotaSpent(
             f"You may hand in {arrival.quota} a day, and have: go on tomorrow (UTC).",
             left.day_left_s,
+            most=arrival.quota,
         )
     wait_s = max(left.wait_s, 1.0)
     return TooSoon(
-        f"You handed in for {new.problem} just now: try again in {wait_s:.0f} s.", wait_s
+        f"You handed in for {new.problem} just now: try again in {wait_s:.0f} s.",
+        wait_s,
+        most=1,
     )
 
 

@@ -93,5 +93,11 @@ async def alive(connection: Connection) -> list[WorkerView]:
     ]
 
 
+async def rate_per_s(connection: Connection) -> float | None:
+    """How many submissions a second all of them get done; None: nothing is known of that."""
+    row = await SQL.rate(connection, silent_s=SILENT_S)
+    return row["per_s"] if row else None
+
+
 async def trim(connection: Connection, *, older_than_s: float) -> None:
     await SQL.trim(connection, older_than_s=older_than_s)

@@ -10,6 +10,7 @@ from fastapi import FastAPI
 
 from deemster.api.app import create_app
 from deemster.api.service import Service
+from deemster.cache.shared_buckets import open_buckets
 from deemster.pipeline.accept.door import Door
 from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.queue.producer import Producer
@@ -17,7 +18,7 @@ from deemster.settings import Settings
 from deemster.store.wake import OUTBOX, Bell
 from deemster.wiring.process import signals_heard
 from deemster.wiring.secret import open_secret
-from deemster.wiring.service import open_artifacts, open_database, queue_url
+from deemster.wiring.service import open_artifacts, open_database, queue_url, revealed
 
 CONNECTIONS: Final = 20
 """To the database."""
@@ -49,6 +50,7 @@ async def run_api(settings: Settings) -> None:
             catalogue=catalogue,
             settings=settings,
             secret=await open_secret(settings, pool),
+            buckets=await enter(open_buckets(revealed(settings.cache_url), settings.env)),
             ping_queue=producer.ping,
         )
         await serve(create_app(service), settings)

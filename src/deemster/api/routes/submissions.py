@@ -1,6 +1,7 @@
 """`/v1/submissions`: hand in, look at, list, cancel, judge again."""
 
 import base64
+from collections.abc import Mapping
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Query, Request
@@ -47,7 +48,7 @@ PATH: Final = "/v1/submissions"
     status_code=202,
     response_model=AcceptedOut,
     openapi_extra={**body_of(SubmissionIn), **SECURED, "parameters": [IDEMPOTENCY_KEY]},
-    responses=faults(400, 401, 404, 408, 413, 415, 422, 503),
+    responses=faults(400, 401, 403, 404, 408, 413, 415, 422, 429, 503),
 )
 async def submit(request: Request) -> Response:
     """Takes a submission in; it is judged later."""
@@ -55,10 +56,11 @@ async def submit(request: Request) -> Response:
     caller = await BEARER(request)
     key = idempotency_key(request)
     desk = desk_of(request)
-    warning = await desk.crew.admit(caller.id, key)
+    headers = await desk.admission.admit(request, caller, key)
     asked = await read(request, SubmissionIn)
+    await desk.admission.admit_for(asked.problem_id, caller)
     accepted, _ = await desk.service.door.submit(caller, asked.to_ask(key))
-    return accepted_answer(accepted, warning)
+    return accepted_answer(accepted, headers)
 
 
 @router.get(PATH + "/{id}", response_model=SubmissionOut, responses=faults(401, 404, 503))
@@ -147,11 +149,9 @@ async def judge_again(request: Request, caller: Caller, id: str) -> Response:  #
     return accepted_answer(await rejudge(pool, view.id))
 
 
-def accepted_answer(accepted: Accepted, warning: str | None = None) -> Response:
-    headers = {"Location": f"{PATH}/{accepted.id}"}
-    if warning:
-        headers["Warning"] = warning
-    return answer(accepted_out(accepted), 202, headers)
+def accepted_answer(accepted: Accepted, headers: Mapping[str, str] | None = None) -> Response:
+    told = {"Location": f"{PATH}/{accepted.id}", **(headers or {})}
+    return answer(accepted_out(accepted), 202, told)
 
 
 async def look(acquired: Connection, caller: Account, submission: str) -> SubmissionOut:

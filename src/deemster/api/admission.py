@@ -1,0 +1,107 @@
+"""Whether a submission may come now: rates, the floodgate, and who would judge it (D1, D2)."""
+
+import math
+from typing import Final
+
+from starlette.requests import Request
+
+from deemster.api.crew import Crew
+from deemster.api.service import Service
+from deemster.cache.buckets import Limit, Taken, network_of
+from deemster.domain.account import Account, Role
+from deemster.domain.errors import Enough, Unavailable
+from deemster.domain.ids import AccountId
+from deemster.pipeline.accept.floodgate import Floodgate
+from deemster.store.arrivals import is_key_taken
+from deemster.store.pool import connection
+
+MINUTE_S: Final = 60
+
+
+class TooMany(Enough):
+    """Faster than the rate that is allowed."""
+
+    code = "rate_limited"
+
+
+class Admission:
+    def __init__(self, service: Service, crew: Crew) -> None:
+        self._service = service
+        self._crew = crew
+        settings = service.settings
+        self._gate = Floodgate(service.pool, high=settings.queue_high, low=settings.queue_low)
+        self._policy = policy_of(
+            {
+                "user": (settings.submits_per_minute_user, MINUTE_S),
+                "problem-interval": (1, settings.submit_interval_s),
+                "day": (settings.daily_quota, 24 * 3600),
+            }
+        )
+
+    async def admit(self, request: Request, caller: Account, key: str | None) -> dict[str, str]:
+        """Headers for the answer; a refusal makes nothing and says why."""
+        headers = {}
+        if caller.role is not Role.ADMIN:
+            taken = await self._service.buckets.take(self._limits(request, caller))
+            headers = {**rate_headers(taken), "RateLimit-Policy": self._policy}
+            refuse(taken, "You send submissions too fast")
+        try:
+            await self._gate.check()
+            warning = await self._crew.warning()
+        except Unavailable:
+            # What was accepted before is answered as before, whoever works now (I1).
+            if key is None or not await self._is_taken(caller.id, key):
+                raise
+            warning = None
+        return {**headers, "Warning": warning} if warning else headers
+
+    async def admit_for(self, problem: str, caller: Account) -> None:
+        """When it is known what for."""
+        if caller.role is Role.ADMIN:
+            return
+        limit = a_minute(
+            "submit.problem", problem, self._service.settings.submits_per_minute_problem
+        )
+        taken = await self._service.buckets.take([limit])
+        refuse(taken, "Too many people hand in for this problem just now")
+
+    def _limits(self, request: Request, caller: Account) -> list[Limit]:
+        settings = self._service.settings
+        address = network_of(request.client.host if request.client else None)
+        return [
+            a_minute("submit.user", caller.id, settings.submits_per_minute_user),
+            a_minute("submit.ip", address, settings.submits_per_minute_ip),
+        ]
+
+    async def _is_taken(self, account: AccountId, key: str) -> bool:
+        async with connection(self._service.pool) as acquired:
+            return await is_key_taken(acquired, account, key)
+
+
+def a_minute(name: str, key: str, most: int) -> Limit:
+    return Limit(name, key, most / MINUTE_S, most)
+
+
+def refuse(taken: Taken, said: str) -> None:
+    if not taken.ok:
+        wait_s = max(taken.retry_after_s, 1.0)
+        most = taken.limit.burst
+        raise TooMany(f"{said}: try again in {math.ceil(wait_s)} s.", wait_s, most=most)
+
+
+def rate_headers(taken: Taken) -> dict[str, str]:
+    """Of the limit that is nearest."""
+    return {
+        "RateLimit-Limit": str(taken.limit.burst),
+        "RateLimit-Remaining": str(taken.left),
+        "RateLimit-Reset": str(math.ceil(taken.full_in_s)),
+    }
+
+
+def policy_of(policies: dict[str, tuple[int | None, float]]) -> str:
+    """What holds here: `60;w=60;name="user"` is sixty in sixty seconds."""
+    return ", ".join(
+        f'{most};w={math.ceil(window_s)};name="{name}"'
+        for name, (most, window_s) in policies.items()
+        if most is not None and window_s > 0
+    )

@@ -1,0 +1,227 @@
+"""D1, D2, D5: how much one may hand in; what is refused says why, and makes nothing."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+
+import httpx
+import pytest
+from structlog.typing import EventDict
+
+from deemster.api.app import create_app
+from deemster.domain.account import Role
+from deemster.metrics import REFUSED
+from deemster.pipeline.accept import floodgate
+from deemster.store.pool import Pool, connection
+from tests.api.conftest import Api, MakeService, make_user, make_worker, program, running
+from tests.making import make_problem, make_submission
+
+Opened = Callable[..., AbstractAsyncContextManager[httpx.AsyncClient]]
+
+
+@pytest.fixture
+async def opened(make_service: MakeService, pool: Pool) -> Opened:
+    await make_problem(pool)
+    await make_problem(pool, "product")
+    await make_worker(pool)
+
+    @asynccontextmanager
+    async def open_app(**settings: Any) -> AsyncIterator[httpx.AsyncClient]:
+        async with running(create_app(make_service(**settings))) as client:
+            yield client
+
+    return open_app
+
+
+async def rows(pool: Pool) -> dict[str, int]:
+    tables = ("submission", "submission_event", "outbox", "artifact")
+    async with connection(pool) as acquired:
+        return {
+            table: await acquired.fetchval(f"SELECT count(*) FROM {table}") for table in tables
+        }
+
+
+def said(answer: httpx.Response) -> str:
+    told: str = answer.json()["type"]
+    return told.removeprefix("urn:deemster:error:")
+
+
+async def test_d2_the_second_for_a_problem_has_to_wait(
+    opened: Opened, pool: Pool, log_lines: Sequence[EventDict]
+) -> None:
+    async with opened(submit_interval_s=30) as client:
+        ada = Api(client, await make_user(pool, "ada"))
+        assert (await ada.post("/v1/submissions", program())).status_code == 202
+        before = await rows(pool)
+        refused = await ada.post("/v1/submissions", program(source_code="print(2)"))
+        assert refused.status_code == 429
+        assert said(refused) == "too_soon"
+        assert 1 <= int(refused.headers["retry-after"]) <= 30
+        assert refused.headers["ratelimit-limit"] == "1"
+        assert refused.headers["ratelimit-remaining"] == "0"
+        assert await rows(pool) == before
+        other = await ada.post("/v1/submissions", program("prob_product"))
+        assert other.status_code == 202
+        bob = Api(client, await make_user(pool, "bob"))
+        assert (await bob.post("/v1/submissions", program())).status_code == 202
+    assert {"event": "request.refused", "reason": "too_soon"}.items() <= next(
+        line for line in log_lines if line["event"] == "request.refused"
+    ).items()
+
+
+async def test_d2_when_the_interval_is_over_the_next_one_comes(
+    opened: Opened, pool: Pool
+) -> None:
+    async with opened(submit_interval_s=30) as client:
+        ada = Api(client, await make_user(pool, "ada"))
+        assert (await ada.post("/v1/submissions", program())).status_code == 202
+        async with connection(pool) as acquired:
+            await acquired.execute("UPDATE pace SET last_at = last_at - interval '31 seconds'")
+        assert (await ada.post("/v1/submissions", program())).status_code == 202
+        assert (await ada.post("/v1/submissions", program())).status_code == 429
+
+
+async def test_d2_of_many_at_once_one_is_taken(opened: Opened, pool: Pool) -> None:
+    async with opened(submit_interval_s=30) as client:
+        ada = Api(client, await make_user(pool, "ada"))
+        posts = (ada.post("/v1/submissions", program(source_code=f"#{n}")) for n in range(30))
+        answers = await asyncio.gather(*posts)
+    assert sorted(each.status_code for each in answers) == [202] + [429] * 29
+    assert (await rows(pool))["submission"] == 1
+
+
+async def test_d2_i1_a_repeat_by_key_is_no_second_one(opened: Opened, pool: Pool) -> None:
+    async with opened(submit_interval_s=30, daily_quota=1) as client:
+        ada = Api(client, await make_user(pool, "ada"))
+        posts = (ada.post("/v1/submissions", program(), key="k") for _ in range(20))
+        answers = await asyncio.gather(*posts)
+        again = await ada.post("/v1/submissions", program(), key="k")
+    assert {each.status_code for each in [*answers, again]} == {202}
+    assert len({each.json()["id"] for each in [*answers, again]}) == 1
+
+
+async def test_d2_an_admin_need_not_wait(opened: Opened, pool: Pool) -> None:
+    async with opened(submit_interval_s=30, daily_quota=1, submits_per_minute_user=1) as client:
+        admin = Api(client, await make_user(pool, "root", Role.ADMIN))
+        answers = [await admin.post("/v1/submissions", program()) for _ in range(5)]
+    assert {each.status_code for each in answers} == {202}
+
+
+async def test_d2_a_day_has_a_quota(opened: Opened, pool: Pool) -> None:
+    async with opened(daily_quota=3) as client:
+        ada = Api(client, await make_user(pool, "ada"))
+        posts = (ada.post("/v1/submissions", program(source_code=f"#{n}")) for n in range(12))
+        answers = await asyncio.gather(*posts)
+        assert sorted(each.status_code for each in answers) == [202] * 3 + [429] * 9
+        refused = next(each for each in answers if each.status_code == 429)
+        assert said(refused) == "quota_spent"
+        assert int(refused.headers["retry-after"]) <= 24 * 3600
+        assert refused.headers["ratelimit-limit"] == "3"
+        assert (await rows(pool))["submission"] == 3
+        # What was refused was not counted: with a higher quota there is room again.
+        async with connection(pool) as acquired:
+            await acquired.execute("UPDATE account SET daily_quota = 5 WHERE name = 'ada'")
+    async with opened(daily_quota=3) as client:
+        answers = [await ada_of(client, ada).post("/v1/submissions", program()) for _ in "abc"]
+        assert [each.status_code for each in answers] == [202, 202, 429]
+
+
+async def test_d2_a_new_day_is_a_new_quota(opened: Opened, pool: Pool) -> None:
+    async with opened(daily_quota=1) as client:
+        ada = Api(client, await make_user(pool, "ada"))
+        assert (await ada.post("/v1/submissions", program())).status_code == 202
+        assert (await ada.post("/v1/submissions", program())).status_code == 429
+        async with connection(pool) as acquired:
+            await acquired.execute("UPDATE day_count SET day = day - 1")
+        assert (await ada.post("/v1/submissions", program())).status_code == 202
+
+
+def ada_of(client: httpx.AsyncClient, ada: Api) -> Api:
+    return Api(client, ada.user)
+
+
+async def test_d2_a_user_has_a_rate_and_is_told_of_it(opened: Opened, pool: Pool) -> None:
+    async with opened(submits_per_minute_user=3) as client:
+        ada = Api(client, await make_user(pool, "ada"))
+        answers = [await ada.post("/v1/submissions", program()) for _ in range(4)]
+        assert [each.status_code for each in answers] == [202, 202, 202, 429]
+        left = [each.headers["ratelimit-remaining"] for each in answers]
+        assert left == ["2", "1", "0", "0"]
+        assert {each.headers["ratelimit-limit"] for each in answers} == {"3"}
+        assert '3;w=60;name="user"' in answers[0].headers["ratelimit-policy"]
+        assert said(answers[3]) == "rate_limited"
+        assert 1 <= int(answers[3].headers["retry-after"]) <= 20
+        bob = Api(client, await make_user(pool, "bob"))
+        assert (await bob.post("/v1/submissions", program())).status_code == 202
+
+
+async def test_d2_an_address_has_a_rate(opened: Opened, pool: Pool) -> None:
+    async with opened(submits_per_minute_ip=2) as client:
+        people = [Api(client, await make_user(pool, name)) for name in ("ada", "bob", "eve")]
+        answers = [await each.post("/v1/submissions", program()) for each in people]
+    assert [each.status_code for each in answers] == [202, 202, 429]
+
+
+async def test_d2_a_problem_has_a_rate(opened: Opened, pool: Pool) -> None:
+    async with opened(submits_per_minute_problem=1) as client:
+        people = [Api(client, await make_user(pool, name)) for name in ("ada", "bob")]
+        answers = [await each.post("/v1/submissions", program()) for each in people]
+        assert [each.status_code for each in answers] == [202, 429]
+        assert "this problem" in answers[1].json()["detail"]
+        other = await people[1].post("/v1/submissions", program("prob_product"))
+        assert other.status_code == 202
+
+
+async def test_d1_over_the_high_mark_it_refuses_until_below_the_low_one(
+    opened: Opened, pool: Pool, monkeypatch: pytest.MonkeyPatch, log_lines: Sequence[EventDict]
+) -> None:
+    monkeypatch.setattr(floodgate, "KEPT_S", 0.0)
+    waiting = [await make_submission(pool) for _ in range(4)]
+    async with opened(queue_high=5, queue_low=2) as client:
+        ada = Api(client, await make_user(pool, "grace"))
+        assert (await ada.post("/v1/submissions", program())).status_code == 202
+        before = await rows(pool)
+        refused = await ada.post("/v1/submissions", program())
+        assert refused.status_code == 503
+        assert said(refused) == "overloaded"
+        assert int(refused.headers["retry-after"]) >= 5
+        assert await rows(pool) == before
+        await drop(pool, waiting[:2])
+        assert (await ada.post("/v1/submissions", program())).status_code == 503
+        await drop(pool, waiting[2:])
+        assert (await ada.post("/v1/submissions", program())).status_code == 202
+    told = [line["event"] for line in log_lines if line["event"].startswith("floodgate")]
+    assert told == ["floodgate.closed", "floodgate.opened"]
+
+
+async def drop(pool: Pool, submissions: Sequence[str]) -> None:
+    async with connection(pool) as acquired:
+        await acquired.execute(
+            "UPDATE submission SET state = 'CANCELLED', finished_at = now() "
+            "WHERE id = ANY ($1)",
+            list(submissions),
+        )
+
+
+async def test_d1_i1_what_was_accepted_is_answered_also_in_a_flood(
+    opened: Opened, pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(floodgate, "KEPT_S", 0.0)
+    async with opened(queue_high=1, queue_low=0) as client:
+        ada = Api(client, await make_user(pool, "ada"))
+        first = await ada.post("/v1/submissions", program(), key="k")
+        assert first.status_code == 202
+        again = await ada.post("/v1/submissions", program(), key="k")
+        assert again.json() == first.json()
+        assert (await ada.post("/v1/submissions", program(), key="l")).status_code == 503
+
+
+async def test_d2_refusals_are_counted(opened: Opened, pool: Pool) -> None:
+    counter = REFUSED.labels("too_soon")
+    before = counter._value.get()
+    async with opened(submit_interval_s=30) as client:
+        ada = Api(client, await make_user(pool, "ada"))
+        for _ in range(3):
+            await ada.post("/v1/submissions", program())
+    assert counter._value.get() == before + 2
