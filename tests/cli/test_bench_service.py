@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from deemster.cli.load.estimates import SAMPLES, error, spread, told
+from deemster.cli.load.fairness import fairness
 from deemster.domain.ids import SubmissionId
+from deemster.store.census import Turn
 from tests.cli.conftest import Deemster
 
 FIGURES = {"per_s", "p50_ms", "p99_ms"}
@@ -41,17 +43,19 @@ def test_a_burst_is_judged_to_the_last_one(
 ) -> None:
     """D5, Q1: all accepted, each with one verdict, and the line was told as it was."""
     done = deemster(
-        *("bench", "burst", "--json", "--count", "40", "--seconds", "1", "--users", "4"),
+        *("bench", "burst", "--json", "--count", "40", "--seconds", "1", "--hog", "30"),
         *("--watch", "4", "--until-judged", "--queue", queue, "--data", str(tmp_path)),
         DEEMSTER_SLOTS="1",
     )
     assert done.code == 0, done.err
     result = done.json
-    assert (result["accepted"], result["judged"]) == (40, 40)
+    assert (result["accepted"], result["judged"], result["users"]) == (40, 40, 40)
     assert (result["refused"], result["errors"]) == ({}, {})
     assert (result["lost"], result["failed"], result["ended_twice"]) == (0, 0, 0)
     assert set(result["accept"]) >= FIGURES
-    assert 0 < result["deepest"] <= 40
+    assert 0 < result["deepest"] <= 70
+    assert result["fairness"]["queued"] == 30
+    assert result["fairness"]["share"] is None or 0 <= result["fairness"]["share"] <= 1
     assert result["queue"] == queue
     assert result["during"]["samples"] + result["after"]["samples"] > 0
     assert [path.name for path in tmp_path.iterdir()] == ["here"]
@@ -75,3 +79,14 @@ def test_errors_are_parts_of_the_truth() -> None:
     assert figures["median_error"] == 0.25
     assert figures["worst_error"] == 0.5
     assert figures["within_budget"] == pytest.approx(2 / 3, abs=0.001)
+
+
+def test_q8_the_share_of_the_others_is_counted_while_they_wait() -> None:
+    """One has three in the line before another comes, who is next; then nobody waits."""
+    hog = [Turn(True, 0.0, at) for at in (1.0, 3.0, 9.0)]
+    other = Turn(False, 0.5, 4.0)
+    late = Turn(False, 20.0, 20.1)
+    found = fairness([*hog, other, late])
+    # While the other waited, the hog had one turn, and the other its own.
+    assert found == {"starts": 2, "of_hog": 1, "share": 0.5, "by_arrival": 0.0}
+    assert fairness(hog)["share"] is None

@@ -29,12 +29,22 @@ class Queue(StrEnum):
     REDIS = "redis"
 
 
-def burst(
+def burst(  # noqa: PLR0913, PLR0917 - they are options
     count: Annotated[int, typer.Option(help="How many submissions.", min=1)] = 10_000,
     seconds: Annotated[
         float, typer.Option(help="In what time they come, evenly.", min=0.1)
     ] = 60.0,
-    users: Annotated[int, typer.Option(help="How many accounts send them.", min=1)] = 200,
+    users: Annotated[
+        int | None,
+        typer.Option(
+            help="How many accounts send them; one each unless told.",
+            min=1,
+            show_default=False,
+        ),
+    ] = None,
+    hog: Annotated[
+        int, typer.Option(help="Submissions of one user more, waiting before.", min=0)
+    ] = 1000,
     watch: Annotated[
         float, typer.Option(help="Seconds that judging is watched afterwards.", min=0)
     ] = 60.0,
@@ -61,10 +71,11 @@ def burst(
     accepted, refused by name, or without an answer. What was accepted is then looked for in the
     database. Places in the line and waiting times that the API told are compared with what
     happened: `during` were asked in the middle of the rush, `after` a
-    while after it.
+    while after it. `fairness` is the share of all starts that went to others
+    than the one who had many waiting, while a submission of others waited.
     """
-    plan = Plan(count, seconds, watch, until_judged)
-    result = run(measure(plan, users, queue, place))
+    plan = Plan(count, seconds, watch, until_judged, hog)
+    result = run(measure(plan, users or count, queue, place))
     if as_json:
         print(json.dumps(result))
     else:
@@ -95,7 +106,13 @@ async def measure(plan: Plan, users: int, queue: Queue, place: Path | None) -> d
 async def open_service(stage: Stage, queue: Queue) -> AsyncIterator[Address]:
     """All roles, running and ready."""
     address = free_address()
-    given: dict[str, object] = {"host": address.host, "port": address.port}
+    given: dict[str, object] = {
+        "host": address.host,
+        "port": address.port,
+        # All come from here, as from a school behind one address.
+        "submits_per_minute_ip": 1_000_000,
+        "submits_per_minute_problem": 1_000_000,
+    }
     async with AsyncExitStack() as stack:
         if queue is Queue.REDIS:
             given["queue_url"] = await stack.enter_async_context(run_redis(stage.place))
@@ -132,6 +149,14 @@ def as_table(result: dict[str, Any]) -> Table:
                 f"positions {said['position']['median_error']:.0%}, "
                 f"{said['position']['worst_error']:.0%}"
             )
+    if fair := result["fairness"]:
+        rows["fairness"] = (
+            f"{fair['share']:.1%} of {fair['starts']:,} starts went to others while they "
+            f"waited, {fair['of_hog']:,} to the one with {fair['queued']:,}; in the order of "
+            f"arrival {fair['by_arrival']:.1%}"
+            if fair["starts"]
+            else "nobody had to wait"
+        )
     for name, value in rows.items():
         table.add_row(name, value)
     return table

@@ -37,3 +37,18 @@ async def starts(connection: Connection, since_s: float) -> list[tuple[Submissio
     """What was begun since then, in that order, with the time in seconds since the epoch."""
     rows = SQL.starts(connection, since_s=since_s)
     return [(SubmissionId(row["id"]), row["started_s"]) async for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    of_hog: bool
+    """Of the account that was asked about."""
+    submitted_s: float
+    started_s: float
+    """0: not yet."""
+
+
+async def turns(connection: Connection, hog: str, since_s: float) -> list[Turn]:
+    """Who was begun when, of all that came since then."""
+    rows = SQL.turns(connection, hog=hog, since_s=since_s)
+    return [Turn(row["of_hog"], row["submitted_s"], row["started_s"]) async for row in rows]

@@ -48,8 +48,8 @@ class Generator:
             took_s=took_s,
             ids=[json.loads(body)["id"] for _, body in self._answers],
             latencies_ms=[round(1000 * latency_s, 3) for latency_s, _ in self._answers],
-            refused=self._refused,
-            errors=self._errors,
+            refused=dict(self._refused),  # asdict spoils counters
+            errors=dict(self._errors),
             late_ms=round(1000 * self._late_s, 1),
         )
 

@@ -1,6 +1,7 @@
 """A rush of submissions on a running service, watched from the first to the last."""
 
 import asyncio
+import time
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -8,8 +9,9 @@ import httpx
 
 from deemster.cli.load.driver import Driver
 from deemster.cli.load.estimates import Estimates
+from deemster.cli.load.fairness import fairness
 from deemster.cli.load.order import Order, Tale
-from deemster.cli.load.stage import Stage, body
+from deemster.cli.load.stage import HOG, Stage, body
 from deemster.cli.up.address import Address
 from deemster.domain.errors import Unavailable
 from deemster.store import census, pulse
@@ -18,6 +20,8 @@ from deemster.store.pool import connection
 CONNECTIONS: Final = 200
 WARM: Final = 40
 """Submissions before it begins: the first of all pay for what is made once."""
+HOG_S: Final = 5.0
+"""In which the one with many sends them."""
 LOOK_S: Final = 0.5
 SETTLED_S: Final = 15.0
 """When the rush is over, this machine judges faster; what the API tells follows that."""
@@ -30,6 +34,8 @@ class Plan:
     seconds: float
     watch_s: float
     until_judged: bool
+    hog: int = 0
+    """Submissions of one user more, which wait already when it begins."""
 
 
 class Rush:
@@ -50,11 +56,19 @@ class Rush:
         self._deepest = 0
         self._newest = 0
         self._judged = 0
+        self._since_s = 0.0
 
     async def warm_up(self) -> None:
         count = min(WARM, self._plan.count // 2)
-        await self._driver.carry_out(self._order(first=0, count=count, seconds=1))
+        # Not by those who come later: they would come too soon after it.
+        hog = [self._stage.hog]
+        warming = self._order(first=0, count=count, seconds=1, tokens=hog)
+        await self._driver.carry_out(warming)
         await self._until_idle()
+        self._since_s = time.time()
+        if self._plan.hog:
+            order = self._order(first=count, count=self._plan.hog, seconds=HOG_S, tokens=hog)
+            await self._driver.carry_out(order)
         async with connection(self._stage.pool) as acquired:
             self._newest = await pulse.newest(acquired)
         self._judged = self._deepest = 0
@@ -65,7 +79,8 @@ class Rush:
         began = now()
         async with asyncio.TaskGroup() as group:
             looking = group.create_task(self._look_on(plan.seconds / 2))
-            order = self._order(first=WARM, count=plan.count, seconds=plan.seconds)
+            first = WARM + plan.hog
+            order = self._order(first=first, count=plan.count, seconds=plan.seconds)
             tale = await self._driver.carry_out(order)
             looking.cancel()
         judged_meanwhile, took_s = self._judged, now() - began
@@ -82,6 +97,7 @@ class Rush:
             "judged_per_s": round(self._judged / watched_s, 1),
             "during": await self._during.compare(),
             "after": await self._after.compare(),
+            "fairness": await self._fairness(),
         }
 
     async def _look_on(self, middle_s: float) -> None:
@@ -137,11 +153,20 @@ class Rush:
                 raise Unavailable(f"Nothing was judged for {STUCK_S:g} s: see the logs.")
             await asyncio.sleep(LOOK_S)
 
-    def _order(self, *, first: int, count: int, seconds: float) -> Order:
+    async def _fairness(self) -> dict[str, Any] | None:
+        if not self._plan.hog:
+            return None
+        async with connection(self._stage.pool) as acquired:
+            turns = await census.turns(acquired, HOG, self._since_s)
+        return {"queued": self._plan.hog, **fairness(turns)}
+
+    def _order(
+        self, *, first: int, count: int, seconds: float, tokens: list[str] | None = None
+    ) -> Order:
         return Order(
             host=self._address.near,
             port=self._address.port,
-            tokens=self._stage.tokens,
+            tokens=tokens or self._stage.tokens,
             body=body(),
             first=first,
             seconds=seconds,

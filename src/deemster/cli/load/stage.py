@@ -21,6 +21,8 @@ from deemster.store.migrations import migrate
 from deemster.store.pool import Pool, open_pool, transaction
 
 PROBLEM: Final = ProblemId("prob_bench")
+ADMIN: Final = "admin"
+HOG: Final = "hog"
 LANGUAGE: Final = "python3"
 SOURCE: Final = f"""# Submission {MARK}
 import sys
@@ -51,6 +53,8 @@ class Stage:
     tokens: list[str]
     """Of ordinary users."""
     admin: str
+    hog: str
+    """Of one more, who may send as much as they like."""
 
     def environment(self, **given: object) -> dict[str, str]:
         """For a child: nothing of the operator's own service."""
@@ -90,9 +94,9 @@ async def open_stage(place: Path | None, users: int) -> AsyncIterator[Stage]:
                 env="bench",
             )
             async with open_pool(cluster.url, name="bench", most=4) as pool:
-                tokens, admin = await make_accounts(pool, users)
+                tokens, admin, hog = await make_accounts(pool, users)
                 await make_problem(settings, made / "sum")
-                yield Stage(made, settings, pool, tokens, admin)
+                yield Stage(made, settings, pool, tokens, admin, hog)
 
 
 @contextmanager
@@ -102,14 +106,16 @@ def made_place(place: Path | None) -> Iterator[Path]:
         yield Path(made)
 
 
-async def make_accounts(pool: Pool, users: int) -> tuple[list[str], str]:
+async def make_accounts(pool: Pool, users: int) -> tuple[list[str], str, str]:
     async with transaction(pool) as connection:
         tokens = []
-        for number in range(users):
-            account = await accounts.add(connection, f"user{number}", Role.USER)
+        names = [*(f"user{number}" for number in range(users)), ADMIN, HOG]
+        for name in names:
+            # Admins may hand in as often as they like, and go before nobody for that.
+            role = Role.ADMIN if name in {ADMIN, HOG} else Role.USER
+            account = await accounts.add(connection, name, role)
             tokens.append(await accounts.add_token(connection, account.id, "bench"))
-        admin = await accounts.add(connection, "admin", Role.ADMIN)
-        return tokens, await accounts.add_token(connection, admin.id, "bench")
+        return tokens[:-2], tokens[-2], tokens[-1]
 
 
 async def make_problem(settings: Settings, package: Path) -> None:

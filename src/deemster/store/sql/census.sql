@@ -21,3 +21,10 @@ SELECT id FROM submission WHERE state IN ('PENDING', 'QUEUED') ORDER BY priority
 -- When judging began, in that order.
 SELECT id, extract(epoch FROM started_at)::float AS started_s FROM submission
  WHERE started_at >= to_timestamp(:since_s) ORDER BY started_at, id;
+
+-- name: turns
+-- What came since then, when it was begun, and whether it is the one account's.
+SELECT a.name = :hog AS of_hog, extract(epoch FROM s.submitted_at)::float AS submitted_s,
+       COALESCE(extract(epoch FROM s.started_at), 0)::float AS started_s
+  FROM submission s JOIN account a ON a.id = s.account_id
+ WHERE s.submitted_at >= to_timestamp(:since_s);
