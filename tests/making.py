@@ -69,6 +69,7 @@ async def make_submission(
     request: bytes = b"",
     standing: Standing = Standing.PRACTICE,
     language: str = "python3",
+    webhook_url: str | None = None,
 ) -> SubmissionId:
     sheet = sheet or await make_problem(pool)
     new = NewSubmission(
@@ -82,6 +83,7 @@ async def make_submission(
         request_digest=hashlib.sha256(request or secrets.token_bytes(8)).digest(),
         idempotency_key=key,
         standing=standing,
+        webhook_url=webhook_url,
     )
     async with connection(pool) as acquired:
         accepted, _ = await accept(acquired, new, b"source")

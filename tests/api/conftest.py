@@ -17,6 +17,7 @@ from structlog.typing import EventDict
 from deemster.api.app import create_app
 from deemster.api.service import Service
 from deemster.cache.buckets import OwnBuckets
+from deemster.cache.cache import Cache
 from deemster.domain.account import Role
 from deemster.domain.ids import WORKER, AccountId, RevisionDigest, WorkerId, new_id
 from deemster.pipeline.accept.door import Door
@@ -27,6 +28,7 @@ from deemster.store import accounts, problems, workers
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool, connection, open_pool
 from deemster.store.problems import ProblemSheet
+from deemster.wiring.importing import open_importer
 from tests.making import make_artifacts, make_problem
 
 CATALOGUE = load_catalogue()
@@ -58,12 +60,18 @@ async def producer(redis_url: str, queue_env: str) -> AsyncIterator[Producer]:
         yield opened
 
 
+@pytest.fixture
+async def cache(queue_env: str) -> AsyncIterator[Cache]:
+    async with Cache.open(None, queue_env) as opened:
+        yield opened
+
+
 MakeService = Callable[..., Service]
 
 
 @pytest.fixture
 def make_service(
-    pool: Pool, artifacts: Artifacts, producer: Producer, tmp_path: Path
+    pool: Pool, artifacts: Artifacts, producer: Producer, cache: Cache, tmp_path: Path
 ) -> MakeService:
     def make(**settings: Any) -> Service:
         # Most tests hand in again at once; those of the pace say so.
@@ -85,7 +93,10 @@ def make_service(
             settings=given,
             secret=b"a secret for tests",
             buckets=OwnBuckets(),
+            cache=cache,
             ping_queue=producer.ping,
+            queues=producer,
+            importer=open_importer(given, pool),
         )
 
     return make
@@ -121,6 +132,8 @@ class Api:
     user: User
 
     async def get(self, path: str, **options: Any) -> httpx.Response:
+        """After the app heard of what tests wrote past it, as other processes do."""
+        await caught_up(self.client)
         return await self.client.get(path, headers=self.user.headers, **options)
 
     async def delete(self, path: str) -> httpx.Response:
@@ -139,6 +152,14 @@ class Api:
         assert answer.status_code == 200, answer.text
         shown: dict[str, Any] = answer.json()
         return shown
+
+
+async def caught_up(client: httpx.AsyncClient) -> None:
+    transport = client._transport
+    if isinstance(transport, httpx.ASGITransport):
+        app: Any = transport.app
+        await app.state.desk.feed.catch_up()
+        app.state.desk.recall.forget_problems()
 
 
 async def make_user(pool: Pool, name: str, role: Role = Role.USER) -> User:

@@ -28,6 +28,7 @@ from tests.making import make_problem
 CODES = {
     faults.Malformed: (400, "malformed"),
     faults.Unauthorised: (401, "unauthorised"),
+    faults.WrongPassword: (401, "wrong_password"),
     faults.Forbidden: (403, "forbidden"),
     faults.NoRoute: (404, "no_such_path"),
     NotFound: (404, "not_found"),
@@ -84,7 +85,7 @@ async def test_a_wrong_method_names_the_right_ones(ada: Api) -> None:
     answer = await ada.client.put("/v1/problems", headers=ada.user.headers)
     assert answer.status_code == 405
     assert answer.json()["type"] == "urn:deemster:error:method_not_allowed"
-    assert answer.headers["allow"] == "GET"
+    assert answer.headers["allow"] == "GET, POST"
     answer = await ada.client.patch("/v1/submissions", headers=ada.user.headers)
     assert answer.headers["allow"] == "GET, POST"
     answer = await ada.client.put("/v1/submissions/sub_x", headers=ada.user.headers)

@@ -29,7 +29,7 @@ async def test_an_id_that_does_not_belong_in_a_log_is_replaced(
 
 async def test_answers_are_kept_by_nobody_and_taken_for_nothing_else(ada: Api) -> None:
     for answer in (
-        await ada.get("/v1/problems"),
+        await ada.get("/v1/submissions"),
         await ada.get("/v1/problems/prob_none"),
         await ada.client.get("/v1/problems"),
         await ada.client.get("/nothing"),

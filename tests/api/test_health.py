@@ -11,12 +11,14 @@ from deemster.api.app import create_app
 from deemster.api.health import PATIENCE_S
 from deemster.api.service import Service
 from deemster.cache.buckets import OwnBuckets
+from deemster.cache.cache import Cache
 from deemster.pipeline.accept.door import Door
 from deemster.pipeline.queue.producer import Producer
 from deemster.settings import Settings
 from deemster.store.artifacts import Artifacts
 from deemster.store.migrations import migrate
 from deemster.store.pool import Pool, open_pool
+from deemster.wiring.importing import open_importer
 from tests.api.conftest import (
     CATALOGUE,
     Api,
@@ -105,6 +107,7 @@ async def test_with_servers_stopped_it_says_which_and_comes_back(tmp_path: Path)
         async with (
             open_pool(postgres.url, name="test") as pool,
             Producer.open(redis.url, "test") as producer,
+            Cache.open(None, "test") as cache,
         ):
             artifacts = make_artifacts(tmp_path / "artifacts")
             door = Door(pool, artifacts, CATALOGUE, on_accepted=lambda: None)
@@ -117,7 +120,10 @@ async def test_with_servers_stopped_it_says_which_and_comes_back(tmp_path: Path)
                 settings,
                 b"secret",
                 OwnBuckets(),
+                cache,
                 producer.ping,
+                producer,
+                open_importer(settings, pool),
             )
             ada = await make_user(pool, "ada")
             await make_problem(pool)

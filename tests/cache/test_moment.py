@@ -96,3 +96,17 @@ async def test_keys_are_apart(keys: int) -> None:
     moment = Moment(source.look, keep_s=60)
     answers = [await moment.get(str(key)) for key in range(keys)]
     assert len(set(answers)) == source.asked == keys
+
+
+async def test_what_was_looked_up_before_it_was_forgotten_is_not_remembered() -> None:
+    source = Source()
+    moment = Moment(source.look, keep_s=60)
+    async with asyncio.TaskGroup() as group:
+        early = group.create_task(moment.get("a"))
+        await until_waiting(early)
+        moment.forget("a")
+        late = group.create_task(moment.get("a"))
+        await until_waiting(late)
+        source.may_answer.set()
+    assert source.asked == 2
+    assert late.result() == await moment.get("a")

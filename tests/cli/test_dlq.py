@@ -6,7 +6,7 @@ from deemster.domain.errors import Unavailable
 from deemster.domain.ids import SubmissionId
 from deemster.domain.lifecycle import State
 from deemster.pipeline.verdict.give_up import give_up
-from deemster.store import dead_letters, submissions
+from deemster.store import audit, dead_letters, submissions
 from deemster.store.pool import Pool, connection
 from tests.cli.conftest import Deemster
 from tests.making import make_submission, queue_submission, start_submission
@@ -71,6 +71,18 @@ async def test_q7_a_letter_is_dealt_with_once(
     again = operate("dlq", "requeue", number)
     assert again.code == 2
     assert "was dealt with already" in again.err
+
+
+async def test_who_dealt_with_a_letter_is_written_down(
+    operate: Deemster, pool: Pool, dead: SubmissionId
+) -> None:
+    number = str(await number_of(pool, dead))
+    operate("dlq", "requeue", number)
+    operate("dlq", "discard", number)
+    async with connection(pool) as acquired:
+        [deed] = await audit.page(acquired, before=None, most=10)
+    assert (deed.act, deed.target, deed.account) == ("dead_letter.requeue", number, None)
+    assert deed.actor.endswith(" by command")
 
 
 def test_a_letter_that_is_not_there_is_told(operate: Deemster) -> None:

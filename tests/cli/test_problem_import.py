@@ -8,6 +8,7 @@ import pytest
 from deemster.domain.ids import ProblemId
 from deemster.problems.new import make_package
 from deemster.settings import load_settings
+from deemster.store import audit
 from deemster.store.pool import Pool, connection
 from deemster.store.problems import ProblemSheet, in_force
 from deemster.wiring.judging import open_shelf
@@ -115,3 +116,29 @@ async def test_a_bad_package_keeps_no_other_out(
     [listed] = operate("problem", "list", "--json").json["problems"]
     assert (listed["id"], listed["time_ms"], listed["submits"]) == ("prob_mine", 1000, 0)
     assert b"prob_mine" in operate("problem", "list").out
+
+
+async def test_a_retired_problem_is_off_the_list_until_it_is_imported_again(
+    operate: Deemster, pool: Pool, package: Path
+) -> None:
+    operate("problem", "import", str(package))
+    assert operate("problem", "retire", "prob_mine").out == b"prob_mine: retired\n"
+    assert (await sheet(pool)).retired
+    assert operate("problem", "list", "--json").json["problems"] == []
+    assert operate("problem", "retire", "mine").out == b"prob_mine: was retired before\n"
+    assert b"prob_mine: revision 1, " in operate("problem", "import", str(package)).out
+    assert not (await sheet(pool)).retired
+    async with connection(pool) as acquired:
+        deeds = await audit.page(acquired, before=None, most=10, target="prob_mine")
+    assert [deed.act for deed in deeds] == [
+        "problem.import",
+        "problem.retire",
+        "problem.import",
+    ]
+    assert all(deed.actor.endswith(" by command") for deed in deeds)
+
+
+def test_a_problem_that_is_not_there_can_not_be_retired(operate: Deemster) -> None:
+    done = operate("problem", "retire", "prob_none")
+    assert done.code == 2
+    assert "There is no problem prob_none" in done.err

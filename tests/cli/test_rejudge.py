@@ -79,3 +79,67 @@ def test_names_that_choose_nothing_are_told(operate: Deemster) -> None:
     assert "There is no problem sum" in operate("rejudge", "--problem", "sum").err
     assert "No verdict is called 'Fine'" in operate("rejudge", "--verdict", "Fine").err
     assert "Name submissions, or choose" in operate("rejudge").err
+
+
+async def test_a9_a_set_is_staged_looked_at_and_applied(
+    operate: Deemster, pool: Pool, tmp_path: Path
+) -> None:
+    old = await ended(pool, tmp_path, Verdict.WRONG_ANSWER)
+    await ended(pool, tmp_path, Verdict.ACCEPTED, problem="other")
+    staged = operate("rejudge", "--problem", "prob_sum", "--stage", "--reason", "why", "--json")
+    assert staged.code == 0, staged.err
+    made = staged.json["id"]
+    assert (staged.json["matched"], staged.json["progress"]["waiting"]) == (1, 1)
+    assert operate("rejudge", "list", "--json").json["rejudgings"][0]["reason"] == "why"
+    early = operate("rejudge", "apply", made)
+    assert early.code == 2
+    assert "1 of its trials have not ended" in early.err
+
+    async with connection(pool) as acquired:
+        trial = await acquired.fetchval("SELECT id FROM submission WHERE staged_in = $1", made)
+    running = await start_submission(pool, trial)
+    await settle(pool, make_artifacts(tmp_path), running, judged())
+    shown = operate("rejudge", "show", made)
+    assert "1  Wrong Answer → Accepted" in shown.out.decode()
+    assert f"{old} → {trial}  Wrong Answer → Accepted" in shown.out.decode()
+    (change,) = operate("rejudge", "show", made, "--json").json["changes"]
+    assert (change["old"], change["new"]) == (old, trial)
+    done = operate("rejudge", "apply", made)
+    assert done.code == 0, done.err
+    assert f"{made} is applied: 1 trials, 1 done, 1 applied" in done.out.decode()
+    assert "applied already" in operate("rejudge", "drop", made).err
+    async with connection(pool) as acquired:
+        assert not await tallies.wrong(acquired)
+        actors = await acquired.fetch(
+            "SELECT DISTINCT actor FROM audit WHERE target = $1", made
+        )
+    (actor,) = actors
+    assert actor["actor"].endswith("by command")
+
+
+async def test_a9_a_named_set_is_dropped(operate: Deemster, pool: Pool, tmp_path: Path) -> None:
+    old = await ended(pool, tmp_path, Verdict.WRONG_ANSWER)
+    made = operate("rejudge", old, "--stage", "--json").json["id"]
+    assert operate("rejudge", "drop", made, "--json").json["outcome"] == "dropped"
+    assert "dropped" in operate("rejudge", "list").out.decode()
+    async with connection(pool) as acquired:
+        before = await submissions.view(acquired, old)
+    assert before is not None
+    assert (before.archived_at, before.superseded_by) == (None, None)
+
+
+async def test_many_are_chosen_by_time(operate: Deemster, pool: Pool, tmp_path: Path) -> None:
+    old = await ended(pool, tmp_path, Verdict.WRONG_ANSWER)
+    early = operate("rejudge", "--to", "2001-01-01", "--yes", "--json")
+    assert early.json["rejudged"] == {}
+    both = ("--from", "2001-01-01T10:00+02:00", "--to", "2999-01-01")
+    assert set(operate("rejudge", *both, "--yes", "--json").json["rejudged"]) == {old}
+
+
+def test_what_makes_no_set_is_told(operate: Deemster) -> None:
+    assert "There are no sets." in operate("rejudge", "list").out.decode()
+    assert "There is no rejudging rej_x" in operate("rejudge", "show", "rej_x").err
+    assert "There is no contest con_x" in operate("rejudge", "--contest", "con_x").err
+    assert "'soon' is no time" in operate("rejudge", "--from", "soon", "--stage").err
+    assert "No submission is like that" in operate("rejudge", "sub_x", "--stage").err
+    assert "add --stage" in operate("rejudge", "sub_x", "--reason", "why").err

@@ -12,12 +12,14 @@ import pytest
 
 from deemster.cli.submit import client as client_module
 from deemster.cli.submit.client import Client, admin_token, is_local, longer
-from deemster.cli.submit.command import exit_code
+from deemster.cli.submit.command import exit_code, until_ended
 from deemster.cli.submit.progress import in_words
 from deemster.cli.submit.show import lines_of
 from deemster.cli.up.address import Address, ask, find_free
 from deemster.domain.account import Role
 from deemster.domain.errors import Refused, Unavailable
+from deemster.domain.ids import SubmissionId
+from deemster.pipeline.verdict.cancel import cancel
 from deemster.settings import Server
 from deemster.store import accounts
 from deemster.store.pool import Pool, connection
@@ -52,6 +54,7 @@ async def api(
             "DEEMSTER_ENV": queue_env,
             "DEEMSTER_DATA_DIR": str(tmp_path / "data"),
             "DEEMSTER_PORT": str(address.port),
+            "DEEMSTER_SUBMIT_INTERVAL_S": "0",
         },
     )
     try:
@@ -126,6 +129,32 @@ async def test_i1_an_answer_that_gets_lost_makes_no_second_submission(
     async with Client.open(Server(api.url, "deem_wrong"), tmp_path) as client:
         with pytest.raises(Refused, match="does not know this token"):
             await client.submit("prob_sum", "python3", "a.py", b"print(1)\n")
+
+
+async def test_waiting_is_done_by_the_server(api: Address, pool: Pool, tmp_path: Path) -> None:
+    """H1: it is asked once, and answers when there is something to tell."""
+    await make_problem(pool)
+    async with connection(pool) as acquired:
+        account = await accounts.add(acquired, "ada", Role.USER)
+        token = await accounts.add_token(acquired, account.id, "test")
+    async with (
+        Client.open(Server(api.url, token), tmp_path) as client,
+        asyncio.TaskGroup() as group,
+    ):
+        answer = await client.submit("prob_sum", "python3", "a.py", b"print(1)\n")
+        looked = asyncio.Event()
+        ask_for = client.look
+
+        async def look(submission: str, wait_s: float = 0) -> Any:
+            assert not looked.is_set(), "asked again"
+            looked.set()
+            return await ask_for(submission, wait_s)
+
+        client.look = look  # type: ignore[method-assign]
+        waiting = group.create_task(until_ended(client, answer))
+        await looked.wait()
+        await cancel(pool, SubmissionId(answer["id"]))
+    assert waiting.result()["status"] == "cancelled"
 
 
 async def test_a_server_that_is_not_there_is_told(

@@ -1,9 +1,26 @@
 """`deemster user`: accounts, and tokens of which only a hash is kept (O6)."""
 
-from deemster.domain.account import Role
-from deemster.store import accounts
+from typing import Any
+
+import pytest
+
+from deemster.api.auth.passwords import HASHER
+from deemster.domain.account import Account, Role, Scope
+from deemster.store import accounts, sessions
 from deemster.store.pool import Pool, connection
 from tests.cli.conftest import Deemster
+
+
+async def make(pool: Pool, name: str = "ada", role: Role = Role.USER) -> Account:
+    async with connection(pool) as acquired:
+        return await accounts.add(acquired, name, role)
+
+
+async def deeds(pool: Pool) -> list[tuple[str, dict[str, Any]]]:
+    async with connection(pool) as acquired:
+        rows = await acquired.fetch("SELECT actor, act, details FROM audit ORDER BY id")
+    assert all(row["actor"].endswith("by command") for row in rows)
+    return [(row["act"], row["details"]) for row in rows]
 
 
 async def test_an_account_is_added_and_gets_a_token(operate: Deemster, pool: Pool) -> None:
@@ -48,3 +65,102 @@ def test_without_a_database_it_says_what_to_do(deemster: Deemster) -> None:
     assert done.code == 2
     assert "start `deemster up`" in done.err
     assert done.err.count("\n") == 1
+
+
+async def test_a_password_is_set_and_ends_the_log_ins(
+    deemster: Deemster, database_url: str, pool: Pool
+) -> None:
+    """O6: as one line of standard input, and nowhere else to be seen."""
+    account = await make(pool)
+    async with connection(pool) as acquired:
+        session = await sessions.begin(acquired, account.id, keep_s=60)
+    assert session is not None
+    words = "three plain words"
+    done = deemster(
+        *("user", "password", "ada", "--stdin"),
+        stdin=f"{words}\n".encode(),
+        DEEMSTER_DATABASE_URL=database_url,
+    )
+    assert done.code == 0, done.err
+    assert words not in done.out.decode() + done.err
+    async with connection(pool) as acquired:
+        found = await accounts.credentials(acquired, "ada")
+        assert await sessions.of_digest(acquired, session.digest) is None
+    assert found is not None
+    assert found.password is not None
+    assert HASHER.verify(found.password, words)
+    assert await deeds(pool) == [("user.password", {})]
+
+
+def test_a_short_password_is_refused(deemster: Deemster, database_url: str) -> None:
+    done = deemster(
+        *("user", "password", "ada", "--stdin"),
+        stdin=b"short\n",
+        DEEMSTER_DATABASE_URL=database_url,
+    )
+    assert done.code == 2
+    assert "at least 10 characters" in done.err
+
+
+async def test_tokens_are_listed_and_revoked(operate: Deemster, pool: Pool) -> None:
+    await make(pool)
+    made = operate(
+        *("user", "token", "ada", "--name", "CI", "--days", "3"),
+        *("--scope", "read", "--scope", "submit"),
+    )
+    assert made.code == 0, made.err
+    token = made.out.decode().strip()
+    listed = operate("user", "tokens", "ada", "--json").json["tokens"]
+    assert [(each["name"], each["scopes"]) for each in listed] == [("CI", ["read", "submit"])]
+    assert token not in str(listed)
+    async with connection(pool) as acquired:
+        found = await accounts.of_token(acquired, token)
+    assert found is not None
+    assert found.scopes == {Scope.READ, Scope.SUBMIT}
+    assert b"read submit" in operate("user", "tokens", "ada").out
+    done = operate("user", "revoke", listed[0]["id"])
+    assert done.code == 0, done.err
+    assert b"revoked" in operate("user", "tokens", "ada").out
+    async with connection(pool) as acquired:
+        assert await accounts.of_token(acquired, token) is None
+    assert [act for act, _ in await deeds(pool)] == ["token.make", "token.revoke"]
+    assert "There is no token tok_none" in operate("user", "revoke", "tok_none").err
+
+
+async def test_a_role_is_given_and_taken_but_for_the_last_admin(
+    operate: Deemster, pool: Pool
+) -> None:
+    await make(pool)
+    assert operate("user", "role", "ada", "admin").code == 0
+    done = operate("user", "role", "ada", "user")
+    assert done.code == 2
+    assert "last admin" in done.err
+    await make(pool, "grace", Role.ADMIN)
+    assert operate("user", "role", "ada", "author").code == 0
+    assert await deeds(pool) == [
+        ("user.change", {"role": "admin"}),
+        ("user.change", {"role": "author"}),
+    ]
+
+
+async def test_who_is_disabled_loses_tokens_and_comes_back_without(
+    operate: Deemster, pool: Pool
+) -> None:
+    await make(pool)
+    token = operate("user", "token", "ada").out.decode().strip()
+    assert operate("user", "disable", "ada").code == 0
+    assert b"disabled" in operate("user", "list").out
+    assert operate("user", "enable", "ada").code == 0
+    assert b"disabled" not in operate("user", "list").out
+    async with connection(pool) as acquired:
+        assert await accounts.of_token(acquired, token) is None
+
+
+@pytest.mark.parametrize(
+    "words", [("tokens",), ("disable",), ("enable",), ("role", "author"), ("token",)]
+)
+def test_nobody_is_told_to_be_nobody(operate: Deemster, words: tuple[str, ...]) -> None:
+    command, *more = words
+    done = operate("user", command, "nobody", *more)
+    assert done.code == 2
+    assert "There is no account nobody" in done.err

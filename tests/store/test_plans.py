@@ -5,7 +5,15 @@ from typing import Any
 
 import pytest
 
-from deemster.store import accounts, arrivals, leases, outbox, submissions
+from deemster.store import (
+    accounts,
+    arrivals,
+    leases,
+    outbox,
+    rejudgings,
+    sessions,
+    submissions,
+)
 from deemster.store.pool import Pool, connection, open_pool
 from tests.making import make_problem
 
@@ -27,6 +35,10 @@ TOKENS = """
 INSERT INTO token (id, account_id, name, digest)
 SELECT 'tok_' || n, 'usr_' || n, 'x', sha256(n::text::bytea)
   FROM generate_series(0, 499) AS n"""
+LOG_INS = """
+INSERT INTO session (digest, account_id, expires_at)
+SELECT sha256(n::text::bytea), 'usr_' || n, now() + interval '1 day'
+  FROM generate_series(0, 499) AS n"""
 SENT = """
 INSERT INTO outbox (submission_id, task, dispatch, attempt, sent_at)
 SELECT id, 'run', 1, 0, CASE WHEN id <= 'sub_00005900' THEN now() - interval '1 hour' END
@@ -43,6 +55,7 @@ async def full(database_url: str) -> AsyncIterator[Pool]:
         async with connection(pool) as acquired:
             await acquired.execute(PEOPLE)
             await acquired.execute(TOKENS)
+            await acquired.execute(LOG_INS)
             await acquired.execute(FILL, sheet.id, sheet.digest)
             await acquired.execute(SENT)
             await acquired.execute(TOLD)
@@ -70,7 +83,10 @@ PLANS: dict[str, tuple[Any, list[Any], str]] = {
     "how many run": (leases.SQL.running, ["c", "usr_x"], "submission_active"),
     "the head of the line": (submissions.SQL.lost_candidates, [10.0, 20], "submission_line"),
     "what happened": (submissions.SQL.events, [SOME, 0], "event_of_submission"),
+    "trials of a set": (rejudgings.SQL.progress, ["rej_x"], "submission_once_staged"),
+    "what a set changed": (rejudgings.SQL.matrix, ["rej_x"], "submission_applied"),
     "who holds a token": (accounts.SQL.of_token, [b"x" * 32], "token_digest_key"),
+    "who is logged in": (sessions.SQL.of_digest, [b"x" * 32], "session_pkey"),
 }
 
 
@@ -83,3 +99,18 @@ async def test_hot_statements_use_their_index(full: Pool) -> None:
         if index not in plan or "Seq Scan on submission" in plan:
             wrong[name] = plan
     assert not wrong, "\n\n".join(f"{name}:\n{plan}" for name, plan in wrong.items())
+
+
+async def test_a_line_that_was_empty_is_not_read_for_each_arrival(database_url: str) -> None:
+    """The planner's last look was at an empty line: what came since must not cost more."""
+    async with open_pool(database_url, name="test") as pool:
+        sheet = await make_problem(pool)
+        async with connection(pool) as acquired:
+            await acquired.execute(PEOPLE)
+            await acquired.execute(FILL.replace("n % 3 = 0", "false"), sheet.id, sheet.digest)
+            await acquired.execute("ANALYZE")
+            statement = f"EXPLAIN {arrivals.SQL.accept.sql}"
+            rows = await acquired.fetch(statement, *ARRIVAL, 30.0, 100)
+    plan = "\n".join(row[0] for row in rows)
+    assert "submission_waiting_of_account" in plan
+    assert "submission_line" not in plan

@@ -49,6 +49,12 @@ class Client:
         """The status code."""
         return (await self._insist("DELETE", f"/v1/submissions/{submission}")).status_code
 
+    async def post(self, path: str) -> dict[str, Any]:
+        answer = await self._insist("POST", path)
+        assert answer.is_success, answer.text
+        told: dict[str, Any] = answer.json()
+        return told
+
     async def _insist(self, method: str, path: str, **options: Any) -> httpx.Response:
         async with asyncio.timeout(PATIENCE_S):
             while True:

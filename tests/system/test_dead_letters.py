@@ -7,6 +7,7 @@ from deemster.domain.lifecycle import State
 from deemster.pipeline.verdict.dead import requeue
 from deemster.sandbox.runner import PACKAGED_RUNNER
 from deemster.store import dead_letters
+from deemster.store.audit import Actor
 from deemster.store.pool import connection
 from tests.sandbox.conftest import RUNNER
 from tests.system.conftest import OpenService
@@ -52,7 +53,7 @@ async def test_a_judge_that_fails_is_tried_three_times_and_then_an_admin_has_it_
         assert (letter.submission, letter.attempt, letter.outcome) == (submission, 3, None)
         assert letter.error
         mend(runner)
-        again = await requeue(service.pool, letter.id, by="test")
+        again = await requeue(service.pool, letter.id, actor=Actor("test"))
         await service.until_state("COMPLETED", again.id)
         found = await service.view(again.id)
         assert (found.verdict, found.rejudge_of) == (program.verdict, submission)

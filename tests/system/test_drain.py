@@ -3,12 +3,15 @@
 import signal
 from pathlib import Path
 
+from tests.system.client import client_of, quiet_port
 from tests.system.conftest import OpenService
 from tests.system.programs import RIGHT, sleepy
+from tests.system.service import Service
 from tests.system.traces import Watch
 from tests.system.truth import assert_exactly_once, until_all_ended, until_at_rest
 from tests.system.waiting import until
 
+STAYS = "SELECT count(*) FROM worker WHERE id = $1 AND gone_at IS NULL AND busy = 0"
 GONE = "SELECT count(*) FROM worker WHERE gone_at IS NOT NULL AND draining_at IS NOT NULL"
 
 
@@ -61,3 +64,44 @@ async def test_a_second_signal_gives_the_run_back_at_once_and_another_judges_it(
         assert (await service.events(submission))[-2:] == ["start", "complete"]
         await until_at_rest(service)
         await assert_exactly_once(service, {submission: slow})
+
+
+async def test_a_worker_drained_by_an_admin_stays_idle_until_it_is_resumed(
+    open_service: OpenService,
+) -> None:
+    """By a request to the API: it finishes what it runs, and its row stays."""
+    slow, port = sleepy(0.3), quiet_port()
+    async with open_service(port=port) as service, client_of(service, port) as client:
+        service.start("api", "relay", "keeper")
+        member = service.fleet.start("worker")
+        running = await service.submit(slow)
+        await service.until_state("RUNNING", running)
+        worker = await service.value("SELECT id FROM worker WHERE gone_at IS NULL")
+        assert (await client.post(f"/v1/admin/workers/{worker}/drain"))["draining_at"]
+        await until(lambda: member.said("worker.held"))
+        waiting = await service.submit(RIGHT)
+        await service.until_state("COMPLETED", running)
+        await until_beaten(service, worker, times=3)
+        assert await service.events(running) == ["submit", "publish", "start", "complete"]
+        assert await service.events(waiting) == ["submit", "publish"]
+        assert member.is_running
+        assert await service.value(STAYS, worker) == 1
+        assert (await client.post(f"/v1/admin/workers/{worker}/resume"))["draining_at"] is None
+        ledger = {running: slow, waiting: RIGHT}
+        await until_all_ended(service, ledger)
+        await client.post(f"/v1/admin/workers/{worker}/drain")
+        await until(lambda: len(member.said("worker.held")) == 2)
+        assert await service.fleet.leave(member) == 0, "a signal ends it all the same"
+        await until_at_rest(service)
+        await assert_exactly_once(service, ledger)
+
+
+async def until_beaten(service: Service, worker: str, *, times: int) -> None:
+    """Time enough to take what it should leave alone: it looks more often than it beats."""
+    seen: set[object] = set()
+
+    async def look() -> bool:
+        seen.add(await service.value("SELECT seen_at FROM worker WHERE id = $1", worker))
+        return len(seen) > times
+
+    await until(look)

@@ -14,9 +14,11 @@ PROBLEM_REF: Final = {"$ref": f"#/components/schemas/{Problem.__name__}"}
 def answer(
     model: BaseModel, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Response:
-    return Response(
-        model.model_dump_json(exclude_unset=True), status, headers, "application/json"
-    )
+    return Response(json_of(model), status, headers, "application/json")
+
+
+def json_of(model: BaseModel) -> bytes:
+    return model.model_dump_json(exclude_unset=True).encode()
 
 
 def faults(*statuses: int) -> dict[int | str, dict[str, Any]]:

@@ -25,9 +25,28 @@ from deemster.api.faults import (
 )
 from deemster.api.gate import Gate
 from deemster.api.permissions import check_table
-from deemster.api.routes import health, problems, submissions
+from deemster.api.routes import (
+    accounts,
+    audit,
+    contests,
+    dead_letters,
+    events,
+    health,
+    metrics,
+    oidc,
+    problem_import,
+    problems,
+    queues,
+    rejudgings,
+    session,
+    submissions,
+    tokens,
+    users,
+    webhooks,
+    workers,
+)
 from deemster.api.service import Service
-from deemster.api.straight import Straight
+from deemster.api.straight import Straight, StraightGet
 from deemster.domain.errors import DeemsterError, Enough, Unavailable
 from deemster.metrics import REFUSED
 
@@ -41,10 +60,12 @@ def create_app(service: Service) -> FastAPI:
     async def run_beside(_app: FastAPI) -> AsyncIterator[None]:
         async with asyncio.TaskGroup() as group:
             noting = group.create_task(desk.guard.note_uses())
+            following = group.create_task(desk.feed.run())
             try:
                 yield
             finally:
                 noting.cancel()
+                following.cancel()
 
     app = DocumentedApp(
         title="Deemster",
@@ -56,9 +77,25 @@ def create_app(service: Service) -> FastAPI:
         # As they are: a router that is included is looked through anew for each request.
         routes=[
             Straight(submissions.PATH, submissions.submit, methods=["POST"]),
+            StraightGet(submissions.PATH + "/{id}", submissions.poll),
             *submissions.router.routes,
             *problems.router.routes,
+            *events.router.routes,
+            *webhooks.router.routes,
+            *contests.router.routes,
+            *rejudgings.router.routes,
+            *problem_import.router.routes,
+            *queues.router.routes,
+            *dead_letters.router.routes,
+            *workers.router.routes,
+            *audit.router.routes,
+            *session.router.routes,
+            *accounts.router.routes,
+            *tokens.router.routes,
+            *oidc.router.routes,
+            *users.router.routes,
             *health.router.routes,
+            *metrics.router.routes,
         ],
         exception_handlers={
             DeemsterError: on_fault,
@@ -68,7 +105,7 @@ def create_app(service: Service) -> FastAPI:
     )
     check_table(app.routes)
     app.state.desk = desk
-    app.add_middleware(Gate)
+    app.add_middleware(Gate, public_url=service.settings.public_url)
     return app
 
 

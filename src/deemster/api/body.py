@@ -19,13 +19,13 @@ MEDIA_TYPE: Final = "application/json"
 M = TypeVar("M", bound=BaseModel)
 
 
-async def read(request: Request, model: type[M]) -> M:
+async def read(request: Request, model: type[M], most_bytes: int = BODY_BYTES) -> M:
     """After the caller is known, so that nobody else can make us read at all."""
     content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if content_type != MEDIA_TYPE:
         raise WrongMedia("Send JSON, with the header Content-Type: application/json.")
     try:
-        return model.model_validate_json(await read_capped(request))
+        return model.model_validate_json(await read_capped(request, most_bytes))
     except ValidationError as fault:
         raise invalid_body(fault) from None
 
@@ -36,23 +36,23 @@ def body_of(model: type[BaseModel]) -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": {MEDIA_TYPE: {"schema": schema}}}}
 
 
-async def read_capped(request: Request) -> bytes:
+async def read_capped(request: Request, most_bytes: int = BODY_BYTES) -> bytes:
     length = request.headers.get("content-length", "")
-    if length.isdecimal() and (len(length) > MOST_DIGITS or int(length) > BODY_BYTES):
-        raise too_large()
+    if length.isdecimal() and (len(length) > MOST_DIGITS or int(length) > most_bytes):
+        raise too_large(most_bytes)
     try:
         async with asyncio.timeout(PATIENCE_S):
             chunk, more = await next_chunk(request)
-            if not more and len(chunk) <= BODY_BYTES:
+            if not more and len(chunk) <= most_bytes:
                 return chunk  # as most are: in one piece
             body = bytearray(chunk)
-            while more and len(body) <= BODY_BYTES:
+            while more and len(body) <= most_bytes:
                 chunk, more = await next_chunk(request)
                 body += chunk
     except TimeoutError:
         raise TooSlow(f"The request took longer than {PATIENCE_S} s to arrive.") from None
-    if len(body) > BODY_BYTES:
-        raise too_large()
+    if len(body) > most_bytes:
+        raise too_large(most_bytes)
     return bytes(body)
 
 
@@ -64,8 +64,8 @@ async def next_chunk(request: Request) -> tuple[bytes, bool]:
     return message.get("body", b""), message.get("more_body", False)
 
 
-def too_large() -> TooLarge:
+def too_large(most_bytes: int) -> TooLarge:
     return TooLarge(
-        f"A request may have {BODY_BYTES:,} bytes: send less. Where JSON makes a source much "
+        f"A request may have {most_bytes:,} bytes: send less. Where JSON makes a source much "
         "longer, send it as files with content_base64."
     )

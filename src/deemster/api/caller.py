@@ -8,11 +8,13 @@ from fastapi.openapi.models import HTTPBearer as HTTPBearerModel
 from fastapi.security.base import SecurityBase
 from starlette.requests import Request
 
-from deemster.api.desk import desk_of
+from deemster.api.auth.vouched import looks_like_jwt
+from deemster.api.desk import Desk, desk_of
 from deemster.api.faults import Unauthorised, request_id_of
 from deemster.api.permissions import check, need_of
 from deemster.domain.account import Account, Role
 from deemster.domain.ids import AccountId
+from deemster.store.accounts import token_digest
 from deemster.store.audit import Actor
 
 
@@ -33,11 +35,48 @@ class Bearer(SecurityBase):
 
 
 async def identify(request: Request) -> Account:
-    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    """By the header, if there is one; else by the cookie of a log-in."""
+    desk = desk_of(request)
+    header = request.headers.get("authorization")
+    if header is not None:
+        return await by_token(request, desk, header)
+    digest = session_of(request)
+    if digest is None:
+        raise Unauthorised("Send your token in the header Authorization: Bearer ….")
+    account = await desk.guard.of_session(digest)
+    if account is None:
+        await desk.auth.throttle.count_stranger(request)
+        raise Unauthorised("Your log-in is over: log in again.")
+    desk.auth.cookies.check_meant(request, digest)
+    return account
+
+
+async def by_token(request: Request, desk: Desk, header: str) -> Account:
+    scheme, _, token = header.partition(" ")
     token = token.strip()
     if scheme.lower() != "bearer" or not token:
         raise Unauthorised("Send your token in the header Authorization: Bearer ….")
-    return await desk_of(request).guard.account(token)
+    if desk.auth.vouched is not None and looks_like_jwt(token):
+        try:
+            return await desk.auth.vouched.account(token)
+        except Unauthorised:
+            await desk.auth.throttle.count_stranger(request)
+            raise
+    account = await desk.guard.of_token(token_digest(token))
+    if account is None:
+        await desk.auth.throttle.count_stranger(request)
+        raise Unauthorised(
+            "This token is not known, has expired or was revoked: get a new one."
+        )
+    return account
+
+
+def session_of(request: Request) -> bytes | None:
+    """The log-in by which a request comes; None: it comes by a token, or by nothing."""
+    if "authorization" in request.headers:
+        return None
+    cookie = desk_of(request).auth.cookies.read(request)
+    return token_digest(cookie) if cookie else None
 
 
 BEARER: Final = Bearer()

@@ -35,6 +35,12 @@ class Unauthorised(Refused):
     code: ClassVar[str] = "unauthorised"
 
 
+class WrongPassword(Unauthorised):
+    """Or no such name: which of both is not told."""
+
+    code: ClassVar[str] = "wrong_password"
+
+
 class Forbidden(Refused):
     """We know who asks, and it isn't for them."""
 
@@ -107,14 +113,14 @@ class Answer:
 
 
 RETRY: Final = {"Retry-After": str(RETRY_AFTER_S)}
+CHALLENGE: Final = {"WWW-Authenticate": 'Bearer realm="deemster"'}
 CLOSE: Final = {"Connection": "close"}
 """What the client still sends is not read, so the connection can't be used again."""
 
 ANSWERS: Final[dict[type[DeemsterError], Answer]] = {
     Malformed: Answer(400, "The request can't be read"),
-    Unauthorised: Answer(
-        401, "A token is needed", headers={"WWW-Authenticate": 'Bearer realm="deemster"'}
-    ),
+    Unauthorised: Answer(401, "A token is needed", headers=CHALLENGE),
+    WrongPassword: Answer(401, "Not this name and password", headers=CHALLENGE),
     Forbidden: Answer(403, "Not for this account"),
     NoRoute: Answer(404, "There is no such path"),
     NotFound: Answer(404, "Not found"),
@@ -123,7 +129,7 @@ ANSWERS: Final[dict[type[DeemsterError], Answer]] = {
     Conflict: Answer(409, "Not in this state"),
     LostRace: Answer(409, "Someone else was first", "It has changed: look at it again."),
     TooLarge: Answer(413, "Too large", headers=CLOSE),
-    WrongMedia: Answer(415, "Only JSON is understood"),
+    WrongMedia: Answer(415, "Not in a form that is understood here"),
     Enough: Answer(429, "Too much, or too soon"),
     Refused: Answer(422, "Can't be done as asked"),
     NoWorkers: Answer(503, "No worker lives", headers={"Retry-After": "15"}),

@@ -1,30 +1,34 @@
 """Round every request: its id, its line in the log, its headers, and faults of ours."""
 
+import functools
 import re
 import secrets
 import time
-from typing import Final
+from typing import Any, Final
 
 import structlog
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from deemster.api.faults import Crashed, response_of
+from deemster.api.headers import NO_STORE, POLICY, headers_of, policy_of
+from deemster.metrics import REQUESTS
 
 HEADER: Final = b"x-request-id"
 GIVEN: Final = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 """Ids of clients that may go into our log."""
 LEFT: Final = 499
 """In the log, for who did not wait for an answer."""
-NO_STORE: Final = (b"cache-control", b"no-store")
-NO_SNIFF: Final = (b"x-content-type-options", b"nosniff")
+METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+"""Any other is a client's own word, of which there may be many."""
 
 
 class Gate:
     """Plain ASGI: what Starlette offers for this would cost a task and a queue per request."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, public_url: str | None = None) -> None:
         self._app = app
+        self._always = headers_of(public_url)
         self._log = structlog.get_logger("deemster.api").bind()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -37,15 +41,20 @@ class Gate:
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(requestId=scope["request_id"])
         status = 0
+        answered_s = 0.0
 
         async def send_on(message: Message) -> None:
-            nonlocal status
+            nonlocal status, answered_s
             if message["type"] == "http.response.start":
                 status = message["status"]
-                headers = message["headers"]
-                if not any(name == NO_STORE[0] for name, _ in headers):
-                    headers = [*headers, NO_STORE]
-                message["headers"] = [*headers, NO_SNIFF, (HEADER, given)]
+                answered_s = time.perf_counter()
+                headers = [*message["headers"], *self._always, (HEADER, given)]
+                named = {name for name, _ in headers}
+                if NO_STORE[0] not in named:
+                    headers.append(NO_STORE)
+                if POLICY[0] not in named:
+                    headers.append(policy_of(scope["path"]))
+                message["headers"] = headers
             await send(message)
 
         try:
@@ -60,6 +69,9 @@ class Gate:
             await crashed(scope, receive, send_on)
         finally:
             route = scope.get("route")
+            took_s = (answered_s or time.perf_counter()) - began_s
+            path = route.path if route is not None else "none"
+            timer_of(scope["method"], path, status or LEFT).observe(took_s)
             self._log.info(
                 "request.answered",
                 method=scope["method"],
@@ -67,6 +79,11 @@ class Gate:
                 status=status or LEFT,
                 ms=round((time.perf_counter() - began_s) * 1000, 2),
             )
+
+
+@functools.lru_cache(1024)
+def timer_of(method: str, path: str, status: int) -> Any:
+    return REQUESTS.labels(method if method in METHODS else "other", path, status)
 
 
 def request_id(scope: Scope) -> bytes:

@@ -1,5 +1,9 @@
-"""A route without FastAPI's own steps, for what is asked more often than all the rest."""
+"""Routes without FastAPI's own steps, for what is asked more often than all the rest."""
 
+from collections.abc import Awaitable, Callable
+
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import Match, Route
 from starlette.types import Scope
 
@@ -16,3 +20,16 @@ class Straight(Route):
         if match is not Match.NONE:
             found["route"] = self
         return match, found
+
+
+class StraightGet(Straight):
+    """The same for reading; what comes with a query is left to FastAPI's route."""
+
+    def __init__(self, path: str, endpoint: Callable[[Request], Awaitable[Response]]) -> None:
+        super().__init__(path, endpoint, methods=["GET"])
+        self.methods = {"GET"}  # Starlette would add HEAD, which FastAPI's route refuses
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        if scope["type"] == "http" and scope["query_string"]:
+            return Match.NONE, {}
+        return super().matches(scope)

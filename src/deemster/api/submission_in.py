@@ -15,7 +15,7 @@ from pydantic import (
 )
 
 from deemster.api.shapes import Given
-from deemster.domain.ids import ProblemId
+from deemster.domain.ids import ContestId, ProblemId
 from deemster.domain.source import MAX_FILES
 from deemster.pipeline.accept.door import Ask
 
@@ -71,6 +71,8 @@ class FileIn(Given):
 class SubmissionIn(Given):
     problem_id: Plain = Field(examples=["prob_aplusb"])
     language: Plain = Field(examples=["python3"])
+    contest_id: Plain | None = None
+    """If it is for a contest, which must be open."""
     source_code: str | None = None
     """The program, if it is one file."""
     files: Annotated[list[FileIn], Field(min_length=1, max_length=MAX_FILES)] | None = None
@@ -106,6 +108,7 @@ class SubmissionIn(Given):
             main=self.main,
             webhook_url=self.webhook_url,
             idempotency_key=key,
+            contest=ContestId(self.contest_id) if self.contest_id is not None else None,
         )
 
 

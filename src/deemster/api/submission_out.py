@@ -60,6 +60,7 @@ class SubmissionLine(Told):
     verdict: Verdict | None
     """null until it is known."""
     problem_id: str
+    contest_id: str | None = None
     language: str
     user_id: str
     user: str
@@ -104,6 +105,8 @@ class SubmissionOut(SubmissionLine):
     error: str | None = None
     """Why it could not be judged."""
     superseded_by: str | None = None
+    staged_in: str | None = None
+    """Of a trial, which only admins see: its rejudging."""
 
 
 class SubmissionPage(Told):
@@ -145,6 +148,7 @@ def submission_out(view: SubmissionView, place: Place | None) -> SubmissionOut:
         "progress": progress_of(view),
         "error": view.failure if view.state is State.FAILED else None,
         "superseded_by": view.superseded_by,
+        "staged_in": view.staged_in,
     }
     if view.verdict is not None and view.judgement is not None:
         known |= judgement_fields(view, view.judgement)
@@ -157,6 +161,7 @@ def submission_out(view: SubmissionView, place: Place | None) -> SubmissionOut:
 
 def line_fields(view: SubmissionView) -> dict[str, Any]:
     known = {
+        "contest_id": view.contest,
         "started_at": view.started_at,
         "finished_at": view.finished_at,
         "runtime_ms": view.runtime_ms,

@@ -34,7 +34,9 @@ class Moment(Generic[K, V]):
         return await self._ask(key)
 
     def forget(self, key: K) -> None:
+        """Whoever asks from now on is told nothing that was looked up before."""
         self._known.pop(key, None)
+        self._asking.pop(key, None)
 
     async def _ask(self, key: K) -> V:
         future = self._asking[key] = asyncio.get_running_loop().create_future()
@@ -48,8 +50,12 @@ class Moment(Generic[K, V]):
             future.exception()  # nobody else may be waiting to hear of it
             raise
         finally:
-            self._asking.pop(key, None)
+            is_current = self._asking.get(key) is future
+            if is_current:
+                del self._asking[key]
         future.set_result(value)
+        if not is_current:
+            return value
         self._known[key] = time.monotonic() + self._keep_s, value
         self._known.move_to_end(key)
         while len(self._known) > self._most:

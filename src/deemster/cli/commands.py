@@ -22,7 +22,7 @@ PLACES: Final = {
     "bench": "bench:app",
     "user": "user:app",
     "dlq": "dlq:app",
-    "rejudge": "rejudge:rejudge",
+    "rejudge": "rejudge:app",
     "backup": "backup.command:backup",
     "restore": "backup.command:restore",
     "migrate": "migrate:migrate",

@@ -16,6 +16,7 @@ from deemster.domain.ids import SubmissionId
 from deemster.pipeline.verdict import dead
 from deemster.settings import load_settings
 from deemster.store import dead_letters
+from deemster.store.audit import Actor
 from deemster.store.dead_letters import DeadLetter
 from deemster.store.pool import connection
 
@@ -117,14 +118,15 @@ async def requeue_all(numbers: list[int]) -> tuple[dict[int, SubmissionId], int]
     async with open_store(load_settings()) as pool:
 
         async def act(number: int) -> SubmissionId:
-            return (await dead.requeue(pool, number, by=operator())).id
+            return (await dead.requeue(pool, number, actor=Actor(operator()))).id
 
         return await for_each(numbers, act)
 
 
 async def discard_all(numbers: list[int]) -> tuple[dict[int, None], int]:
+    actor = Actor(operator())
     async with open_store(load_settings()) as pool:
-        return await for_each(numbers, lambda each: dead.discard(pool, each, by=operator()))
+        return await for_each(numbers, lambda each: dead.discard(pool, each, actor=actor))
 
 
 def as_text(values: object) -> str:

@@ -13,6 +13,7 @@ import uvloop
 from deemster.cli.needed import find_needed
 from deemster.cli.problem_import import import_
 from deemster.cli.problem_list import list_
+from deemster.cli.problem_retire import retire
 from deemster.cli.verify import PackageReport, Verifier
 from deemster.cli.verify_progress import Progress
 from deemster.cli.verify_sanity import Finding
@@ -28,7 +29,7 @@ EXIT_DISAGREES = 1
 
 app = typer.Typer(
     name="problem",
-    help="Check, make, import and list problems.",
+    help="Check, make, import, list and retire problems.",
     no_args_is_help=True,
     add_completion=False,
 )
@@ -87,6 +88,7 @@ def new(
 
 app.command("import")(import_)
 app.command("list")(list_)
+app.command()(retire)
 
 
 async def verify_all(paths: list[Path], jobs: int) -> list[PackageReport]:

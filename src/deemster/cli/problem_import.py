@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 import uvloop
 
-from deemster.cli.importing import Imported, import_all
+from deemster.cli.importing import Outcome, import_all
 from deemster.domain.errors import Refused
-from deemster.domain.ids import PROBLEM, SLUG, SLUG_LENGTH, ProblemId
+from deemster.domain.ids import chosen_problem_id
 from deemster.domain.limits import MIB
 from deemster.settings import load_settings
 
@@ -44,7 +44,7 @@ def import_(
     """
     if problem_id is not None and len(paths) > 1:
         raise Refused("One id is for one problem: leave --id out, or import one at a time.")
-    named = checked_id(problem_id) if problem_id is not None else None
+    named = chosen_problem_id(problem_id) if problem_id is not None else None
     done = uvloop.run(import_all(load_settings(), paths, named))
     for each in done:
         tell(each)
@@ -52,21 +52,12 @@ def import_(
         raise typer.Exit(EXIT_OURS)
 
 
-def checked_id(given: str) -> ProblemId:
-    slug = given.removeprefix(f"{PROBLEM}_")
-    if not SLUG.fullmatch(slug) or len(slug) > SLUG_LENGTH:
-        raise Refused(
-            f"A problem's id can't be {given!r}: write {PROBLEM}_ and lower-case letters, "
-            f"digits and dashes, such as {PROBLEM}_sum."
-        )
-    return ProblemId(f"{PROBLEM}_{slug}")
-
-
-def tell(imported: Imported) -> None:
-    sheet = imported.sheet
-    if sheet is None:
-        print(f"deemster: {imported.path}: {imported.error}", file=sys.stderr)
+def tell(outcome: Outcome) -> None:
+    imported = outcome.imported
+    if imported is None:
+        print(f"deemster: {outcome.path}: {outcome.error}", file=sys.stderr)
         return
+    sheet = imported.sheet
     what = f"revision {sheet.number}" if imported.is_new else "as it was"
     print(
         f"{sheet.id}: {what}, {sheet.title!r}, {sheet.time_ms / 1000:g} s, "

@@ -3,34 +3,65 @@
 import json
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from dataclasses import astuple, dataclass
+from datetime import UTC, datetime
+from typing import Annotated, Any, Final
 
 import typer
 import uvloop
+from typer.core import TyperGroup
 
+from deemster.cli import rejudging
 from deemster.cli.many import for_each
-from deemster.cli.store import open_store
+from deemster.cli.store import open_store, operator
 from deemster.domain.errors import NotFound, Refused
-from deemster.domain.ids import PROBLEM, ProblemId, SubmissionId
+from deemster.domain.ids import PROBLEM, ContestId, ProblemId, SubmissionId
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.verdict.rejudge import rejudge as judge_again
+from deemster.pipeline.verdict.rejudging import Overview, make
 from deemster.settings import load_settings
-from deemster.store import accounts
+from deemster.store import accounts, contests
+from deemster.store.audit import Actor
 from deemster.store.pool import Pool, connection
 from deemster.store.problems import in_force
-from deemster.store.submissions import Filter, find_rejudge
+from deemster.store.rejudgings import Wanted, matching
 
 EXIT_OURS = 2
 MOST = 1_000_000
+HELP: Final = {"-h", "--help"}
+NOW: Final = "now"
 
 
-def rejudge(
+class NowOrNamed(TyperGroup):
+    """What is none of the commands is which submissions to judge again."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not args or args[0] not in {*HELP, *self.commands}:
+            args = [NOW, *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(
+    name="rejudge",
+    cls=NowOrNamed,
+    help="Judge submissions again: at once, or on trial (`--stage`) to be applied or dropped.",
+    add_completion=False,
+    rich_markup_mode="markdown",
+)
+rejudging.add_commands(app)
+
+
+@app.command(NOW)
+def rejudge(  # noqa: PLR0913, PLR0917 - they are options
     ids: Annotated[
         list[str] | None,
         typer.Argument(metavar="ID…", help="Submissions; or choose them with options."),
     ] = None,
     problem: Annotated[
         str | None, typer.Option(metavar="P", help="All of this problem.", show_default=False)
+    ] = None,
+    contest: Annotated[
+        str | None, typer.Option(metavar="C", help="Of this contest.", show_default=False)
     ] = None,
     verdict: Annotated[
         str | None,
@@ -44,24 +75,42 @@ def rejudge(
     user: Annotated[
         str | None, typer.Option(metavar="NAME", help="Of this account.", show_default=False)
     ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option("--from", metavar="TIME", help="Submitted then or later (UTC)."),
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option("--to", metavar="TIME", help="Submitted before (UTC).")
+    ] = None,
+    stage: Annotated[
+        bool, typer.Option("--stage", help="On trial: nothing counts until it is applied.")
+    ] = False,
+    reason: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Why; with --stage.")
+    ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Don't ask.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Judge submissions again.
+    """Judge submissions again; this is what `deemster rejudge` does without a command.
 
     Each gets a new id, and is judged after everyone else's; the old verdict stays readable, and
     counts no more. For example:
 
         deemster rejudge sub_01k7h1hfchy7421t0c4da209j5
         deemster rejudge --problem prob_aplusb --verdict 'Judge Error'
+        deemster rejudge --problem prob_aplusb --stage --reason 'case 7 was wrong'
     """
-    chosen = any(each is not None for each in (problem, verdict, language, user))
-    if chosen == bool(ids):
+    asked = Asked(problem, contest, verdict, language, user, since, until)
+    if asked.is_something == bool(ids):
         raise Refused("Name submissions, or choose them with options such as --problem.")
+    named = [SubmissionId(each) for each in ids or ()]
+    if stage:
+        rejudging.report(uvloop.run(stage_asked(asked, named, reason)), as_json=as_json)
+        return
+    if reason is not None:
+        raise Refused("A reason is kept with a set only: add --stage, or leave it out.")
     done, failed = uvloop.run(
-        rejudge_named([SubmissionId(each) for each in ids])
-        if ids
-        else rejudge_chosen(problem, verdict, language, user, sure=yes)
+        rejudge_named(named) if named else rejudge_chosen(asked, sure=yes)
     )
     if as_json:
         print(json.dumps({"rejudged": done}))
@@ -72,8 +121,33 @@ def rejudge(
         raise typer.Exit(EXIT_OURS)
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Options, as they were typed."""
+
+    problem: str | None
+    contest: str | None
+    verdict: str | None
+    language: str | None
+    user: str | None
+    since: str | None
+    until: str | None
+
+    @property
+    def is_something(self) -> bool:
+        return any(each is not None for each in astuple(self))
+
+
 Rejudged = tuple[dict[SubmissionId, SubmissionId], int]
 """The new by the old, and how many could not be."""
+
+
+async def stage_asked(
+    asked: Asked, named: Sequence[SubmissionId], reason: str | None
+) -> Overview:
+    async with open_store(load_settings()) as pool:
+        wanted = Wanted(ids=named) if named else await wanted_of(pool, asked)
+        return await make(pool, wanted, Actor(operator()), reason=reason)
 
 
 async def rejudge_named(ids: Sequence[SubmissionId]) -> Rejudged:
@@ -81,18 +155,11 @@ async def rejudge_named(ids: Sequence[SubmissionId]) -> Rejudged:
         return await rejudge_all(pool, ids)
 
 
-async def rejudge_chosen(
-    problem: str | None,
-    verdict: str | None,
-    language: str | None,
-    user: str | None,
-    *,
-    sure: bool,
-) -> Rejudged:
+async def rejudge_chosen(asked: Asked, *, sure: bool) -> Rejudged:
     async with open_store(load_settings()) as pool:
-        wanted = await filter_of(pool, problem, verdict, language, user)
+        wanted = await wanted_of(pool, asked)
         async with connection(pool) as acquired:
-            ids = await find_rejudge(acquired, wanted, MOST)
+            ids = [match.id for match in await matching(acquired, wanted, most=MOST)]
         if not ids:
             print("No submission is like that.", file=sys.stderr)
         elif not sure:
@@ -101,31 +168,37 @@ async def rejudge_chosen(
 
 
 async def rejudge_all(pool: Pool, ids: Sequence[SubmissionId]) -> Rejudged:
+    actor = Actor(operator())
+
     async def act(submission: SubmissionId) -> SubmissionId:
-        return (await judge_again(pool, submission)).id
+        return (await judge_again(pool, submission, actor=actor)).id
 
     return await for_each(ids, act)
 
 
-async def filter_of(
-    pool: Pool, problem: str | None, verdict: str | None, language: str | None, user: str | None
-) -> Filter:
+async def wanted_of(pool: Pool, asked: Asked) -> Wanted:
     """Names that don't exist are told: they would choose nothing, silently."""
     async with connection(pool) as acquired:
-        account = await accounts.of_name(acquired, user) if user is not None else None
-        if user is not None and account is None:
-            raise NotFound(f"There is no account {user}: see `deemster user list`.")
-        named = ProblemId(problem) if problem is not None else None
-        if named is not None and await in_force(acquired, named) is None:
+        account = await accounts.of_name(acquired, asked.user) if asked.user else None
+        if asked.user is not None and account is None:
+            raise NotFound(f"There is no account {asked.user}: see `deemster user list`.")
+        problem = ProblemId(asked.problem) if asked.problem is not None else None
+        if problem is not None and await in_force(acquired, problem) is None:
             raise NotFound(
                 f"There is no problem {problem}: ids begin with {PROBLEM}_, see "
                 "`deemster problem list`."
             )
-    return Filter(
+        contest = ContestId(asked.contest) if asked.contest is not None else None
+        if contest is not None and await contests.one(acquired, contest) is None:
+            raise NotFound(f"There is no contest {contest}.")
+    return Wanted(
         account=account.id if account else None,
-        problem=named,
-        verdict=verdict_of(verdict) if verdict is not None else None,
-        language=language,
+        problem=problem,
+        contest=contest,
+        verdict=verdict_of(asked.verdict) if asked.verdict is not None else None,
+        language=asked.language,
+        submitted_from=time_of(asked.since) if asked.since is not None else None,
+        submitted_to=time_of(asked.until) if asked.until is not None else None,
     )
 
 
@@ -134,6 +207,14 @@ def verdict_of(text: str) -> Verdict:
         if verdict.lower() == text.strip().lower():
             return verdict
     raise Refused(f"No verdict is called {text!r}: there are {', '.join(Verdict)}.")
+
+
+def time_of(text: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise Refused(f"{text!r} is no time: write it as 2026-03-01T14:30.") from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def confirm(count: int) -> None:

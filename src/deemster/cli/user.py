@@ -1,7 +1,7 @@
-"""`deemster user`: accounts and their tokens."""
+"""`deemster user`: accounts, their passwords and their tokens."""
 
 import json
-import re
+import sys
 from dataclasses import asdict
 from typing import Annotated
 
@@ -10,17 +10,11 @@ import uvloop
 from rich.console import Console
 from rich.table import Table
 
-from deemster.cli.store import open_store
-from deemster.domain.account import Account, Role
-from deemster.domain.errors import NotFound, Refused
-from deemster.settings import load_settings
-from deemster.store import accounts
-from deemster.store.accounts import AccountView
-from deemster.store.pool import connection, transaction
+from deemster.cli import accounts
+from deemster.domain.account import Role, Scope
 
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-"""As the table has it."""
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Whose.")]
 
 app = typer.Typer(
     name="user",
@@ -40,9 +34,10 @@ def add(
 ) -> None:
     """Add an account.
 
-    It can do nothing without a token: see `deemster user token`.
+    It can do nothing without a token or a password: see `deemster user token` and
+    `deemster user password`.
     """
-    account = uvloop.run(add_account(name, role))
+    account = uvloop.run(accounts.add(name, role))
     if as_json:
         print(json.dumps({"id": account.id, "name": account.name, "role": account.role}))
     else:
@@ -51,7 +46,7 @@ def add(
 
 @app.command()
 def token(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Whose.")],
+    name: Name,
     label: Annotated[
         str, typer.Option("--name", metavar="TEXT", help="What it is for.")
     ] = "command line",
@@ -65,21 +60,23 @@ def token(
             show_default=False,
         ),
     ] = None,
+    scope: Annotated[
+        list[Scope] | None,
+        typer.Option(help="What it is good for; may be given several times. All unless told."),
+    ] = None,
 ) -> None:
     """Make a token for an account, and print it: this once, nobody can show it again."""
-    print(uvloop.run(make_token(name, label, days)))
+    print(uvloop.run(accounts.make_token(name, label, days, frozenset(scope or Scope))))
 
 
 @app.command("list")
 def list_(as_json: AsJson = False) -> None:
     """List the accounts."""
-    found = uvloop.run(everyone())
+    found = uvloop.run(accounts.everyone())
     if as_json:
         print(json.dumps({"users": [asdict(each) for each in found]}, default=str))
         return
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("name", "role", "since", "id", ""):
-        table.add_column(heading)
+    table = plain_table("name", "role", "since", "id", "")
     for each in found:
         since = f"{each.created_at:%Y-%m-%d}"
         note = "disabled" if each.disabled else ""
@@ -87,24 +84,82 @@ def list_(as_json: AsJson = False) -> None:
     Console().print(table)
 
 
-async def add_account(name: str, role: Role) -> Account:
-    if not NAME.fullmatch(name):
-        raise Refused(
-            f"An account can't be called {name[:80]!r}: use up to 64 letters, digits, dots, "
-            "dashes and underscores, beginning with a letter or digit."
+@app.command()
+def tokens(name: Name, as_json: AsJson = False) -> None:
+    """List an account's tokens, newest first; the tokens themselves nobody can show."""
+    found = uvloop.run(accounts.tokens(name))
+    if as_json:
+        lines = [{**asdict(each), "scopes": sorted(each.scopes)} for each in found]
+        print(json.dumps({"tokens": lines}, default=str))
+        return
+    table = plain_table("id", "name", "scopes", "made", "last used", "good until", "")
+    table.columns[0].no_wrap = True
+    for each in found:
+        state = "revoked" if each.revoked else "expired" if each.expired else ""
+        table.add_row(
+            each.id,
+            each.name,
+            "all" if each.scopes == frozenset(Scope) else " ".join(sorted(each.scopes)),
+            f"{each.created_at:%Y-%m-%d}",
+            f"{each.last_used_at:%Y-%m-%d %H:%M}" if each.last_used_at else "",
+            f"{each.expires_at:%Y-%m-%d}" if each.expires_at else "",
+            state,
         )
-    async with open_store(load_settings()) as pool, transaction(pool) as acquired:
-        return await accounts.add(acquired, name, role)
+    Console().print(table)
 
 
-async def make_token(name: str, label: str, days: int | None) -> str:
-    async with open_store(load_settings()) as pool, transaction(pool) as acquired:
-        account = await accounts.of_name(acquired, name)
-        if account is None:
-            raise NotFound(f"There is no account {name}: see `deemster user list`.")
-        return await accounts.add_token(acquired, account.id, label, days=days)
+@app.command()
+def revoke(
+    token_id: Annotated[
+        str, typer.Argument(metavar="TOKEN-ID", help="As `user tokens` shows it: tok_….")
+    ],
+) -> None:
+    """Revoke a token: within two seconds it is good for nothing."""
+    print(f"Revoked {uvloop.run(accounts.revoke(token_id))}.")
 
 
-async def everyone() -> list[AccountView]:
-    async with open_store(load_settings()) as pool, connection(pool) as acquired:
-        return await accounts.everyone(acquired)
+@app.command()
+def password(
+    name: Name,
+    stdin: Annotated[
+        bool, typer.Option("--stdin", help="Read it from standard input, as one line.")
+    ] = False,
+) -> None:
+    """Set an account's password; who was logged in by the old one is so no more."""
+    if stdin:
+        given = sys.stdin.readline().rstrip("\r\n")
+    else:
+        given = typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
+    uvloop.run(accounts.set_password(name, given))
+    print(f"The password of {name} is set.")
+
+
+@app.command()
+def role(
+    name: Name,
+    role: Annotated[Role, typer.Argument(metavar="ROLE", help="user, author or admin.")],
+) -> None:
+    """Give an account another role."""
+    uvloop.run(accounts.change(name, role=role))
+    print(f"{name} is {role} now.")
+
+
+@app.command()
+def disable(name: Name) -> None:
+    """Shut an account out: its log-ins and its tokens end, and no new ones are made."""
+    uvloop.run(accounts.change(name, disabled=True))
+    print(f"{name} is disabled; log-ins and tokens have ended.")
+
+
+@app.command()
+def enable(name: Name) -> None:
+    """Let an account in again, by its password or by new tokens."""
+    uvloop.run(accounts.change(name, disabled=False))
+    print(f"{name} is enabled.")
+
+
+def plain_table(*headings: str) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in headings:
+        table.add_column(heading, overflow="fold")
+    return table

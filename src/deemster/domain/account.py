@@ -1,10 +1,15 @@
 """Who asks: an account, its role, and what its token or log-in is good for (O6)."""
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from deemster.domain.errors import Refused
 from deemster.domain.ids import AccountId, TokenId
+
+NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+"""Of an account, as the table has it."""
 
 
 class Role(StrEnum):
@@ -48,3 +53,12 @@ class Account:
     """1: its submissions go before those of others of the same standing (Q8)."""
     daily_quota: int | None = None
     """None: that of the settings."""
+
+
+def check_name(name: str) -> str:
+    if not NAME.fullmatch(name):
+        raise Refused(
+            f"An account can't be called {name[:80]!r}: use up to 64 letters, digits, dots, "
+            "dashes and underscores, beginning with a letter or digit."
+        )
+    return name

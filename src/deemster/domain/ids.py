@@ -5,6 +5,8 @@ import secrets
 import time
 from typing import Final, NewType
 
+from deemster.domain.errors import Refused
+
 SubmissionId = NewType("SubmissionId", str)
 ProblemId = NewType("ProblemId", str)
 AccountId = NewType("AccountId", str)
@@ -44,3 +46,14 @@ def problem_id_of(name: str) -> ProblemId:
     """The id of the problem whose package has that name."""
     plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:SLUG_LENGTH].strip("-")
     return ProblemId(f"{PROBLEM}_{plain or 'problem'}")
+
+
+def chosen_problem_id(given: str) -> ProblemId:
+    """One that somebody wrote, with or without its prefix."""
+    slug = given.removeprefix(f"{PROBLEM}_")
+    if not SLUG.fullmatch(slug) or len(slug) > SLUG_LENGTH:
+        raise Refused(
+            f"A problem's id can't be {given!r}: write {PROBLEM}_ and lower-case letters, "
+            f"digits and dashes, such as {PROBLEM}_sum."
+        )
+    return ProblemId(f"{PROBLEM}_{slug}")

@@ -20,7 +20,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from errno import EEXIST, ENOTEMPTY
 from pathlib import Path
@@ -322,6 +322,18 @@ class RevisionStore:
         self._staging.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._root.chmod(0o700)
         return self._staging
+
+    @asynccontextmanager
+    async def place(self) -> AsyncIterator[Path]:
+        """A directory of one's own, gone afterwards, also if this process is killed."""
+        stack = ExitStack()
+        path = await acquire(
+            lambda: stack.enter_context(self._place()), lambda _: stack.close()
+        )
+        try:
+            yield path
+        finally:
+            await asyncio.to_thread(stack.close)
 
     @contextmanager
     def _place(self) -> Iterator[Path]:

@@ -1,13 +1,13 @@
-"""Accounts and their tokens, of which only a hash is kept (O6)."""
+"""Accounts, their passwords and their tokens, of which only hashes are kept (O6)."""
 
 import hashlib
 import secrets
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from deemster.domain.account import ALL_SCOPES, Account, Role, Scope
-from deemster.domain.errors import Refused
+from deemster.domain.errors import Conflict, NotFound
 from deemster.domain.ids import ACCOUNT, TOKEN, AccountId, TokenId, new_id
 from deemster.store.named import changed, statements
 from deemster.store.pool import Connection
@@ -15,6 +15,8 @@ from deemster.store.pool import Connection
 SQL = statements("accounts")
 TOKEN_PREFIX: Final = "deem_"  # noqa: S105 - no secret
 """So that a leaked one is known for what it is."""
+MOST_TOKENS: Final = 100
+"""Good ones of one account."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +26,69 @@ class AccountView:
     role: Role
     created_at: datetime
     disabled: bool
+    tier: int
+    daily_quota: int | None
+    has_password: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is None stays as it is."""
+
+    role: Role | None = None
+    disabled: bool | None = None
+    tier: int | None = None
+    quota_given: bool = False
+    daily_quota: int | None = None
+    """None, when it is given: that of the settings."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Credentials:
+    account: Account
+    disabled: bool
+    password: str | None
+    """Its argon2id hash."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenView:
+    id: TokenId
+    name: str
+    scopes: frozenset[Scope]
+    created_at: datetime
+    expires_at: datetime | None
+    last_used_at: datetime | None
+    revoked: bool
+    expired: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Revoked:
+    account: AccountId
+    view: TokenView
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class NewToken:
+    view: TokenView
+    secret: str
+    """It is shown now and never again."""
 
 
 async def add(connection: Connection, name: str, role: Role) -> Account:
+    account = await try_to_add(connection, name, role)
+    if account is None:
+        raise Conflict(f"There is an account {name} already: choose another name.")
+    return account
+
+
+async def try_to_add(connection: Connection, name: str, role: Role) -> Account | None:
+    """None: the name is taken."""
     account = AccountId(new_id(ACCOUNT))
-    if not changed(await SQL.add(connection, id=account, name=name, role=role)):
-        raise Refused(f"There is an account {name} already: choose another name.")
-    return Account(account, name, role)
+    done = changed(await SQL.add(connection, id=account, name=name, role=role))
+    return Account(account, name, role) if done else None
 
 
 async def of_name(connection: Connection, name: str) -> Account | None:
@@ -39,16 +97,70 @@ async def of_name(connection: Connection, name: str) -> Account | None:
 
 
 async def everyone(connection: Connection) -> list[AccountView]:
-    return [
-        AccountView(
-            AccountId(row["id"]),
-            row["name"],
-            Role(row["role"]),
-            row["created_at"],
-            row["disabled_at"] is not None,
-        )
-        async for row in SQL.page(connection)
-    ]
+    return [view_of(row) async for row in SQL.everyone(connection)]
+
+
+async def page(
+    connection: Connection,
+    *,
+    before: AccountId | None,
+    most: int,
+    role: Role | None = None,
+    prefix: str | None = None,
+) -> list[AccountView]:
+    """Newest first."""
+    rows = SQL.page(connection, before=before, most=most, role=role, prefix=prefix)
+    return [view_of(row) async for row in rows]
+
+
+async def view(connection: Connection, account: AccountId) -> AccountView | None:
+    row = await SQL.view(connection, id=account)
+    return view_of(row) if row else None
+
+
+async def change(connection: Connection, account: AccountId, wanted: Change) -> list[bytes]:
+    """Who is disabled loses log-ins and tokens: the hashes of those that ended with it."""
+    if wanted.disabled or wanted.role not in {None, Role.ADMIN}:
+        await keep_an_admin(connection, account)
+    done = await SQL.change(
+        connection,
+        id=account,
+        role=wanted.role,
+        tier=wanted.tier,
+        quota_given=wanted.quota_given,
+        daily_quota=wanted.daily_quota,
+        disabled=wanted.disabled,
+    )
+    if not changed(done):
+        raise NotFound("There is no such account.")
+    if not wanted.disabled:
+        return []
+    return [row["digest"] async for row in SQL.lock_out(connection, id=account)]
+
+
+async def keep_an_admin(connection: Connection, going: AccountId) -> None:
+    admins = [row["id"] async for row in SQL.hold_admins(connection)]
+    if admins == [going]:
+        raise Conflict("This is the last admin, and there must be one: make another first.")
+
+
+async def credentials(connection: Connection, name: str) -> Credentials | None:
+    return credentials_of(await SQL.credentials(connection, name=name, id=None))
+
+
+async def credentials_by_id(connection: Connection, account: AccountId) -> Credentials | None:
+    return credentials_of(await SQL.credentials(connection, name=None, id=account))
+
+
+async def set_password(connection: Connection, account: AccountId, password: str) -> None:
+    """Its hash; who was logged in stays so, unless the caller sees to that too."""
+    await SQL.set_password(connection, id=account, password=password)
+
+
+async def renew_password(
+    connection: Connection, account: AccountId, *, old: str, password: str
+) -> None:
+    await SQL.renew_password(connection, id=account, old=old, password=password)
 
 
 async def add_token(
@@ -60,17 +172,54 @@ async def add_token(
     scopes: frozenset[Scope] = ALL_SCOPES,
 ) -> str:
     """The token itself: it is shown now and never again."""
-    token = TOKEN_PREFIX + secrets.token_urlsafe(32)
-    await SQL.add_token(
+    made = await make_token(connection, account, name, days=days, scopes=scopes)
+    return made.secret
+
+
+async def make_token(
+    connection: Connection,
+    account: AccountId,
+    name: str,
+    *,
+    days: int | None = None,
+    scopes: frozenset[Scope] = ALL_SCOPES,
+) -> NewToken:
+    known = await view(connection, account)
+    if known is None:
+        raise NotFound("There is no such account.")
+    if known.disabled:
+        raise Conflict(f"The account {known.name} is disabled: enable it first.")
+    if await SQL.live_tokens(connection, account=account) >= MOST_TOKENS:
+        raise Conflict(f"An account has up to {MOST_TOKENS} tokens: revoke one first.")
+    secret = TOKEN_PREFIX + secrets.token_urlsafe(32)
+    row = await SQL.add_token(
         connection,
         id=new_id(TOKEN),
         account=account,
         name=name,
-        digest=token_digest(token),
+        digest=token_digest(secret),
         days=days,
         scopes=sorted(scopes),
     )
-    return token
+    return NewToken(token_view_of(row), secret)
+
+
+async def tokens(
+    connection: Connection, account: AccountId, *, before: TokenId | None, most: int
+) -> list[TokenView]:
+    """Newest first, also those that are no good any more."""
+    rows = SQL.tokens(connection, account=account, before=before, most=most)
+    return [token_view_of(row) async for row in rows]
+
+
+async def revoke(
+    connection: Connection, token: TokenId, *, account: AccountId | None = None
+) -> Revoked | None:
+    """Of that account; None: whoever's it is. None back: there is no such token."""
+    row = await SQL.revoke(connection, id=token, account=account)
+    if row is None:
+        return None
+    return Revoked(AccountId(row["account_id"]), token_view_of(row), row["digest"])
 
 
 async def of_token(connection: Connection, token: str) -> Account | None:
@@ -82,14 +231,8 @@ async def of_digest(connection: Connection, digest: bytes) -> Account | None:
     row = await SQL.of_token(connection, digest=digest)
     if row is None:
         return None
-    return Account(
-        AccountId(row["id"]),
-        row["name"],
-        Role(row["role"]),
-        TokenId(row["token_id"]),
-        frozenset(map(Scope, row["scopes"])),
-        row["tier"],
-        row["daily_quota"],
+    return account_of(
+        row, TokenId(row["token_id"]), scopes=frozenset(map(Scope, row["scopes"]))
     )
 
 
@@ -100,3 +243,50 @@ async def mark_used(connection: Connection, token: TokenId) -> None:
 def token_digest(token: str) -> bytes:
     """A token is long and random: a plain hash can't be turned round."""
     return hashlib.sha256(token.encode()).digest()
+
+
+def account_of(
+    row: Any, token: TokenId | None = None, scopes: frozenset[Scope] = ALL_SCOPES
+) -> Account:
+    return Account(
+        AccountId(row["id"]),
+        row["name"],
+        Role(row["role"]),
+        token,
+        scopes,
+        row["tier"],
+        row["daily_quota"],
+    )
+
+
+def view_of(row: Any) -> AccountView:
+    return AccountView(
+        id=AccountId(row["id"]),
+        name=row["name"],
+        role=Role(row["role"]),
+        created_at=row["created_at"],
+        disabled=row["disabled_at"] is not None,
+        tier=row["tier"],
+        daily_quota=row["daily_quota"],
+        has_password=row["has_password"],
+    )
+
+
+def credentials_of(row: Any) -> Credentials | None:
+    if row is None:
+        return None
+    account = Account(AccountId(row["id"]), row["name"], Role(row["role"]))
+    return Credentials(account, row["disabled_at"] is not None, row["password"])
+
+
+def token_view_of(row: Any) -> TokenView:
+    return TokenView(
+        id=TokenId(row["id"]),
+        name=row["name"],
+        scopes=frozenset(map(Scope, row["scopes"])),
+        created_at=row["created_at"],
+        expires_at=row["expires_at"],
+        last_used_at=row["last_used_at"],
+        revoked=row["revoked_at"] is not None,
+        expired=row["expired"],
+    )

@@ -28,6 +28,17 @@ class DeadLetter:
     requeued_as: SubmissionId | None
 
 
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One event of a submission."""
+
+    event: str
+    state: str
+    attempt: int
+    reason: str | None
+    at: datetime
+
+
 async def bury(
     connection: Connection,
     submission: SubmissionId,
@@ -55,6 +66,11 @@ async def page(
 async def one(connection: Connection, letter: int) -> DeadLetter | None:
     row = await SQL.one(connection, id=letter)
     return letter_of(row) if row else None
+
+
+async def history(connection: Connection, submission: SubmissionId) -> list[Step]:
+    """What happened to it, in order."""
+    return [Step(**row) async for row in SQL.history(connection, id=submission)]
 
 
 async def settle(

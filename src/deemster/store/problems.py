@@ -5,10 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from deemster.domain.ids import AccountId, ProblemId, RevisionDigest
-from deemster.store.named import statements
+from deemster.store import facts
+from deemster.store.named import changed, statements
 from deemster.store.pool import Connection
 
 SQL = statements("problems")
+REVISION = "problems"
+"""Counts the changes of any problem, for keys of caches (C1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,25 @@ async def put(
         imported_by=by,
     )
     await SQL.put_in_force(connection, id=sheet.id, digest=sheet.digest)
+    await facts.bump(connection, REVISION)
+
+
+async def retire(connection: Connection, problem: ProblemId) -> bool:
+    """Whether it was there to be retired; its submissions stay readable."""
+    if not changed(await SQL.retire(connection, id=problem)):
+        return False
+    await facts.bump(connection, REVISION)
+    return True
+
+
+async def is_there(connection: Connection, problem: ProblemId) -> bool:
+    """Retired or not."""
+    return bool(await SQL.is_there(connection, id=problem))
+
+
+async def revision(connection: Connection) -> int:
+    """How often problems were changed, whichever."""
+    return await facts.revision(connection, REVISION)
 
 
 async def in_force(connection: Connection, problem: ProblemId) -> ProblemSheet | None:

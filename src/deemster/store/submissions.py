@@ -1,6 +1,6 @@
 """Submissions: read by their owners, begun by workers, recorded when judged."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +39,7 @@ async def view(connection: Connection, submission: SubmissionId) -> SubmissionVi
 class Filter:
     account: AccountId | None = None
     problem: ProblemId | None = None
+    contest: ContestId | None = None
     verdict: Verdict | None = None
     language: str | None = None
     states: frozenset[State] | None = None
@@ -53,6 +54,7 @@ async def page(
         connection,
         account=wanted.account,
         problem=wanted.problem,
+        contest=wanted.contest,
         verdict=wanted.verdict,
         language=wanted.language,
         states=sorted(wanted.states) if wanted.states is not None else None,
@@ -162,20 +164,6 @@ async def archive(connection: Connection, submission: SubmissionId) -> Mapping[s
     """What it was; None: it has not ended, or was archived before."""
     row = await SQL.archive(connection, id=submission)
     return dict(row) if row else None
-
-
-async def find_rejudge(
-    connection: Connection, wanted: Filter, most: int
-) -> Sequence[SubmissionId]:
-    rows = SQL.find_rejudge(
-        connection,
-        problem=wanted.problem,
-        language=wanted.language,
-        verdict=wanted.verdict,
-        account=wanted.account,
-        most=most,
-    )
-    return [SubmissionId(row["id"]) async for row in rows]
 
 
 def view_of(row: Mapping[str, Any]) -> SubmissionView:

@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import Enum, auto
 from typing import Final
 
 from deemster.domain.ids import WorkerId
-from deemster.store.named import changed, statements
+from deemster.store.named import statements
 from deemster.store.pool import Connection
 
 SQL = statements("workers")
@@ -24,7 +25,12 @@ class WorkerView:
     cycle_s: float | None
     started_at: datetime
     seen_at: datetime
-    draining: bool
+    draining_at: datetime | None
+
+    @property
+    def draining(self) -> bool:
+        """It takes no more work."""
+        return self.draining_at is not None
 
 
 async def register(
@@ -47,16 +53,39 @@ async def register(
     )
 
 
+class Bidding(Enum):
+    """What a worker hears when it beats."""
+
+    WORK = auto()
+    DRAIN = auto()
+    """Take no more work, and stay."""
+    GONE = auto()
+    """It was taken for dead meanwhile, and must register anew under another id."""
+
+
 async def beat(
-    connection: Connection, worker: WorkerId, *, busy: int, cycle_s: float | None
-) -> bool:
-    """False: it was taken for dead meanwhile, and must register anew under another id."""
-    status = await SQL.beat(connection, id=worker, busy=busy, cycle_s=cycle_s)
-    return changed(status) > 0
+    connection: Connection,
+    worker: WorkerId,
+    *,
+    busy: int,
+    cycle_s: float | None,
+    ending: bool = False,
+) -> Bidding:
+    """One that is ending drains, whatever was said since."""
+    row = await SQL.beat(connection, id=worker, busy=busy, cycle_s=cycle_s, ending=ending)
+    if row is None:
+        return Bidding.GONE
+    return Bidding.DRAIN if row["draining"] else Bidding.WORK
 
 
-async def drain(connection: Connection, worker: WorkerId) -> None:
-    await SQL.drain(connection, id=worker)
+async def drain(connection: Connection, worker: WorkerId) -> bool:
+    """False: there is no such worker any more."""
+    return await SQL.drain(connection, id=worker) is not None
+
+
+async def resume(connection: Connection, worker: WorkerId) -> bool:
+    """False: there is no such worker any more."""
+    return await SQL.resume(connection, id=worker) is not None
 
 
 async def leave(connection: Connection, workers: Sequence[WorkerId]) -> None:
@@ -87,7 +116,7 @@ async def alive(connection: Connection) -> list[WorkerView]:
             cycle_s=row["cycle_s"],
             started_at=row["started_at"],
             seen_at=row["seen_at"],
-            draining=row["draining_at"] is not None,
+            draining_at=row["draining_at"],
         )
         async for row in SQL.alive(connection, silent_s=SILENT_S)
     ]

@@ -1,6 +1,7 @@
 """The API: HTTP on one port, in one process."""
 
 import gc
+import resource
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, contextmanager
 from typing import Final
@@ -10,12 +11,14 @@ from fastapi import FastAPI
 
 from deemster.api.app import create_app
 from deemster.api.service import Service
+from deemster.cache.cache import Cache
 from deemster.cache.shared_buckets import open_buckets
 from deemster.pipeline.accept.door import Door
 from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.queue.producer import Producer
 from deemster.settings import Settings
 from deemster.store.wake import OUTBOX, Bell
+from deemster.wiring.importing import open_importer
 from deemster.wiring.process import signals_heard
 from deemster.wiring.secret import open_secret
 from deemster.wiring.service import open_artifacts, open_database, queue_url, revealed
@@ -51,7 +54,10 @@ async def run_api(settings: Settings) -> None:
             settings=settings,
             secret=await open_secret(settings, pool),
             buckets=await enter(open_buckets(revealed(settings.cache_url), settings.env)),
+            cache=await enter(Cache.open(revealed(settings.cache_url), settings.env)),
             ping_queue=producer.ping,
+            queues=producer,
+            importer=open_importer(settings, pool),
         )
         await serve(create_app(service), settings)
 
@@ -66,6 +72,8 @@ async def serve(app: FastAPI, settings: Settings) -> None:
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=bool(settings.trusted_proxies),
+        forwarded_allow_ips=settings.trusted_proxies,
         timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=GRACE_S,
     )
@@ -73,11 +81,19 @@ async def serve(app: FastAPI, settings: Settings) -> None:
     calm_collector()
 
     def end(times: int) -> None:
+        app.state.desk.feed.drain()  # else who listens would be waited for
         server.should_exit = True
         server.force_exit = times > 1
 
+    raise_descriptor_limit()
     with signals_heard(end):
         await server.serve()
+
+
+def raise_descriptor_limit() -> None:
+    """Each client that listens holds one, for as long as it likes."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def calm_collector() -> None:

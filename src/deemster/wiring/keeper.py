@@ -1,4 +1,4 @@
-"""The keeper: rescues what dead workers left, finds what the queue lost, trims what is over."""
+"""The keeper: rescues what workers left, finds what the queue lost, brings webhooks, trims."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -7,23 +7,30 @@ from typing import Final
 import structlog
 
 from deemster.domain.errors import Unavailable
+from deemster.pipeline.deliver.courier import Courier, Rules
+from deemster.pipeline.deliver.keys import Keys
+from deemster.pipeline.deliver.sender import Sender
 from deemster.pipeline.outbox.reconcile import reconcile
 from deemster.pipeline.queue.producer import Producer
+from deemster.pipeline.verdict.rejudging import stage_on
 from deemster.pipeline.verdict.rescue import rescue
 from deemster.settings import Settings
-from deemster.store import outbox, workers
+from deemster.store import outbox, webhooks, workers
 from deemster.store.pool import Pool, connection
 from deemster.wiring.process import until_told
+from deemster.wiring.secret import open_secret
 from deemster.wiring.service import open_database, queue_url
 
 log = structlog.get_logger()
 
 RESCUE_S: Final = 1.0
 RECONCILE_S: Final = 2.0
+STAGE_S: Final = 2.0
 RECOVERY_S: Final = 5.0
 """After an outage all leases look old: workers that live get the time to say so first."""
 TRIM_S: Final = 60.0
 KEPT_S: Final = 24 * 3600.0
+WEBHOOKS_KEPT_S: Final = 30 * KEPT_S
 TRIM_ROWS: Final = 10_000
 
 
@@ -44,9 +51,31 @@ async def run_keeper(settings: Settings) -> None:
                 group.create_task(
                     again_and_again(lambda: reconcile(pool, producer), RECONCILE_S)
                 )
+                group.create_task(again_and_again(lambda: stage_on(pool), STAGE_S))
                 group.create_task(again_and_again(lambda: trim(pool, producer), TRIM_S))
+                group.create_task(deliver(settings, pool))
 
         await until_told(keep())
+
+
+async def deliver(settings: Settings, pool: Pool) -> None:
+    """Webhooks; the rest of the keeper does not wait for what only they need."""
+    sender = Sender(
+        timeout_s=settings.webhook_timeout_s, allow_private=settings.webhook_allow_private
+    )
+    rules = Rules(
+        attempts=settings.webhook_attempts,
+        backoff_s=settings.webhook_backoff_s,
+        timeout_s=settings.webhook_timeout_s,
+    )
+    while True:
+        try:
+            keys = Keys(await open_secret(settings, pool))
+            break
+        except Unavailable as fault:
+            log.warning("keeper.unavailable", error=str(fault))
+            await asyncio.sleep(RECOVERY_S)
+    await Courier(pool, sender, keys, rules).run()
 
 
 async def trim(pool: Pool, producer: Producer) -> int:
@@ -54,6 +83,7 @@ async def trim(pool: Pool, producer: Producer) -> int:
     async with connection(pool) as acquired:
         await outbox.trim(acquired, older_than_s=KEPT_S, most=TRIM_ROWS)
         await workers.trim(acquired, older_than_s=KEPT_S)
+        await webhooks.trim(acquired, older_than_s=WEBHOOKS_KEPT_S, most=TRIM_ROWS)
     await producer.trim()
     return 0
 

@@ -36,6 +36,7 @@ from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool, connection
 from deemster.store.small import fetch
 from deemster.store.wake import STOP, Ear
+from deemster.store.workers import Bidding
 from deemster.wiring.judging import make_spool, open_judging, open_shelf
 from deemster.wiring.process import host_name, is_alive, process_name, signals_heard
 from deemster.wiring.service import database_url, open_artifacts, open_database, queue_url
@@ -124,19 +125,33 @@ class Registration:
 
     async def beat(self, consumer: Consumer) -> None:
         if not self._known:
-            await self._register()
+            await self._register(held=consumer.is_held)
         async with connection(self._pool) as acquired:
-            known = await workers.beat(
-                acquired, self.runs.worker, busy=consumer.busy, cycle_s=consumer.cycle_s
+            heard = await workers.beat(
+                acquired,
+                self.runs.worker,
+                busy=consumer.busy,
+                cycle_s=consumer.cycle_s,
+                ending=consumer.is_draining,
             )
-        if not known:
+        self._obey(heard, consumer)
+        await self.runs.beat()
+
+    def _obey(self, heard: Bidding, consumer: Consumer) -> None:
+        """Drained by an admin it stays, idle: whoever watches over it would start it anew."""
+        if heard is Bidding.GONE:
             log.warning("worker.taken_for_dead", worker=self.runs.worker)
             self.runs.abandon_all()
             self.runs.worker = WorkerId(new_id(WORKER))
             self._known = False
-        await self.runs.beat()
+        elif heard is Bidding.DRAIN and not (consumer.is_held or consumer.is_draining):
+            log.info("worker.held", worker=self.runs.worker)
+            consumer.hold()
+        elif heard is Bidding.WORK and consumer.is_held:
+            log.info("worker.resumed", worker=self.runs.worker)
+            consumer.go()
 
-    async def _register(self) -> None:
+    async def _register(self, *, held: bool) -> None:
         """Also says which workers of this machine are dead: their runs are rescued at once."""
         host = host_name()
         async with connection(self._pool) as acquired:
@@ -151,6 +166,9 @@ class Registration:
                 slots=self._slots,
                 languages=sorted(self._languages),
             )
+            if held:
+                # What an admin said of the worker that it was holds for it still.
+                await workers.drain(acquired, self.runs.worker)
         self._known = True
 
     async def drain(self) -> None:

@@ -3,11 +3,12 @@
 import asyncio
 import time
 from collections import Counter
+from collections.abc import Sequence
 
 import pytest
 
 from deemster.domain.errors import Unavailable
-from deemster.domain.task import QueueName, Task
+from deemster.domain.task import Errand, QueueName, Task
 from deemster.pipeline.queue.consumer import Consumer
 from deemster.pipeline.queue.delivery import Delivery, Done, Later
 from deemster.pipeline.queue.producer import Producer
@@ -61,6 +62,55 @@ async def test_a_waiting_consumer_is_called_and_need_not_look(
             await until(consumer._bell.wanted.is_set)
             await producer.send([errand(number)])
             await seen.has([errand(number)])
+
+
+async def test_a_held_consumer_takes_nothing_and_no_call_from_another(
+    queue_url: str, queue_env: str
+) -> None:
+    """Q14: until it is told to go on; what it has at hand it finishes."""
+    first, second = Seen(held=True), Seen()
+    async with (
+        Producer.open(queue_url, queue_env) as producer,
+        working(queue_url, queue_env, first, pace=DEAF, slots=2) as held,
+        asyncio.TaskGroup() as group,
+    ):
+        await producer.send([errand(0)])
+        await first.has([errand(0)])
+        await until(held._bell.wanted.is_set)  # a look that is under way may still take one
+        held.hold()
+        await until(lambda: held.is_held and not held._bell.wanted.is_set())
+        group.create_task(serve(queue_url, queue_env, second, [errand(1), errand(2)]))
+        await producer.send([errand(1)])
+        await second.has([errand(1)])
+        await producer.send([errand(2)])
+        await second.has([errand(2)])
+        first.gate.set()
+        await until(lambda: first.finished == first.ids == [errand(0).job_id])
+        await producer.send([errand(3)])
+        held.go()
+        await first.has([errand(3)])
+    assert first.ids == [errand(0).job_id, errand(3).job_id]
+
+
+async def serve(url: str, env: str, seen: Seen, wanted: Sequence[Errand]) -> None:
+    """Until it has these, by calls alone."""
+    async with working(url, env, seen, pace=DEAF):
+        await seen.has(wanted)
+
+
+async def test_a_held_consumer_can_still_be_drained(queue_url: str, queue_env: str) -> None:
+    """Q14"""
+    seen = Seen()
+    async with (
+        Producer.open(queue_url, queue_env) as producer,
+        working(queue_url, queue_env, seen) as consumer,
+    ):
+        await until(consumer._bell.wanted.is_set)
+        consumer.hold()
+        await until(lambda: not consumer._bell.wanted.is_set())
+        await producer.send([errand(1)])
+    assert seen.ids == []
+    assert await counts(queue_url, queue_env) == {"prioritized": 1}
 
 
 async def test_every_waiting_consumer_is_called_while_there_is_work(

@@ -7,9 +7,9 @@ import pytest
 import redis.asyncio as redis_client
 from psycopg import sql
 
+from deemster.domain.depth import Depth, JobState
 from deemster.domain.errors import Refused
 from deemster.domain.task import Errand, QueueName, Task
-from deemster.pipeline.queue.engine import Depth
 from deemster.pipeline.queue.producer import Producer
 from deemster.pipeline.queue.topology import (
     KEEP_COMPLETED,
@@ -167,6 +167,35 @@ async def test_depths_are_told_by_queue(queue_url: str, queue_env: str) -> None:
                 QueueName.LOW: EMPTY,
             }
             seen.gate.set()
+
+
+async def test_ids_are_told_in_the_order_of_the_line_and_page_by_page(
+    queue_url: str, queue_env: str
+) -> None:
+    """A8"""
+    sent = [errand(number, priority=9 - number) for number in range(7)]
+    line = [each.job_id for each in reversed(sent)]
+    seen = Seen(held=True)
+    async with Producer.open(queue_url, queue_env) as producer:
+        await producer.send(sent)
+
+        async def page(state: JobState, start: int, most: int) -> list[str]:
+            return await producer.job_ids(QueueName.DEFAULT, state, start=start, most=most)
+
+        assert await page(JobState.WAITING, 0, 100) == line
+        assert await page(JobState.WAITING, 2, 3) == line[2:5]
+        assert await page(JobState.WAITING, 6, 3) == line[6:]
+        assert await page(JobState.WAITING, 7, 3) == []
+        assert await page(JobState.FAILED, 0, 3) == []
+        async with working(queue_url, queue_env, seen, slots=3):
+            await until_counts(queue_url, queue_env, {"prioritized": 4, "active": 3})
+            assert set(await page(JobState.ACTIVE, 0, 100)) == set(line[:3])
+            parts = [await page(JobState.ACTIVE, start, 2) for start in (0, 2)]
+            assert set(parts[0]) | set(parts[1]) == set(line[:3])
+            assert (len(parts[0]), len(parts[1])) == (2, 1)
+            seen.gate.set()
+            await seen.has(sent)
+        assert set(await page(JobState.COMPLETED, 0, 100)) == set(line)
 
 
 async def test_jobs_carry_ids_only_and_any_bullmq_can_read_them(

@@ -20,6 +20,7 @@ from deemster.pipeline.verdict.rescue import rescue
 from deemster.pipeline.verdict.settle import settle
 from deemster.pipeline.verdict.start import Caps, Full
 from deemster.store import dead_letters, leases, outbox, submissions, tallies, workers
+from deemster.store.audit import Actor
 from deemster.store.lifecycle import MovedOn
 from deemster.store.pool import Pool, connection
 from deemster.store.small import fetch
@@ -280,7 +281,7 @@ async def test_a_dead_letter_is_requeued_once_and_its_history_stays(pool: Pool) 
     await give_up(pool, running, Unavailable("no"), most_attempts=1)
     async with connection(pool) as acquired:
         (letter,) = await dead_letters.page(acquired)
-    tries = [requeue(pool, letter.id, by="root") for _ in range(5)]
+    tries = [requeue(pool, letter.id, actor=Actor("root")) for _ in range(5)]
     outcomes = await asyncio.gather(*tries, return_exceptions=True)
     (new,) = [each for each in outcomes if not isinstance(each, BaseException)]
     async with connection(pool) as acquired:
@@ -290,7 +291,7 @@ async def test_a_dead_letter_is_requeued_once_and_its_history_stays(pool: Pool) 
     assert (kept.outcome, kept.settled_by, kept.requeued_as) == ("requeued", "root", new.id)
     assert (await view(pool, running.id)).state is State.FAILED
     with pytest.raises(Conflict):
-        await discard(pool, letter.id, by="root")
+        await discard(pool, letter.id, actor=Actor("root"))
 
 
 async def test_caps_hold_when_many_start_at_once(pool: Pool) -> None:

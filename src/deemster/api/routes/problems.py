@@ -5,12 +5,15 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from deemster.api.answering import answer, faults
+from deemster.api.answering import faults, json_of
 from deemster.api.caller import Caller
 from deemster.api.desk import desk_of
-from deemster.api.paging import PageQuery, cut
+from deemster.api.etag import IF_NONE_MATCH, UNCHANGED, tagged
+from deemster.api.paging import DEFAULT_LIMIT, MOST, PageQuery, cut
 from deemster.api.problem_out import ProblemOut, ProblemPage, problem_line_out, problem_out
 from deemster.api.shapes import Told
+from deemster.cache.cache import Found
+from deemster.cache.kinds import LANGUAGES, PROBLEM, PROBLEM_LIST
 from deemster.domain.errors import NotFound
 from deemster.domain.ids import ProblemId
 from deemster.domain.language import Language
@@ -19,33 +22,68 @@ from deemster.store.pool import connection
 
 router = APIRouter(tags=["problems"])
 MOST_LETTERS: Final = 128
+USUAL_LIMITS: Final = (DEFAULT_LIMIT, MOST)
 
 
-@router.get("/v1/problems", response_model=ProblemPage, responses=faults(401, 422, 503))
+@router.get(
+    "/v1/problems",
+    response_model=ProblemPage,
+    openapi_extra={"parameters": [IF_NONE_MATCH]},
+    responses={**UNCHANGED, **faults(401, 403, 422, 429, 503)},
+)
 async def list_problems(
     request: Request, _caller: Caller, query: Annotated[PageQuery, Query()]
 ) -> Response:
     """By id."""
+    desk = desk_of(request)
     after = ProblemId(query.place) if query.place else None
-    async with connection(desk_of(request).service.pool) as acquired:
-        found = await problems.page(acquired, after=after, most=query.limit + 1)
-    page, cursor = cut(found, query.limit, lambda line: line.id)
-    return answer(
-        ProblemPage(items=[problem_line_out(line) for line in page], next_cursor=cursor)
-    )
+
+    async def look() -> Found:
+        async with connection(desk.service.pool) as acquired:
+            found = await problems.page(acquired, after=after, most=query.limit + 1)
+            is_known = after is None or await problems.is_there(acquired, after)
+        page, cursor = cut(found, query.limit, lambda line: line.id)
+        told = ProblemPage(items=[problem_line_out(line) for line in page], next_cursor=cursor)
+        # Whoever makes up limits and cursors must not fill the memory that all share.
+        is_usual = query.limit in USUAL_LIMITS and is_known
+        return Found(json_of(told), keep_s=None if is_usual else 0)
+
+    revision = await desk.recall.problems()
+    selector = f"{query.limit}:{after or ''}"
+    entry = await desk.recall.cache.get(PROBLEM_LIST, selector, look, revision=revision)
+    return tagged(request, entry)
 
 
-@router.get("/v1/problems/{id}", response_model=ProblemOut, responses=faults(401, 404, 503))
+@router.get(
+    "/v1/problems/{id}",
+    response_model=ProblemOut,
+    openapi_extra={"parameters": [IF_NONE_MATCH]},
+    responses={**UNCHANGED, **faults(401, 403, 404, 429, 503)},
+)
 async def show_problem(request: Request, _caller: Caller, id: str) -> Response:  # noqa: A002
     """Statements, samples, limits."""
-    sheet = None
-    if len(id) <= MOST_LETTERS and id.isprintable():
-        async with connection(desk_of(request).service.pool) as acquired:
-            sheet = await problems.in_force(acquired, ProblemId(id))
-            submits, accepted = await tallies.of_problem(acquired, ProblemId(id))
-    if sheet is None or sheet.retired:
-        raise NotFound("There is no such problem: see GET /v1/problems.")
-    return answer(problem_out(sheet, submits=submits, accepted=accepted))
+    desk = desk_of(request)
+    if len(id) > MOST_LETTERS or not id.isprintable():
+        raise no_such()
+    problem = ProblemId(id)
+
+    async def look() -> Found | None:
+        async with connection(desk.service.pool) as acquired:
+            sheet = await problems.in_force(acquired, problem)
+            if sheet is None or sheet.retired:
+                return None
+            submits, accepted = await tallies.of_problem(acquired, problem)
+        return Found(json_of(problem_out(sheet, submits=submits, accepted=accepted)))
+
+    revision = await desk.recall.problems()
+    entry = await desk.recall.cache.get(PROBLEM, problem, look, revision=revision)
+    if entry.body is None:
+        raise no_such()
+    return tagged(request, entry)
+
+
+def no_such() -> NotFound:
+    return NotFound("There is no such problem: see GET /v1/problems.")
 
 
 class LanguageOut(Told):
@@ -65,13 +103,23 @@ class LanguagesOut(Told):
     items: list[LanguageOut]
 
 
-@router.get("/v1/languages", response_model=LanguagesOut, responses=faults(401, 503))
+@router.get(
+    "/v1/languages",
+    response_model=LanguagesOut,
+    openapi_extra={"parameters": [IF_NONE_MATCH]},
+    responses={**UNCHANGED, **faults(401, 403, 429, 503)},
+)
 async def list_languages(request: Request, _caller: Caller) -> Response:
-    """All that are known, and whether someone can judge them now."""
+    """All that are known, with their templates, and whether someone can judge them now."""
     desk = desk_of(request)
     installed = {name for worker in await desk.crew.working() for name in worker.languages}
-    items = [language_out(each, installed) for each in desk.service.catalogue]
-    return answer(LanguagesOut(items=items))
+
+    async def look() -> Found:
+        items = [language_out(each, installed) for each in desk.service.catalogue]
+        return Found(json_of(LanguagesOut(items=items)))
+
+    selector = ",".join(sorted(installed))
+    return tagged(request, await desk.recall.cache.get(LANGUAGES, selector, look, revision=0))
 
 
 def language_out(language: Language, installed: set[str]) -> LanguageOut:

@@ -7,11 +7,12 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from deemster.api.answering import answer, faults
+from deemster.api.answering import answer, faults, json_of
 from deemster.api.body import body_of, read
-from deemster.api.caller import BEARER, SECURED, Caller, may_see
-from deemster.api.desk import desk_of
+from deemster.api.caller import BEARER, SECURED, Caller, actor_of, may_see
+from deemster.api.desk import Desk, desk_of
 from deemster.api.faults import Forbidden
+from deemster.api.feed.waiting import until_ended
 from deemster.api.idempotency import IDEMPOTENCY_KEY, idempotency_key
 from deemster.api.paging import PageQuery, cut
 from deemster.api.submission_in import Plain, SubmissionIn
@@ -26,11 +27,14 @@ from deemster.api.submission_out import (
     line_out,
     submission_out,
 )
+from deemster.cache.cache import Found
+from deemster.cache.kinds import MINE, RUNNING_S, STATUS
+from deemster.cache.memory import Entry
 from deemster.domain.account import Account, Role
 from deemster.domain.bundle import unpack
 from deemster.domain.errors import NotFound
-from deemster.domain.ids import MINTED, AccountId, ProblemId, SubmissionId
-from deemster.domain.lifecycle import WAITING
+from deemster.domain.ids import MINTED, AccountId, ContestId, ProblemId, SubmissionId
+from deemster.domain.lifecycle import TERMINAL, WAITING
 from deemster.domain.submission import Accepted, SubmissionView
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.verdict.cancel import cancel
@@ -48,7 +52,7 @@ PATH: Final = "/v1/submissions"
     status_code=202,
     response_model=AcceptedOut,
     openapi_extra={**body_of(SubmissionIn), **SECURED, "parameters": [IDEMPOTENCY_KEY]},
-    responses=faults(400, 401, 403, 404, 408, 413, 415, 422, 429, 503),
+    responses=faults(400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 503),
 )
 async def submit(request: Request) -> Response:
     """Takes a submission in; it is judged later."""
@@ -60,48 +64,113 @@ async def submit(request: Request) -> Response:
     asked = await read(request, SubmissionIn)
     await desk.admission.admit_for(asked.problem_id, caller)
     accepted, _ = await desk.service.door.submit(caller, asked.to_ask(key))
+    desk.recall.forget_list(caller.id)
     return accepted_answer(accepted, headers)
 
 
-@router.get(PATH + "/{id}", response_model=SubmissionOut, responses=faults(401, 404, 503))
-async def show(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
-    """How far it is, and what was found."""
-    async with connection(desk_of(request).service.pool) as acquired:
-        return answer(await look(acquired, caller, id))
+@router.get(
+    PATH + "/{id}",
+    response_model=SubmissionOut,
+    responses=faults(401, 403, 404, 422, 429, 503),
+)
+async def show(
+    request: Request,
+    caller: Caller,
+    id: str,  # noqa: A002
+    wait: Annotated[float, Query(ge=0, allow_inf_nan=False)] = 0,
+) -> Response:
+    """How far it is, and what was found. Places in the line may be 3 s old, progress 1 s. With
+    `wait`, answered when it has ended, or after so many seconds, 30 at most.
+    """
+    desk = desk_of(request)
+
+    async def has_ended() -> bool:
+        async with connection(desk.service.pool) as acquired:
+            return (await visible(acquired, caller, id)).state in TERMINAL
+
+    if wait > 0:
+        await until_ended(desk.feed, SubmissionId(id), wait, has_ended)
+    entry = await status_of(desk, caller, id)
+    return Response(entry.body, media_type="application/json")
+
+
+async def poll(request: Request) -> Response:
+    """The same for who does not wait: nothing is left to FastAPI here either."""
+    caller = await BEARER(request)
+    entry = await status_of(desk_of(request), caller, request.path_params["id"])
+    return Response(entry.body, media_type="application/json")
+
+
+async def status_of(desk: Desk, caller: Account, submission: str) -> Entry:
+    """As it was a moment ago, but never as it was before its last step that we heard of."""
+    if not MINTED.fullmatch(submission):
+        raise no_such()
+
+    async def find() -> Found | None:
+        try:
+            async with connection(desk.service.pool) as acquired:
+                found = await look(acquired, caller, submission)
+        except NotFound:
+            return None
+        is_running = found.status is Status.RUNNING
+        return Found(json_of(found), keep_s=RUNNING_S if is_running else None)
+
+    cache = desk.recall.cache
+    entry = await cache.get_own(STATUS, caller, submission, find, subject=submission)
+    if entry.body is None:
+        raise no_such()
+    return entry
 
 
 class SubmissionQuery(PageQuery):
     user: Plain | None = None
     """Its id or its name."""
     problem: Plain | None = None
+    contest: Plain | None = None
     verdict: Verdict | None = None
     language: Plain | None = None
     status: Status | None = None
 
 
-@router.get(PATH, response_model=SubmissionPage, responses=faults(401, 403, 404, 422, 503))
+@router.get(PATH, response_model=SubmissionPage, responses=faults(401, 403, 404, 422, 429, 503))
 async def list_them(
     request: Request, caller: Caller, query: Annotated[SubmissionQuery, Query()]
 ) -> Response:
     """Newest first. Who is no admin sees their own."""
-    service = desk_of(request).service
+    desk = desk_of(request)
+    service = desk.service
     language = service.catalogue.named(query.language).id if query.language else None
-    async with connection(service.pool) as acquired:
-        wanted = submissions.Filter(
-            account=await whose(acquired, caller, query.user),
-            problem=ProblemId(query.problem) if query.problem else None,
-            verdict=query.verdict,
-            language=language,
-            states=query.status.states if query.status else None,
-        )
-        before = SubmissionId(query.place) if query.place else None
-        found = await submissions.page(acquired, wanted, before=before, most=query.limit + 1)
-    page, cursor = cut(found, query.limit, lambda view: view.id)
-    items = [line_out(view) for view in page]
-    return answer(SubmissionPage(items=items, next_cursor=cursor))
+    before = SubmissionId(query.place) if query.place else None
+
+    async def find() -> Found:
+        async with connection(service.pool) as acquired:
+            wanted = submissions.Filter(
+                account=await whose(acquired, caller, query.user),
+                problem=ProblemId(query.problem) if query.problem else None,
+                contest=ContestId(query.contest) if query.contest else None,
+                verdict=query.verdict,
+                language=language,
+                states=query.status.states if query.status else None,
+            )
+            most = query.limit + 1
+            found = await submissions.page(acquired, wanted, before=before, most=most)
+        page, cursor = cut(found, query.limit, lambda view: view.id)
+        items = [line_out(view) for view in page]
+        return Found(json_of(SubmissionPage(items=items, next_cursor=cursor)))
+
+    if before is not None or not asks_for_own(caller, query.user):
+        return Response((await find()).body, media_type="application/json")
+    entry = await desk.recall.cache.get_own(
+        MINE, caller, query.model_dump_json(), find, subject=caller.id
+    )
+    return Response(entry.body, media_type="application/json")
 
 
-@router.get(PATH + "/{id}/source", response_model=SourceOut, responses=faults(401, 404, 503))
+@router.get(
+    PATH + "/{id}/source",
+    response_model=SourceOut,
+    responses=faults(401, 403, 404, 429, 503),
+)
 async def show_source(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """The files as they were handed in."""
     service = desk_of(request).service
@@ -115,14 +184,17 @@ async def show_source(request: Request, caller: Caller, id: str) -> Response:  #
 
 
 @router.delete(
-    PATH + "/{id}", response_model=SubmissionOut, responses=faults(401, 404, 409, 503)
+    PATH + "/{id}", response_model=SubmissionOut, responses=faults(401, 403, 404, 409, 429, 503)
 )
 async def stop(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """Cancels it, if it has not ended; a program that runs is killed."""
-    pool = desk_of(request).service.pool
+    desk = desk_of(request)
+    pool = desk.service.pool
     async with connection(pool) as acquired:
         view = await visible(acquired, caller, id)
-    await cancel(pool, view.id)
+    actor = actor_of(request, caller) if caller.id != view.account else None
+    await cancel(pool, view.id, actor=actor)
+    desk.recall.forget_submission(view.id, view.account)
     async with connection(pool) as acquired:
         return answer(await look(acquired, caller, id))
 
@@ -132,12 +204,13 @@ async def stop(request: Request, caller: Caller, id: str) -> Response:  # noqa: 
     status_code=202,
     response_model=AcceptedOut,
     openapi_extra={"parameters": [IDEMPOTENCY_KEY]},
-    responses=faults(401, 403, 404, 409, 503),
+    responses=faults(401, 403, 404, 409, 422, 429, 503),
 )
 async def judge_again(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """A new submission takes its place; its own verdict stays to be read. For admins."""
     key = idempotency_key(request)
-    pool = desk_of(request).service.pool
+    desk = desk_of(request)
+    pool = desk.service.pool
     async with connection(pool) as acquired:
         view = await visible(acquired, caller, id)
         # It can be judged again once, so any key that comes twice means the same (I1).
@@ -146,7 +219,9 @@ async def judge_again(request: Request, caller: Caller, id: str) -> Response:  #
             return accepted_answer(
                 Accepted(new.id, new.problem, new.language, new.submitted_at)
             )
-    return accepted_answer(await rejudge(pool, view.id))
+    accepted = await rejudge(pool, view.id, actor=actor_of(request, caller))
+    desk.recall.forget_submission(view.id, view.account)
+    return accepted_answer(accepted)
 
 
 def accepted_answer(accepted: Accepted, headers: Mapping[str, str] | None = None) -> Response:
@@ -165,9 +240,21 @@ async def visible(acquired: Connection, caller: Account, submission: str) -> Sub
     view = None
     if MINTED.fullmatch(submission):
         view = await submissions.view(acquired, SubmissionId(submission))
-    if view is None or not may_see(caller, view.account):
-        raise NotFound("There is no such submission, or it is not yours.")
+    # A trial of a rejudging is nobody's until it is applied.
+    hidden = view is not None and view.staged_in is not None and caller.role is not Role.ADMIN
+    if view is None or hidden or not may_see(caller, view.account):
+        raise no_such()
     return view
+
+
+def no_such() -> NotFound:
+    return NotFound("There is no such submission, or it is not yours.")
+
+
+def asks_for_own(caller: Account, user: str | None) -> bool:
+    if user is None:
+        return caller.role is not Role.ADMIN
+    return user in {caller.id, caller.name}
 
 
 async def whose(acquired: Connection, caller: Account, user: str | None) -> AccountId | None:

@@ -50,14 +50,25 @@ class Client:
         headers = {"Idempotency-Key": str(uuid.uuid4())}
         return await self._ask("POST", "/v1/submissions", headers, body)
 
-    async def look(self, submission: str) -> Any:
-        return await self._ask("GET", f"/v1/submissions/{submission}", {}, None)
+    async def look(self, submission: str, wait_s: float = 0) -> Any:
+        """At once; or when it has ended, but not later than that."""
+        path = f"/v1/submissions/{submission}"
+        if wait_s:
+            path += f"?wait={wait_s:g}"
+        return await self._ask("GET", path, {}, None, TIMEOUT_S + wait_s)
 
-    async def _ask(self, method: str, path: str, headers: Mapping[str, str], body: Any) -> Any:
+    async def _ask(
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        body: Any,
+        timeout_s: float = TIMEOUT_S,
+    ) -> Any:
         for pause_s in (*PAUSES_S, None):
             try:
                 answer = await self._http.request(
-                    method, self._url + path, headers=headers, json=body
+                    method, self._url + path, headers=headers, json=body, timeout=timeout_s
                 )
             except (httpx.InvalidURL, httpx.UnsupportedProtocol) as fault:
                 raise Refused(

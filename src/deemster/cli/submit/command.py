@@ -19,7 +19,10 @@ from deemster.settings import load_settings, server_of_client
 EXIT_VERDICT = 1
 EXIT_OURS = 2
 ENDS = frozenset({"finished", "failed", "cancelled"})
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 1.0
+UNSEEN_S, SEEN_S = 20.0, 1.0
+"""How long the service may wait with its answer: on a terminal, progress is shown too."""
+PAUSE_S = 0.5
+"""After an answer that came sooner, as of a service that is about to end."""
 
 
 def submit(
@@ -68,13 +71,15 @@ async def hand_in(file: Path, problem: str, language: str | None, wait: bool) ->
 
 
 async def until_ended(client: Client, answer: Any) -> Any:
-    pause_s = FIRST_PAUSE_S
+    loop = asyncio.get_running_loop()
     with Waiting() as waiting:
+        wait_s = SEEN_S if waiting.is_seen else UNSEEN_S
         while answer["status"] not in ENDS:
-            await asyncio.sleep(pause_s)
-            pause_s = min(1.5 * pause_s, LONGEST_PAUSE_S)
-            answer = await client.look(answer["id"])
+            began_s = loop.time()
+            answer = await client.look(answer["id"], wait_s)
             waiting.show(answer)
+            if answer["status"] not in ENDS and loop.time() - began_s < wait_s / 2:
+                await asyncio.sleep(PAUSE_S)
     return answer
 
 

@@ -10,6 +10,7 @@ from rich.console import Console
 class Waiting:
     def __init__(self) -> None:
         console = Console(stderr=True)
+        self.is_seen = console.is_terminal
         self._bars = progress.Progress(
             progress.SpinnerColumn(),
             progress.TextColumn("{task.description}"),

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -9,21 +10,23 @@ from typing import Final
 from deemster.cache.moment import Moment
 from deemster.domain.account import Account, Role
 from deemster.domain.bundle import pack
-from deemster.domain.errors import NotFound, Refused
-from deemster.domain.ids import SUBMISSION, ProblemId, SubmissionId, new_id
+from deemster.domain.errors import Conflict, NotFound, Refused
+from deemster.domain.ids import MINTED, SUBMISSION, ContestId, ProblemId, SubmissionId, new_id
 from deemster.domain.language import Catalogue, Language
 from deemster.domain.source import Source, main_file, single, unclear_entry
 from deemster.domain.submission import Accepted, NewSubmission
 from deemster.domain.task import Standing
 from deemster.pipeline.accept.ferry import Ferry
-from deemster.store.arrivals import Arrival
+from deemster.store import contests
+from deemster.store.arrivals import Arrival, is_key_taken
 from deemster.store.artifacts import Artifacts
+from deemster.store.contests import Contest
 from deemster.store.pool import Pool, connection
 from deemster.store.problems import ProblemSheet, in_force
 from deemster.store.small import keep
 
 SHEET_KEPT_S: Final = 1.0
-"""A new revision is in force everywhere after so long."""
+"""A new revision, or a change of a contest, is in force everywhere after so long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,8 @@ class Ask:
     webhook_url: str | None = None
     idempotency_key: str | None = None
     standing: Standing = Standing.PRACTICE
+    contest: ContestId | None = None
+    """Its submissions go first, while it is open."""
 
 
 class Door:
@@ -61,9 +66,14 @@ class Door:
         self._sheets: Moment[ProblemId, ProblemSheet | None] = Moment(
             self._sheet, keep_s=SHEET_KEPT_S
         )
+        self._contests: Moment[ContestId, tuple[float, Contest | None]] = Moment(
+            self._contest, keep_s=SHEET_KEPT_S
+        )
 
     async def submit(self, account: Account, ask: Ask) -> tuple[Accepted, bool]:
         """The answer, and whether it is a new submission (I1). Nothing has run yet (A1)."""
+        if ask.contest is not None:
+            await self._enter(ask.contest, account, ask)
         sheet = await self._sheets.get(ask.problem)
         if sheet is None or sheet.retired:
             raise NotFound(f"There is no problem {ask.problem}: see GET /v1/problems.")
@@ -81,13 +91,45 @@ class Door:
             request_digest=request_digest(ask, kept.digest),
             idempotency_key=ask.idempotency_key,
             webhook_url=ask.webhook_url,
-            standing=ask.standing,
+            standing=ask.standing if ask.contest is None else Standing.CONTEST,
+            contest=ask.contest,
             tier=account.tier,
         )
         accepted, fresh = await self._ferry.carry(self._arrival(new, kept.content, account))
         if fresh:
             self._on_accepted()
         return accepted, fresh
+
+    async def _enter(self, contest: ContestId, account: Account, ask: Ask) -> None:
+        read_at, found = await self._contests.get(contest)
+        if found is None:
+            raise NotFound(f"There is no contest {contest}: see GET /v1/contests.")
+        later_s = time.monotonic() - read_at
+        if not found.has_opened(later_s) or found.has_closed(later_s):
+            if await self._is_known(account, ask):
+                return  # what was answered while it was open is answered still (I1)
+            is_over = found.has_closed(later_s)
+            raise Conflict(f"{contest} is {'over' if is_over else 'not open yet'}.")
+        if ask.problem not in found.plan.problems:
+            raise Refused(f"{ask.problem} is no problem of {contest}: see its problems.")
+
+    async def _is_known(self, account: Account, ask: Ask) -> bool:
+        if ask.idempotency_key is None:
+            return False
+        async with connection(self._pool) as acquired:
+            return await is_key_taken(acquired, account.id, ask.idempotency_key)
+
+    async def _contest(self, contest: ContestId) -> tuple[float, Contest | None]:
+        """And when it was read: what it says of the time is of that moment."""
+        if not MINTED.fullmatch(contest):
+            return 0.0, None
+        async with connection(self._pool) as acquired:
+            found = await contests.one(acquired, contest)
+        return time.monotonic(), found
+
+    def forget(self, problem: ProblemId) -> None:
+        """It was changed in this process: what comes now finds it so."""
+        self._sheets.forget(problem)
 
     def _arrival(self, new: NewSubmission, content: bytes | None, account: Account) -> Arrival:
         if account.role is Role.ADMIN:
@@ -128,4 +170,6 @@ def source_of(sheet: ProblemSheet, language: Language, ask: Ask) -> Source:
 def request_digest(ask: Ask, source: str) -> bytes:
     """What must be the same when a key comes again (I2)."""
     parts = [ask.problem, ask.language, source, ask.main, ask.webhook_url]
+    if ask.contest is not None:
+        parts.append(ask.contest)
     return hashlib.sha256(json.dumps(parts).encode()).digest()

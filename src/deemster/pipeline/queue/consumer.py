@@ -128,6 +128,22 @@ class Consumer:
         self._draining.set()
         self._taker.close()
 
+    @property
+    def is_draining(self) -> bool:
+        return self._draining.is_set()
+
+    def hold(self) -> None:
+        """No new jobs until `go`; the current ones finish."""
+        if not self.is_draining:
+            self._taker.hold()
+
+    def go(self) -> None:
+        self._taker.go()
+
+    @property
+    def is_held(self) -> bool:
+        return self._taker.is_held
+
     async def stop(self) -> None:
         """At once: handlers are cancelled, and their jobs go back to their queues (Q14)."""
         self._stopping = True

@@ -10,6 +10,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 from bullmq import Job
 
+from deemster.domain.depth import Depth, JobState
 from deemster.domain.task import QueueName
 from deemster.pipeline.queue.bell import Bell
 from deemster.pipeline.queue.faults import LostLock, QueueDown
@@ -22,6 +23,11 @@ from deemster.pipeline.queue.topology import (
 )
 
 T = TypeVar("T")
+
+KINDS: Final = {JobState.WAITING: ("wait", "paused", "prioritized")}
+"""BullMQ's own states, in the order in which they are taken; others are called as ours."""
+LISTS: Final = {"wait", "paused", "active"}
+"""In these BullMQ counts from the newest on, whichever end is asked for."""
 
 ANSWER_S: Final = 6.0
 """A little more than the stores' own limits, whose errors say more."""
@@ -72,13 +78,6 @@ class Nothing:
     after_s: float
     limited: bool = False
     """By the rate, so there may be jobs."""
-
-
-@dataclass(frozen=True, slots=True)
-class Depth:
-    waiting: int
-    active: int
-    delayed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,10 +176,24 @@ class Engine:
 
     async def depth(self, queue: QueueName) -> Depth:
         backend = await self._backend(queue)
-        states = ["wait", "paused", "prioritized", "active", "delayed"]
+        states = ["wait", "paused", "prioritized", "active", "delayed", "failed"]
         counts = await self._answer(backend.getCounts(states))
-        wait, paused, prioritized, active, delayed = map(int, counts)
-        return Depth(waiting=wait + paused + prioritized, active=active, delayed=delayed)
+        wait, paused, prioritized, active, delayed, failed = map(int, counts)
+        return Depth(wait + paused + prioritized, active, delayed, failed)
+
+    async def job_ids(
+        self, queue: QueueName, state: JobState, *, start: int, most: int
+    ) -> list[str]:
+        """From a place on, the one that is next or was first before the others."""
+        backend = await self._backend(queue)
+        found: list[str] = []
+        for kind in KINDS.get(state, (state.value,)):
+            (size,) = await self._answer(backend.getCounts([kind]))
+            last = min(start + most - len(found), int(size)) - 1
+            if start <= last:
+                found += await self._answer(ranged(backend, kind, start, last, int(size)))
+            start = max(start - int(size), 0)
+        return found[:most]
 
     async def present(self, queue: QueueName, ids: Sequence[str]) -> set[str]:
         """Those that are waiting, delayed or active."""
@@ -251,6 +264,13 @@ class Engine:
 def rank(fields: dict[str, Any]) -> int:
     written = str(fields.get("priority", ""))
     return int(written) if written.isdecimal() else 0
+
+
+async def ranged(backend: Any, kind: str, start: int, last: int, size: int) -> list[str]:
+    if kind not in LISTS:
+        return list(await backend.getRanges([kind], start, last, True))
+    newest_first = await backend.getRanges([kind], size - 1 - last, size - 1 - start, False)
+    return list(reversed(newest_first))
 
 
 def in_ms(seconds: float) -> int:

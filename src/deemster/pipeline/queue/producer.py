@@ -5,8 +5,9 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Self
 
+from deemster.domain.depth import Depth, JobState
 from deemster.domain.task import Errand, QueueName
-from deemster.pipeline.queue.engine import Depth, Engine, NewJob
+from deemster.pipeline.queue.engine import Engine, NewJob
 from deemster.pipeline.queue.messages import pack
 from deemster.pipeline.queue.stores import open_engine
 from deemster.pipeline.queue.topology import LOWEST_PRIORITY
@@ -51,6 +52,12 @@ class Producer:
 
     async def depths(self) -> dict[QueueName, Depth]:
         return {queue: await self._engine.depth(queue) for queue in QueueName}
+
+    async def job_ids(
+        self, queue: QueueName, state: JobState, *, start: int, most: int
+    ) -> list[str]:
+        """As they are in the line just now, from a place on."""
+        return await self._engine.job_ids(queue, state, start=start, most=most)
 
     async def ping(self) -> None:
         await self._engine.ping()

@@ -36,17 +36,37 @@ class Taker:
         self._dry = 0
         self._failures = 0
         self._open = True
+        # Not the bell: a store that wakes only one must not wake who wants nothing.
+        self._going = asyncio.Event()
+        self._going.set()
 
     def close(self) -> None:
         """Whoever waits gets nothing more."""
         self._open = False
+        self._going.set()
         self._bell.ring()
+
+    def hold(self) -> None:
+        """Nothing more until `go`."""
+        self._going.clear()
+        self._bell.ring()
+
+    def go(self) -> None:
+        self._going.set()
+
+    @property
+    def is_held(self) -> bool:
+        return not self._going.is_set()
 
     async def next(self) -> tuple[Taken, bool] | None:
         """A job, and whether it was there at once. None when closed."""
         dry = self._dry
         async with self._turnstile:
             while self._open:
+                if self.is_held:
+                    self._dry += 1
+                    await self._going.wait()
+                    continue
                 self._bell.hush()
                 found = await self._look()
                 if isinstance(found, Taken):

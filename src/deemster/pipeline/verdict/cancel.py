@@ -3,14 +3,16 @@
 from deemster.domain.errors import Conflict, NotFound
 from deemster.domain.ids import SubmissionId
 from deemster.domain.lifecycle import MOVES, SHOWN, Event, State
-from deemster.store import leases
+from deemster.store import audit, leases
+from deemster.store.audit import Actor
 from deemster.store.lifecycle import advance, lock_state
 from deemster.store.pool import Pool, transaction
 from deemster.store.wake import say_stop
 
 
-async def cancel(pool: Pool, submission: SubmissionId) -> State:
-    """The state after; its program, if it runs, is killed by its worker."""
+async def cancel(pool: Pool, submission: SubmissionId, *, actor: Actor | None = None) -> State:
+    """The state after; its program, if it runs, is killed by its worker. What is not its
+    owner's own deed has an actor, for the audit log."""
     async with transaction(pool) as connection:
         found = await lock_state(connection, submission)
         if found is None:
@@ -22,4 +24,6 @@ async def cancel(pool: Pool, submission: SubmissionId) -> State:
         await leases.drop(connection, submission)
         if state is State.RUNNING:
             await say_stop(connection, submission)
+        if actor is not None:
+            await audit.note(connection, actor, "submission.cancel", submission, was=state)
     return State.CANCELLED

@@ -13,16 +13,24 @@ from deemster.domain.ids import (
 from deemster.domain.submission import Accepted, NewSubmission
 from deemster.domain.task import Standing
 from deemster.domain.verdict import Verdict
-from deemster.store import tallies
+from deemster.store import audit, tallies
 from deemster.store.arrivals import accept
+from deemster.store.audit import Actor
 from deemster.store.pool import Connection, Pool, transaction
 from deemster.store.problems import in_force
 from deemster.store.submissions import archive
 
 
-async def rejudge(pool: Pool, submission: SubmissionId) -> Accepted:
+async def rejudge(
+    pool: Pool, submission: SubmissionId, *, actor: Actor | None = None
+) -> Accepted:
     async with transaction(pool) as connection:
-        return await replace(connection, submission)
+        accepted = await replace(connection, submission)
+        if actor is not None:
+            await audit.note(
+                connection, actor, "submission.rejudge", submission, new=accepted.id
+            )
+        return accepted
 
 
 async def replace(connection: Connection, submission: SubmissionId) -> Accepted:
@@ -30,8 +38,8 @@ async def replace(connection: Connection, submission: SubmissionId) -> Accepted:
     old = await archive(connection, submission)
     if old is None:
         raise Conflict(
-            f"{submission} can't be judged again: it is not there, has not ended, or was "
-            "judged again before."
+            f"{submission} can't be judged again: it is not there, has not ended, is a trial "
+            "of a rejudging, or was judged again before."
         )
     problem = ProblemId(old["problem_id"])
     sheet = await in_force(connection, problem)
@@ -49,6 +57,7 @@ async def replace(connection: Connection, submission: SubmissionId) -> Accepted:
         request_digest=secrets.token_bytes(32),
         webhook_url=old["webhook_url"],
         rejudge_of=submission,
+        contest=old["contest_id"],
         standing=Standing.REJUDGE,
     )
     accepted, _ = await accept(connection, new)

@@ -73,23 +73,37 @@ CREATE TABLE contest (
 CREATE TABLE rejudging (
     id          text PRIMARY KEY CHECK (id LIKE 'rej\_%'),
     wanted      jsonb NOT NULL,
+    matched     integer NOT NULL CHECK (matched > 0),
     reason      text,
     made_by     text REFERENCES account,
     made_at     timestamptz NOT NULL DEFAULT now(),
+    key         text CHECK (length(key) BETWEEN 1 AND 255),
+    staged_at   timestamptz,
     outcome     text CHECK (outcome IN ('applied', 'dropped')),
     settled_at  timestamptz,
     settled_by  text REFERENCES account,
-    CHECK ((outcome IS NULL) = (settled_at IS NULL))
+    CHECK ((outcome IS NULL) = (settled_at IS NULL)),
+    CHECK (outcome IS DISTINCT FROM 'applied' OR staged_at IS NOT NULL)
 );
+CREATE UNIQUE INDEX rejudging_key ON rejudging (made_by, key) WHERE key IS NOT NULL;
+CREATE INDEX rejudging_unstaged ON rejudging (id) WHERE staged_at IS NULL AND outcome IS NULL;
 
 ALTER TABLE submission
     ADD COLUMN contest_id text REFERENCES contest,
     ADD COLUMN staged_in  text REFERENCES rejudging,
-    ADD CONSTRAINT staged_is_rejudge CHECK (staged_in IS NULL OR rejudge_of IS NOT NULL);
+    ADD COLUMN applied_in text REFERENCES rejudging,
+    ADD CONSTRAINT staged_is_rejudge CHECK (COALESCE(staged_in, applied_in) IS NULL OR rejudge_of IS NOT NULL),
+    ADD CONSTRAINT staged_or_applied CHECK (staged_in IS NULL OR applied_in IS NULL);
 DROP INDEX submission_one_rejudge;
 CREATE UNIQUE INDEX submission_one_rejudge ON submission (rejudge_of)
     WHERE rejudge_of IS NOT NULL AND staged_in IS NULL;
 CREATE UNIQUE INDEX submission_once_staged ON submission (staged_in, rejudge_of) WHERE staged_in IS NOT NULL;
+CREATE INDEX submission_applied ON submission (applied_in, rejudge_of) WHERE applied_in IS NOT NULL;
+-- Trials are none of their user's doing: they keep nobody's next submission back (Q8). Not by states, or the
+-- planner takes submission_line for it when the line was empty at its last look, and reads all of it each time.
+DROP INDEX submission_waiting_of_account;
+CREATE INDEX submission_waiting_of_account ON submission (account_id)
+    WHERE attempt = 0 AND finished_at IS NULL AND staged_in IS NULL;
 CREATE INDEX submission_of_contest ON submission (contest_id, id DESC) WHERE contest_id IS NOT NULL;
 
 -- How much one may: when the last one of a user for a problem came, and how many of a user on a day.
@@ -114,6 +128,18 @@ CREATE INDEX day_count_over ON day_count (day);
 -- only what is older than every transaction that still runs, in this order, misses none.
 ALTER TABLE submission_event ADD COLUMN xact xid8 NOT NULL DEFAULT pg_current_xact_id();
 CREATE INDEX event_order ON submission_event (xact, id);
+-- An event as it is told: joined when it is read, so that its row stays small. Figures go with the last one.
+CREATE VIEW told_event AS
+SELECT e.id, e.xact, e.submission_id, e.event, e.state, e.attempt, e.reason, e.at,
+       s.account_id, s.problem_id, s.contest_id, s.language, s.staged_in IS NOT NULL AS staged,
+       CASE WHEN e.state = 'COMPLETED' THEN s.verdict END AS verdict,
+       CASE WHEN e.state = 'COMPLETED' THEN s.runtime_ms END AS runtime_ms,
+       CASE WHEN e.state = 'COMPLETED' THEN s.memory_kb END AS memory_kb,
+       CASE WHEN e.state = 'COMPLETED' THEN s.passed_cases END AS passed_cases,
+       CASE WHEN e.state = 'COMPLETED' THEN s.total_cases END AS total_cases,
+       CASE WHEN e.state = 'COMPLETED' THEN s.score END AS score,
+       CASE WHEN e.state = 'COMPLETED' THEN s.max_score END AS max_score
+  FROM submission_event e JOIN submission s ON s.id = e.submission_id;
 
 -- Webhooks: written by the step that ends a submission, carried by the keeper (H2, I3).
 CREATE TABLE webhook_delivery (
@@ -122,6 +148,8 @@ CREATE TABLE webhook_delivery (
     account_id    text NOT NULL REFERENCES account,
     kind          text NOT NULL,
     url           text NOT NULL,
+    host          text NOT NULL GENERATED ALWAYS AS
+                  (COALESCE(lower(substring(url FROM '^[a-zA-Z]+://([^/?#]*)')), '')) STORED,
     resend_of     text REFERENCES webhook_delivery,
     state         text NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'delivered', 'failed')),
     tries         integer NOT NULL DEFAULT 0 CHECK (tries >= 0),
@@ -129,15 +157,21 @@ CREATE TABLE webhook_delivery (
     claimed_until timestamptz,
     created_at    timestamptz NOT NULL DEFAULT now(),
     ended_at      timestamptz,
-    CHECK ((state = 'waiting') = (ended_at IS NULL))
+    CHECK ((state = 'waiting') = (ended_at IS NULL)),
+    CHECK (claimed_until IS NULL OR state = 'waiting')
 );
 CREATE UNIQUE INDEX webhook_once ON webhook_delivery (submission_id, kind) WHERE resend_of IS NULL;
-CREATE INDEX webhook_waiting ON webhook_delivery (available_at, id) WHERE state = 'waiting';
+CREATE INDEX webhook_waiting ON webhook_delivery (host, available_at, id) WHERE state = 'waiting';
+CREATE INDEX webhook_claimed ON webhook_delivery (host) WHERE claimed_until IS NOT NULL;
+CREATE UNIQUE INDEX webhook_one_resend ON webhook_delivery (resend_of)
+    WHERE resend_of IS NOT NULL AND state = 'waiting';
+CREATE INDEX webhook_resends ON webhook_delivery (resend_of) WHERE resend_of IS NOT NULL;
+CREATE INDEX webhook_over ON webhook_delivery (ended_at) WHERE ended_at IS NOT NULL;
 CREATE INDEX webhook_of_submission ON webhook_delivery (submission_id, id);
 CREATE INDEX webhook_of_account ON webhook_delivery (account_id, id DESC);
 
 CREATE TABLE webhook_attempt (
-    delivery_id text NOT NULL REFERENCES webhook_delivery,
+    delivery_id text NOT NULL REFERENCES webhook_delivery ON DELETE CASCADE,
     number      integer NOT NULL CHECK (number > 0),
     at          timestamptz NOT NULL DEFAULT now(),
     status      integer,

@@ -4,13 +4,60 @@ INSERT INTO account (id, name, role) VALUES (:id, :name, :role) ON CONFLICT (nam
 -- name: of_name^
 SELECT id, name, role, created_at, disabled_at FROM account WHERE name = :name;
 
--- name: page
-SELECT id, name, role, created_at, disabled_at FROM account ORDER BY name;
+-- name: everyone
+SELECT id, name, role, tier, daily_quota, created_at, disabled_at, password IS NOT NULL AS has_password
+  FROM account ORDER BY name;
 
--- name: add_token!
+-- name: page
+-- Newest first, from before one on.
+SELECT id, name, role, tier, daily_quota, created_at, disabled_at, password IS NOT NULL AS has_password
+  FROM account
+ WHERE (:before::text IS NULL OR id < :before)
+   AND (:role::text IS NULL OR role = :role)
+   AND (:prefix::text IS NULL OR starts_with(name, :prefix))
+ ORDER BY id DESC LIMIT :most;
+
+-- name: view^
+SELECT id, name, role, tier, daily_quota, created_at, disabled_at, password IS NOT NULL AS has_password
+  FROM account WHERE id = :id;
+
+-- name: hold_admins
+-- All that may run this judge, held so that of two who go at once one stays.
+SELECT id FROM account WHERE role = 'admin' AND disabled_at IS NULL ORDER BY id FOR UPDATE;
+
+-- name: change!
+-- What is NULL stays; a quota may become NULL, so it says whether it is meant.
+UPDATE account
+   SET role = coalesce(:role, role),
+       tier = coalesce(:tier, tier),
+       daily_quota = CASE WHEN :quota_given THEN :daily_quota::integer ELSE daily_quota END,
+       disabled_at = CASE WHEN :disabled::boolean IS NULL THEN disabled_at
+                          WHEN :disabled THEN coalesce(disabled_at, now()) END
+ WHERE id = :id;
+
+-- name: lock_out
+-- Its log-ins and its tokens end.
+WITH ended AS (DELETE FROM session WHERE account_id = :id RETURNING digest),
+     revoked AS (UPDATE token SET revoked_at = now()
+                  WHERE account_id = :id AND revoked_at IS NULL RETURNING digest)
+SELECT digest FROM ended UNION ALL SELECT digest FROM revoked;
+
+-- name: credentials^
+-- By its name or by its id.
+SELECT id, name, role, disabled_at, password FROM account WHERE name = :name OR id = :id;
+
+-- name: set_password!
+UPDATE account SET password = :password, password_set_at = now() WHERE id = :id;
+
+-- name: renew_password!
+-- The same password, hashed better: unless it has changed since.
+UPDATE account SET password = :password WHERE id = :id AND password = :old;
+
+-- name: add_token^
 INSERT INTO token (id, account_id, name, digest, scopes, expires_at)
 VALUES (:id, :account, :name, :digest, :scopes::text[],
-        CASE WHEN :days::int IS NOT NULL THEN now() + make_interval(days => :days::int) END);
+        CASE WHEN :days::int IS NOT NULL THEN now() + make_interval(days => :days::int) END)
+RETURNING id, name, scopes, created_at, expires_at, revoked_at, last_used_at, false AS expired;
 
 -- name: of_token^
 -- Who holds it, if it is good.
@@ -24,5 +71,21 @@ SELECT a.id, a.name, a.role, a.tier, a.daily_quota, t.id AS token_id, t.scopes
 UPDATE token SET last_used_at = now()
  WHERE id = :id AND (last_used_at IS NULL OR last_used_at < now() - interval '1 minute');
 
--- name: revoke!
-UPDATE token SET revoked_at = now() WHERE id = :id AND revoked_at IS NULL;
+-- name: tokens
+-- Newest first, from before one on.
+SELECT id, name, scopes, created_at, expires_at, revoked_at, last_used_at,
+       coalesce(expires_at <= now(), false) AS expired
+  FROM token
+ WHERE account_id = :account AND (:before::text IS NULL OR id < :before)
+ ORDER BY id DESC LIMIT :most;
+
+-- name: live_tokens$
+SELECT count(*) FROM token
+ WHERE account_id = :account AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now());
+
+-- name: revoke^
+-- Of one account, or whoever's it is. It may be revoked already.
+UPDATE token SET revoked_at = coalesce(revoked_at, now())
+ WHERE id = :id AND (:account::text IS NULL OR account_id = :account)
+RETURNING account_id, digest, id, name, scopes, created_at, expires_at, revoked_at, last_used_at,
+          coalesce(expires_at <= now(), false) AS expired;

@@ -17,3 +17,7 @@ SELECT * FROM dead_letter WHERE id = :id;
 UPDATE dead_letter SET outcome = :outcome, settled_at = now(), settled_by = :by, requeued_as = :requeued_as
  WHERE id = :id AND outcome IS NULL
 RETURNING id;
+
+-- name: history
+-- What happened to a submission, in order.
+SELECT event, state, attempt, reason, at FROM submission_event WHERE submission_id = :id ORDER BY id;

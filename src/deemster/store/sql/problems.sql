@@ -16,6 +16,13 @@ ON CONFLICT (problem_id, digest) DO NOTHING;
 -- name: put_in_force!
 UPDATE problem SET revision = :digest, retired_at = NULL WHERE id = :id;
 
+-- name: retire!
+-- It can't be solved any more, until it is put in force again.
+UPDATE problem SET retired_at = now() WHERE id = :id AND retired_at IS NULL;
+
+-- name: is_there$
+SELECT EXISTS (SELECT FROM problem WHERE id = :id);
+
 -- name: in_force^
 -- What a submission is judged by.
 SELECT p.id, p.retired_at, r.* FROM problem p

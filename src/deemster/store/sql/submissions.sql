@@ -49,7 +49,8 @@ WITH asked AS (
            first_priority + LEAST(:most_ahead::int, ahead + (
                SELECT count(*) FROM (
                    SELECT FROM submission s
-                    WHERE s.account_id = admitted.account_id AND s.state IN ('PENDING', 'QUEUED')
+                    WHERE s.account_id = admitted.account_id AND s.attempt = 0 AND s.finished_at IS NULL
+                      AND s.staged_in IS NULL
                     LIMIT :most_ahead::int) waiting))::int,
            idempotency_key, request_digest, webhook_url, rejudge_of, staged_in, contest_id
       FROM admitted ORDER BY account_id, idempotency_key
@@ -96,6 +97,7 @@ SELECT s.*, a.name AS account_name
   FROM submission s JOIN account a ON a.id = s.account_id
  WHERE (:account::text IS NULL OR s.account_id = :account)
    AND (:problem::text IS NULL OR s.problem_id = :problem)
+   AND (:contest::text IS NULL OR s.contest_id = :contest)
    AND (:verdict::text IS NULL OR s.verdict = :verdict)
    AND (:language::text IS NULL OR s.language = :language)
    AND (:states::text[] IS NULL OR s.state = ANY (:states))
@@ -145,17 +147,6 @@ UPDATE submission SET archived_at = now()
  WHERE id = :id AND archived_at IS NULL AND staged_in IS NULL
    AND state IN ('COMPLETED', 'FAILED', 'CANCELLED')
 RETURNING id, account_id, problem_id, revision, language, main, source, state, verdict, webhook_url, contest_id;
-
--- name: find_rejudge
--- Ids that a rejudge of many is meant for.
-SELECT id FROM submission
- WHERE archived_at IS NULL AND staged_in IS NULL AND state IN ('COMPLETED', 'FAILED')
-   AND (:problem::text IS NULL OR problem_id = :problem)
-   AND (:language::text IS NULL OR language = :language)
-   AND (:verdict::text IS NULL OR verdict = :verdict)
-   AND (:account::text IS NULL OR account_id = :account)
- ORDER BY id
- LIMIT :most;
 
 -- name: lost_candidates
 -- The head of the line: queued for a while, nothing of them in the outbox, looked up in the queue (Q6).

@@ -3,14 +3,23 @@
 INSERT INTO worker (id, host, process, slots, languages)
 VALUES (:id, :host, :process, :slots, :languages);
 
--- name: beat!
--- It lives.
-UPDATE worker SET seen_at = now(), busy = :busy, cycle_s = :cycle_s
- WHERE id = :id AND gone_at IS NULL;
+-- name: beat^
+-- It lives, and hears whether it is to drain.
+UPDATE worker
+   SET seen_at = now(), busy = :busy, cycle_s = :cycle_s,
+       draining_at = CASE WHEN :ending::bool THEN COALESCE(draining_at, now()) ELSE draining_at END
+ WHERE id = :id AND gone_at IS NULL
+RETURNING draining_at IS NOT NULL AS draining;
 
--- name: drain!
+-- name: drain^
 -- It takes no more work.
-UPDATE worker SET draining_at = COALESCE(draining_at, now()) WHERE id = :id;
+UPDATE worker SET draining_at = COALESCE(draining_at, now()) WHERE id = :id AND gone_at IS NULL
+RETURNING id;
+
+-- name: resume^
+-- It takes work again.
+UPDATE worker SET draining_at = NULL WHERE id = :id AND gone_at IS NULL
+RETURNING id;
 
 -- name: leave!
 -- It ended by itself, or someone saw that it is dead.
@@ -27,7 +36,7 @@ UPDATE worker SET gone_at = now()
 RETURNING id;
 
 -- name: alive
--- Those that take work.
+-- Those that live, also if they drain.
 SELECT id, host, slots, languages, busy, cycle_s, started_at, seen_at, draining_at FROM worker
  WHERE gone_at IS NULL AND seen_at > now() - make_interval(secs => :silent_s)
  ORDER BY id;

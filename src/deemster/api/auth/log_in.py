@@ -1,0 +1,69 @@
+"""By name and password: what is wrong, or that there is no such name, is not told (O6)."""
+
+from typing import Final
+
+from starlette.requests import Request
+
+from deemster.api.desk import Desk, desk_of
+from deemster.api.faults import FieldFault, Invalid, WrongPassword
+from deemster.domain.account import Account
+from deemster.store import accounts, sessions
+from deemster.store.accounts import Credentials
+from deemster.store.pool import Pool, connection
+from deemster.store.sessions import NewSession
+
+HOUR_S: Final = 3600
+
+
+async def log_in(request: Request, name: str, password: str) -> tuple[Account, NewSession]:
+    desk = desk_of(request)
+    # Looked at twice: before the line for those who have no chance, and when it is their turn.
+    await desk.auth.throttle.check_guess(request, name)
+    async with connection(desk.service.pool) as acquired:
+        found = await accounts.credentials(acquired, name)
+    async with desk.auth.passwords.turn():
+        await desk.auth.throttle.check_guess(request, name)
+        hashed = found.password if found is not None else None
+        fits = await desk.auth.passwords.fits(password, hashed)
+        if not fits or found is None or hashed is None or found.disabled:
+            await desk.auth.throttle.count_guess(request, name)
+            raise wrong()
+        hashed = await renewed(desk, found, hashed, password)
+    session = await begin(desk, found.account, hashed)
+    if session is None:
+        raise wrong()  # it was changed while we looked
+    return found.account, session
+
+
+async def begin(desk: Desk, account: Account, hashed: str | None = None) -> NewSession | None:
+    keep_s = desk.service.settings.session_hours * HOUR_S
+    async with connection(desk.service.pool) as acquired:
+        return await sessions.begin(acquired, account.id, keep_s=keep_s, password=hashed)
+
+
+async def check_own(request: Request, known: Credentials, password: str | None) -> None:
+    """Of who is in already, before something that a forgotten screen must not allow."""
+    desk = desk_of(request)
+    name = known.account.name
+    await desk.auth.throttle.check_guess(request, name)
+    if not await desk.auth.passwords.fits(password or "", known.password):
+        await desk.auth.throttle.count_guess(request, name)
+        raise Invalid([FieldFault("current_password", "this is not your password")])
+
+
+async def renewed(desk: Desk, found: Credentials, hashed: str, password: str) -> str:
+    """Its hash, made anew if we make better ones by now."""
+    if not desk.auth.passwords.is_outdated(hashed):
+        return hashed
+    better = await desk.auth.passwords.hash(password)
+    return await replace(desk.service.pool, found.account, hashed, better)
+
+
+async def replace(pool: Pool, account: Account, old: str, better: str) -> str:
+    async with connection(pool) as acquired:
+        await accounts.renew_password(acquired, account.id, old=old, password=better)
+    return better
+
+
+def wrong() -> WrongPassword:
+    return WrongPassword("Name or password are wrong, or the account is disabled.")

@@ -1,0 +1,57 @@
+"""How often strangers may be wrong: unknown tokens, wrong passwords, new accounts (D2, O6)."""
+
+import hashlib
+from typing import Final
+
+from starlette.requests import Request
+
+from deemster.api.admission import a_minute, refuse
+from deemster.api.service import Service
+from deemster.cache.buckets import Limit, network_of
+
+GUESSES: Final = 10
+"""Wrong passwords for one name, one after another …"""
+GUESS_EVERY_S: Final = 30
+"""… and then one in so long, from wherever they come."""
+
+
+class Throttle:
+    def __init__(self, service: Service) -> None:
+        self._buckets = service.buckets
+        self._a_minute = service.settings.strangers_per_minute_ip
+
+    async def count_stranger(self, request: Request) -> None:
+        """Someone showed what is no good here."""
+        limit = a_minute("stranger.ip", address_of(request), self._a_minute)
+        taken = await self._buckets.take([limit])
+        refuse(taken, "Too many unknown tokens come from your address")
+
+    async def check_guess(self, request: Request, name: str) -> None:
+        """Before a password is looked at: who may not guess is not told if it was right."""
+        taken = await self._buckets.look(self._guesses(request, name))
+        refuse(taken, "Too many log-ins failed")
+
+    async def count_guess(self, request: Request, name: str) -> None:
+        await self._buckets.take(self._guesses(request, name))
+
+    async def sign_up(self, request: Request) -> None:
+        limit = a_minute("sign-up.ip", address_of(request), self._a_minute)
+        taken = await self._buckets.take([limit])
+        refuse(taken, "Too many accounts are made from your address")
+
+    async def once(self, name: str, key: str, *, within_s: float) -> bool:
+        """Whether this is its first use."""
+        return (await self._buckets.take([Limit(name, key, 1 / within_s, 1)])).ok
+
+    def _guesses(self, request: Request, name: str) -> list[Limit]:
+        # Buckets may lie in Redis, where nobody's name belongs.
+        key = hashlib.sha256(name.encode()).hexdigest()[:32]
+        return [
+            # Not that of tokens: a page left open, whose log-in is over, must lock nobody out.
+            a_minute("guess.ip", address_of(request), self._a_minute),
+            Limit("guess.name", key, 1 / GUESS_EVERY_S, GUESSES),
+        ]
+
+
+def address_of(request: Request) -> str:
+    return network_of(request.client.host if request.client else None)

@@ -1,0 +1,165 @@
+"""Looks for what happened, once for all who listen in this process, and hands it to them."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import structlog
+
+from deemster.api.feed.audience import Audience
+from deemster.api.feed.listener import Listener, Topic
+from deemster.api.feed.notice import Notice
+from deemster.domain.errors import Unavailable
+from deemster.store import feed
+from deemster.store.feed import LAST_ID, Mark, Sight, Touch
+from deemster.store.pool import Connection, Pool, connection
+
+BUSY_S: Final = 0.1
+"""Between two looks while someone listens."""
+IDLE_S: Final = 0.25
+PROGRESS_S: Final = 1.0
+AT_ONCE: Final = 500
+"""Events that are read by one statement."""
+
+OnEvent = Callable[[Touch], None]
+log = structlog.get_logger()
+
+
+class Feed:
+    """Two ways for two needs. Who listens to one submission hears as soon as a step is
+    committed: its events can't overtake each other. Who listens to many hears in the order of
+    marks, so that one mark says all they have seen: an event waits there for transactions that
+    began before its own.
+    """
+
+    def __init__(self, pool: Pool) -> None:
+        self.pool = pool
+        self.audience = Audience()
+        self._callbacks: list[OnEvent] = []
+        self._seen: Sight | None = None
+        self._mark = Mark(0, 0)
+        """In order, all up to here was handed out."""
+        self._newest = 0
+        """The last transaction that was seen to have made events."""
+        self._looks = 0
+        self._looking = asyncio.Lock()
+        self._is_draining = False
+
+    def on_event(self, callback: OnEvent) -> None:
+        """Called before anyone who listens is told, at least once for each event."""
+        self._callbacks.append(callback)
+
+    @contextmanager
+    def listening(self, topic: Topic) -> Iterator[Listener]:
+        """From now on: who reads afterwards what is past misses nothing in between."""
+        listener = Listener(topic, self._mark)
+        if self._is_draining:
+            listener.close()
+        self.audience.add(listener)
+        try:
+            yield listener
+        finally:
+            self.audience.remove(listener)
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._follow())
+            group.create_task(self._show_progress())
+
+    async def start(self) -> None:
+        """Raises `Unavailable` as long as the database was never there."""
+        if self._seen is None:
+            await self.catch_up()
+
+    async def catch_up(self) -> None:
+        """Sees all that was committed before this call. Many who ask at once share a look."""
+        wanted = self._looks + 1
+        async with self._looking:
+            if self._looks < wanted:
+                self._looks += 1
+                async with connection(self.pool) as acquired:
+                    await self._look(acquired)
+
+    def drain(self) -> None:
+        """The process is about to end: who listens goes elsewhere."""
+        self._is_draining = True
+        self._close_all()
+
+    async def _follow(self) -> None:
+        is_well = True
+        while True:
+            try:
+                await self.catch_up()
+            except Unavailable as fault:
+                if is_well:
+                    log.warning("feed.interrupted", error=str(fault))
+                is_well = False
+            except Exception:
+                # All streams of this process hang on it, so it goes on.
+                log.exception("feed.crashed")
+            else:
+                if not is_well:
+                    log.info("feed.resumed")
+                is_well = True
+            await asyncio.sleep(BUSY_S if len(self.audience) else IDLE_S)
+
+    async def _look(self, acquired: Connection) -> None:
+        if self._seen is None:
+            await self._begin(acquired)
+            return
+        seen, touches = await feed.touched(acquired, self._seen)
+        if seen.xmin < self._seen.xmin:
+            log.warning("feed.restarted")  # another database, restored under the same address
+            await self._begin(acquired)
+            self._close_all()
+            return
+        listened = {each.submission for each in touches if each.submission in self.audience}
+        own = await feed.of_submissions(acquired, listened) if listened else []
+        self._seen = seen
+        self._newest = max([self._newest, *(each.xact for each in touches)])
+        for touch in touches:
+            for callback in self._callbacks:
+                callback(touch)
+        for notice in map(Notice, own):
+            for listener in self.audience.of_submission(notice.event.submission):
+                listener.offer(notice)
+        await self._hand_out(acquired, seen)
+
+    async def _begin(self, acquired: Connection) -> None:
+        await feed.settle_future(acquired)
+        self._seen = await feed.now(acquired)
+        self._mark = self._seen.mark
+        self._newest = 0
+
+    async def _hand_out(self, acquired: Connection, seen: Sight) -> None:
+        """To those who hear in order."""
+        end = min(Mark(self._newest, LAST_ID), seen.mark)
+        while self._mark < end and self.audience.has_ordered:
+            found = await feed.after(acquired, self._mark, before=seen.xmin, most=AT_ONCE)
+            for notice in map(Notice, found):
+                for listener in self.audience.in_order(notice):
+                    listener.offer(notice)
+            if len(found) < AT_ONCE:
+                break
+            self._mark = found[-1].mark
+        self._mark = max(self._mark, seen.mark)
+
+    async def _show_progress(self) -> None:
+        while True:
+            await asyncio.sleep(PROGRESS_S)
+            running = self.audience.running()
+            if not running:
+                continue
+            try:
+                async with connection(self.pool) as acquired:
+                    found = await feed.progress(acquired, running)
+            except Unavailable:
+                continue  # the other loop says so
+            for submission, progress in found.items():
+                for listener in self.audience.of_submission(submission):
+                    listener.show(progress)
+
+    def _close_all(self) -> None:
+        for listener in self.audience:
+            listener.close()

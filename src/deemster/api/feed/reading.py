@@ -1,0 +1,72 @@
+"""What is past of a stream, from where its client left off, in the order of what follows."""
+
+from typing import Final, Protocol
+
+from deemster.api.feed.listener import Topic
+from deemster.domain.ids import SubmissionId
+from deemster.store import feed
+from deemster.store.feed import FIRST_XACT, Mark, ToldEvent
+from deemster.store.pool import Connection
+
+AT_ONCE: Final = 500
+
+
+class Reading(Protocol):
+    last: Mark | None
+    """Of what was told."""
+
+    def is_new(self, event: ToldEvent) -> bool: ...
+
+    async def past(self, acquired: Connection) -> tuple[list[ToldEvent], bool]:
+        """What comes next, and whether there may be more."""
+        ...
+
+
+class OneSubmission:
+    """All of it from the beginning, unless some was told before; its ids are in order."""
+
+    def __init__(self, submission: SubmissionId, last: Mark | None) -> None:
+        self._submission = submission
+        self.last = last
+
+    def is_new(self, event: ToldEvent) -> bool:
+        return self.last is None or event.mark.id > self.last.id
+
+    async def past(self, acquired: Connection) -> tuple[list[ToldEvent], bool]:
+        found = await feed.of_submissions(acquired, [self._submission])
+        return [each for each in found if self.is_new(each)], False
+
+
+class Many:
+    """After a mark; without one, only what is to come."""
+
+    def __init__(self, topic: Topic, last: Mark | None) -> None:
+        self._topic = topic
+        self.last = last
+
+    def is_new(self, event: ToldEvent) -> bool:
+        return self.last is None or event.mark > self.last
+
+    async def past(self, acquired: Connection) -> tuple[list[ToldEvent], bool]:
+        if self.last is None:
+            return [], False
+        before = (await feed.now(acquired)).xmin
+        # A mark of a time that has not come yet is from before this database was restored.
+        mark = self.last if self.last.xact < before else Mark(FIRST_XACT, self.last.id)
+        topic = self._topic
+        if topic.account is None:
+            found = await feed.after(
+                acquired, mark, before=before, most=AT_ONCE, contest=topic.contest
+            )
+        else:
+            found = await feed.of_account(
+                acquired,
+                topic.account,
+                mark,
+                before=before,
+                most=AT_ONCE,
+                contest=topic.contest,
+                with_staged=topic.for_admin,
+            )
+        self.last = found[-1].mark if found else mark
+        return found, len(found) == AT_ONCE

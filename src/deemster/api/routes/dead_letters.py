@@ -1,0 +1,184 @@
+"""`/v1/admin/dead-letters`: what no attempt could judge, until an admin deals with it (Q7)."""
+
+from datetime import datetime
+from typing import Annotated, Any, Final, Literal
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from deemster.api.answering import answer, faults
+from deemster.api.caller import Caller, actor_of
+from deemster.api.desk import desk_of
+from deemster.api.idempotency import IDEMPOTENCY_KEY, idempotency_key
+from deemster.api.numbers import number_at, number_of
+from deemster.api.paging import PageQuery, cut
+from deemster.api.routes.submissions import accepted_answer
+from deemster.api.shapes import Told
+from deemster.api.submission_out import AcceptedOut
+from deemster.domain.errors import NotFound
+from deemster.domain.submission import Accepted
+from deemster.pipeline.verdict import dead
+from deemster.store import dead_letters, submissions
+from deemster.store.dead_letters import DeadLetter, Step
+from deemster.store.pool import Connection, connection
+
+router = APIRouter(tags=["admin"])
+PATH: Final = "/v1/admin/dead-letters"
+
+
+class LetterQuery(PageQuery):
+    state: Literal["open", "all"] = "open"
+    """`open`: those that nobody has dealt with."""
+
+
+class LetterLine(Told):
+    number: int
+    submission_id: str
+    task: str
+    attempts: int
+    error: str
+    died_at: datetime
+    outcome: Literal["requeued", "discarded"] | None
+    """null: nobody has dealt with it."""
+    settled_at: datetime | None
+    settled_by: str | None
+    requeued_as: str | None
+    """The submission that took its place."""
+
+
+class StepOut(Told):
+    event: str
+    state: str
+    attempt: int
+    reason: str | None
+    at: datetime
+
+
+class LetterOut(LetterLine):
+    context: dict[str, Any]
+    history: list[StepOut]
+    """What happened to the submission, in order."""
+
+
+class LetterPage(Told):
+    items: list[LetterLine]
+    next_cursor: str | None
+
+
+@router.get(PATH, response_model=LetterPage, responses=faults(401, 403, 422, 429, 503))
+async def list_letters(
+    request: Request, _caller: Caller, query: Annotated[LetterQuery, Query()]
+) -> Response:
+    """Newest first."""
+    async with connection(desk_of(request).service.pool) as acquired:
+        found = await dead_letters.page(
+            acquired,
+            settled=query.state == "all",
+            before=number_at(query.place),
+            most=query.limit + 1,
+        )
+    page, cursor = cut(found, query.limit, lambda letter: str(letter.id))
+    items = [LetterLine(**values_of(letter)) for letter in page]
+    return answer(LetterPage(items=items, next_cursor=cursor))
+
+
+@router.get(
+    PATH + "/{number}", response_model=LetterOut, responses=faults(401, 403, 404, 429, 503)
+)
+async def show_letter(request: Request, _caller: Caller, number: str) -> Response:
+    """With its error, its context, and all that happened before."""
+    async with connection(desk_of(request).service.pool) as acquired:
+        return answer(await look(acquired, known(number)))
+
+
+@router.post(
+    PATH + "/{number}/requeue",
+    status_code=202,
+    response_model=AcceptedOut,
+    openapi_extra={"parameters": [IDEMPOTENCY_KEY]},
+    responses=faults(401, 403, 404, 409, 422, 429, 503),
+)
+async def requeue(request: Request, caller: Caller, number: str) -> Response:
+    """A new submission takes the place of the one that failed, which stays to be read."""
+    key = idempotency_key(request)
+    desk = desk_of(request)
+    letter = known(number)
+    async with connection(desk.service.pool) as acquired:
+        # It can be done once, so any key that comes twice means the same (I1).
+        done = await requeued(acquired, letter) if key is not None else None
+    if done is None:
+        actor = actor_of(request, caller)
+        done = await dead.requeue(desk.service.pool, letter, actor=actor)
+        desk.recall.forget_submissions()
+    return accepted_answer(done)
+
+
+@router.post(
+    PATH + "/{number}/discard",
+    response_model=LetterOut,
+    responses=faults(401, 403, 404, 409, 429, 503),
+)
+async def discard(request: Request, caller: Caller, number: str) -> Response:
+    """Takes it off the list for good; its submission stays failed."""
+    pool = desk_of(request).service.pool
+    letter = known(number)
+    await dead.discard(pool, letter, actor=actor_of(request, caller))
+    async with connection(pool) as acquired:
+        return answer(await look(acquired, letter))
+
+
+def known(number: str) -> int:
+    found = number_of(number)
+    if found is None:
+        raise no_such()
+    return found
+
+
+async def look(acquired: Connection, number: int) -> LetterOut:
+    letter = await dead_letters.one(acquired, number)
+    if letter is None:
+        raise no_such()
+    steps = await dead_letters.history(acquired, letter.submission)
+    return LetterOut(
+        **values_of(letter),
+        context=dict(letter.context),
+        history=[step_out(step) for step in steps],
+    )
+
+
+async def requeued(acquired: Connection, number: int) -> Accepted | None:
+    letter = await dead_letters.one(acquired, number)
+    if letter is None or letter.requeued_as is None:
+        return None
+    new = await submissions.view(acquired, letter.requeued_as)
+    assert new is not None, "rows of submissions are never deleted"
+    return Accepted(new.id, new.problem, new.language, new.submitted_at)
+
+
+def no_such() -> NotFound:
+    return NotFound("There is no such dead letter: see GET /v1/admin/dead-letters?state=all.")
+
+
+def values_of(letter: DeadLetter) -> dict[str, Any]:
+    return {
+        "number": letter.id,
+        "submission_id": letter.submission,
+        "task": letter.task,
+        "attempts": letter.attempt,
+        "error": letter.error,
+        "died_at": letter.died_at,
+        "outcome": letter.outcome,
+        "settled_at": letter.settled_at,
+        "settled_by": letter.settled_by,
+        "requeued_as": letter.requeued_as,
+    }
+
+
+def step_out(step: Step) -> StepOut:
+    return StepOut(
+        event=step.event,
+        state=step.state,
+        attempt=step.attempt,
+        reason=step.reason,
+        at=step.at,
+    )

@@ -1,0 +1,159 @@
+"""`/v1/problems` for authors: import a package, revise a problem, retire it."""
+
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from deemster.api.answering import answer, faults
+from deemster.api.caller import Caller, actor_of
+from deemster.api.desk import desk_of
+from deemster.api.idempotency import IDEMPOTENCY_KEY, idempotency_key
+from deemster.api.shapes import Given, Told
+from deemster.api.submission_in import Plain
+from deemster.api.upload import ARCHIVES, check_archive, receive_into
+from deemster.domain.account import Account, Role
+from deemster.domain.errors import NotFound, Refused
+from deemster.domain.ids import PROBLEM, ProblemId, chosen_problem_id
+from deemster.domain.limits import MIB
+from deemster.problems.importing import UNNAMED, Imported, Order
+
+router = APIRouter(tags=["problems"])
+PATH: Final = "/v1/problems"
+BODY: Final[dict[str, Any]] = {
+    "requestBody": {
+        "required": True,
+        "description": "A package as a zip or a tar (plain, gzip, bzip2, xz).",
+        "content": {
+            kind: {"schema": {"type": "string", "format": "binary"}} for kind in ARCHIVES
+        },
+    }
+}
+
+
+class ImportQuery(Given):
+    id: Plain | None = None
+    """Such as `prob_sum`; by default from the package's name."""
+
+
+class ImportedOut(Told):
+    id: str
+    title: str
+    revision: int
+    digest: str
+    """Of all its content: the same package gives the same one."""
+    time_ms: int
+    memory_bytes: int
+    cases: int
+    changed: bool
+    """false: this revision was in force already."""
+    warnings: list[str]
+    """What in the package was not understood or ignored."""
+
+
+class RetiredOut(Told):
+    id: str
+    retired: bool
+
+
+@router.post(
+    PATH,
+    status_code=201,
+    response_model=ImportedOut,
+    openapi_extra={**BODY, "parameters": [IDEMPOTENCY_KEY]},
+    responses={
+        200: {"model": ImportedOut, "description": "This revision was in force already"},
+        **faults(401, 403, 408, 409, 413, 415, 422, 429, 503),
+    },
+)
+async def import_problem(
+    request: Request, caller: Caller, query: Annotated[ImportQuery, Query()]
+) -> Response:
+    """Takes a package in; the problem can be solved at once, and is its author's.
+
+    The content decides: the same package again is the same revision, with any key or none.
+    """
+    idempotency_key(request)
+    named = chosen_problem_id(query.id) if query.id is not None else None
+    imported = await take(request, caller, named)
+    status = 201 if imported.is_new else 200
+    return answer(imported_out(imported), status, {"Location": f"{PATH}/{imported.sheet.id}"})
+
+
+@router.put(
+    PATH + "/{id}",
+    response_model=ImportedOut,
+    openapi_extra=BODY,
+    responses=faults(401, 403, 404, 408, 413, 415, 422, 429, 503),
+)
+async def revise_problem(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
+    """A new revision: what is handed in from now on is judged by it. Also brings it back."""
+    problem = known(id)
+    await desk_of(request).service.importer.check(
+        problem, actor_of(request, caller), only_own=is_author(caller)
+    )
+    return answer(imported_out(await take(request, caller, problem)))
+
+
+@router.delete(
+    PATH + "/{id}", response_model=RetiredOut, responses=faults(401, 403, 404, 429, 503)
+)
+async def retire_problem(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
+    """Nobody finds or solves it any more; what was handed in stays. PUT brings it back."""
+    problem = known(id)
+    desk = desk_of(request)
+    actor = actor_of(request, caller)
+    await desk.service.importer.retire(problem, actor, only_own=is_author(caller))
+    forget(request, problem)
+    return answer(RetiredOut(id=problem, retired=True))
+
+
+async def take(request: Request, caller: Account, problem: ProblemId | None) -> Imported:
+    service = desk_of(request).service
+    most_bytes = service.settings.package_mb * MIB
+    check_archive(request, most_bytes)
+    order = Order(actor_of(request, caller), problem, only_own=is_author(caller))
+    async with service.importer.arriving() as place:
+        # A package whose files lie in no directory of their own is named by its archive.
+        archive = place / (problem.removeprefix(f"{PROBLEM}_") if problem else UNNAMED)
+        await receive_into(request, archive, most_bytes)
+        imported = await service.importer.take(archive, order)
+    forget(request, imported.sheet.id)
+    return imported
+
+
+def forget(request: Request, problem: ProblemId) -> None:
+    """What this process remembers of it, so that its author sees what they did."""
+    desk = desk_of(request)
+    desk.recall.forget_problems()
+    desk.service.door.forget(problem)
+
+
+def is_author(caller: Account) -> bool:
+    """And no more: admins change all problems."""
+    return caller.role is not Role.ADMIN
+
+
+def known(given: str) -> ProblemId:
+    try:
+        problem = chosen_problem_id(given)
+    except Refused:
+        problem = None
+    if problem != given:
+        raise NotFound("There is no such problem, or it is not yours.")
+    return problem
+
+
+def imported_out(imported: Imported) -> ImportedOut:
+    sheet = imported.sheet
+    return ImportedOut(
+        id=sheet.id,
+        title=sheet.title,
+        revision=sheet.number,
+        digest=sheet.digest,
+        time_ms=sheet.time_ms,
+        memory_bytes=sheet.memory_bytes,
+        cases=sheet.cases,
+        changed=imported.is_new,
+        warnings=list(imported.warnings),
+    )

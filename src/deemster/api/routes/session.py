@@ -1,0 +1,80 @@
+"""`/v1/session`: log in by a password, see who one is, log out (O6)."""
+
+from typing import Final
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from deemster.api.answering import answer, faults
+from deemster.api.auth.log_in import HOUR_S, log_in
+from deemster.api.body import body_of, read
+from deemster.api.caller import Caller, session_of
+from deemster.api.desk import desk_of
+from deemster.api.people import BODY_BYTES, LogIn, MeOut, SessionOut, me_out
+from deemster.domain.account import ALL_SCOPES
+from deemster.domain.errors import Conflict
+from deemster.store import sessions
+from deemster.store.pool import connection
+
+router = APIRouter(tags=["accounts"])
+PATH: Final = "/v1/session"
+
+
+@router.post(
+    PATH,
+    status_code=201,
+    response_model=SessionOut,
+    openapi_extra=body_of(LogIn),
+    responses=faults(400, 401, 403, 408, 413, 415, 422, 429, 503),
+)
+async def enter(request: Request) -> Response:
+    """Logs in: the cookie is the log-in, and csrf_token goes with what it changes."""
+    desk = desk_of(request)
+    desk.auth.cookies.check_origin(request)
+    asked = await read(request, LogIn, BODY_BYTES)
+    account, session = await log_in(request, asked.name, asked.password)
+    told = SessionOut(
+        user=me_out(account),
+        scopes=sorted(ALL_SCOPES),
+        csrf_token=desk.auth.cookies.csrf_token(session.digest),
+        expires_at=session.expires_at,
+    )
+    response = answer(told, 201)
+    keep_s = desk.service.settings.session_hours * HOUR_S
+    desk.auth.cookies.write(response, session.secret, keep_s=keep_s)
+    return response
+
+
+@router.get(PATH, response_model=SessionOut, responses=faults(401, 403, 429, 503))
+async def who(request: Request, caller: Caller) -> Response:
+    """Who asks, and by what."""
+    desk = desk_of(request)
+    told = SessionOut(user=me_out(caller), scopes=sorted(caller.scopes))
+    if caller.token is not None:
+        told.token_id = caller.token
+    digest = session_of(request)
+    if digest is None:
+        return answer(told)
+    told.csrf_token = desk.auth.cookies.csrf_token(digest)
+    response = answer(told)
+    # The log-in holds longer with each use, and the cookie is to hold as long as that.
+    cookie = desk.auth.cookies.read(request)
+    assert cookie is not None, "there was a log-in just now"
+    keep_s = desk.service.settings.session_hours * HOUR_S
+    desk.auth.cookies.write(response, cookie, keep_s=keep_s)
+    return response
+
+
+@router.delete(PATH, response_model=MeOut, responses=faults(401, 403, 409, 429, 503))
+async def leave(request: Request, caller: Caller) -> Response:
+    """Logs out."""
+    desk = desk_of(request)
+    digest = session_of(request)
+    if digest is None:
+        raise Conflict("You came by a token: DELETE /v1/tokens/{id} revokes it.")
+    async with connection(desk.service.pool) as acquired:
+        await sessions.end(acquired, digest)
+    desk.guard.forget([digest])
+    response = answer(me_out(caller))
+    desk.auth.cookies.drop(response)
+    return response

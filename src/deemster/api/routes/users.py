@@ -1,0 +1,171 @@
+"""`/v1/admin/users`: accounts, as admins see and change them (O6)."""
+
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from deemster.api.answering import answer, faults
+from deemster.api.auth.passwords import check_password
+from deemster.api.body import body_of, read
+from deemster.api.caller import Caller, actor_of
+from deemster.api.desk import Desk, desk_of
+from deemster.api.paging import PageQuery, cut
+from deemster.api.people import (
+    BODY_BYTES,
+    NewTokenOut,
+    TokenIn,
+    TokenOut,
+    TokenPage,
+    UserIn,
+    UserOut,
+    UserPage,
+    UserPatch,
+    user_out,
+)
+from deemster.api.routes.tokens import list_tokens, make_token, revoke_token
+from deemster.api.submission_in import Plain
+from deemster.domain.account import Role
+from deemster.domain.errors import NotFound
+from deemster.domain.ids import MINTED, AccountId
+from deemster.store import accounts, sessions
+from deemster.store.accounts import AccountView, Change
+from deemster.store.audit import note
+from deemster.store.pool import Connection, connection, transaction
+
+router = APIRouter(tags=["admin"])
+PATH: Final = "/v1/admin/users"
+TOKENS: Final = PATH + "/{id}/tokens"
+
+
+class UserQuery(PageQuery):
+    role: Role | None = None
+    name: Plain | None = None
+    """How it begins."""
+
+
+@router.get(PATH, response_model=UserPage, responses=faults(401, 403, 422, 429, 503))
+async def list_users(
+    request: Request, _caller: Caller, query: Annotated[UserQuery, Query()]
+) -> Response:
+    """Newest first."""
+    async with connection(desk_of(request).service.pool) as acquired:
+        found = await accounts.page(
+            acquired,
+            before=AccountId(query.place) if query.place else None,
+            most=query.limit + 1,
+            role=query.role,
+            prefix=query.name,
+        )
+    page, cursor = cut(found, query.limit, lambda view: view.id)
+    return answer(UserPage(items=[user_out(view) for view in page], next_cursor=cursor))
+
+
+@router.post(
+    PATH,
+    status_code=201,
+    response_model=UserOut,
+    openapi_extra=body_of(UserIn),
+    responses=faults(400, 401, 403, 408, 409, 413, 415, 422, 429, 503),
+)
+async def add_user(request: Request, caller: Caller) -> Response:
+    desk = desk_of(request)
+    asked = await read(request, UserIn, BODY_BYTES)
+    hashed = await hash_of(desk, asked.password)
+    async with transaction(desk.service.pool) as acquired:
+        account = await accounts.add(acquired, asked.name, asked.role)
+        change = Change(tier=asked.tier, quota_given=True, daily_quota=asked.daily_quota)
+        await accounts.change(acquired, account.id, change)
+        if hashed is not None:
+            await accounts.set_password(acquired, account.id, hashed)
+        told = asked.model_dump(exclude={"password"})
+        await note(acquired, actor_of(request, caller), "user.add", account.id, **told)
+        return answer(user_out(await seen(acquired, account.id)), 201)
+
+
+@router.get(PATH + "/{id}", response_model=UserOut, responses=faults(401, 403, 404, 429, 503))
+async def show_user(request: Request, _caller: Caller, id: str) -> Response:  # noqa: A002
+    async with connection(desk_of(request).service.pool) as acquired:
+        return answer(user_out(await seen(acquired, id)))
+
+
+@router.patch(
+    PATH + "/{id}",
+    response_model=UserOut,
+    openapi_extra=body_of(UserPatch),
+    responses=faults(400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 503),
+)
+async def change_user(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
+    """Who is disabled loses log-ins and tokens for good; a new password ends the log-ins."""
+    desk = desk_of(request)
+    asked = await read(request, UserPatch, BODY_BYTES)
+    hashed = await hash_of(desk, asked.password)
+    async with transaction(desk.service.pool) as acquired:
+        account = (await seen(acquired, id)).id
+        ended = await accounts.change(acquired, account, asked.to_change())
+        if hashed is not None:
+            await accounts.set_password(acquired, account, hashed)
+            ended += await sessions.end_all(acquired, account)
+        await note(acquired, actor_of(request, caller), "user.change", account, **asked.told())
+        view = await seen(acquired, account)
+    desk.guard.forget(ended)
+    return answer(user_out(view))
+
+
+@router.get(TOKENS, response_model=TokenPage, responses=faults(401, 403, 404, 422, 429, 503))
+async def list_theirs(
+    request: Request,
+    _caller: Caller,
+    id: str,  # noqa: A002
+    query: Annotated[PageQuery, Query()],
+) -> Response:
+    """Newest first, also those that are no good any more."""
+    return await list_tokens(request, await known(request, id), query)
+
+
+@router.post(
+    TOKENS,
+    status_code=201,
+    response_model=NewTokenOut,
+    openapi_extra=body_of(TokenIn),
+    responses=faults(400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 503),
+)
+async def make_theirs(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
+    """The answer shows the token, this once. It may do no more than what asks for it."""
+    account = await known(request, id)
+    asked = await read(request, TokenIn, BODY_BYTES)
+    return await make_token(request, caller, account, asked)
+
+
+@router.delete(
+    TOKENS + "/{token}", response_model=TokenOut, responses=faults(401, 403, 404, 429, 503)
+)
+async def revoke_theirs(
+    request: Request,
+    caller: Caller,
+    id: str,  # noqa: A002
+    token: str,
+) -> Response:
+    return await revoke_token(request, caller, await known(request, id), token)
+
+
+async def hash_of(desk: Desk, password: str | None) -> str | None:
+    if password is None:
+        return None
+    check_password(password)
+    async with desk.auth.passwords.turn():
+        return await desk.auth.passwords.hash(password)
+
+
+async def known(request: Request, account: str) -> AccountId:
+    async with connection(desk_of(request).service.pool) as acquired:
+        return (await seen(acquired, account)).id
+
+
+async def seen(acquired: Connection, account: str) -> AccountView:
+    view = None
+    if MINTED.fullmatch(account):
+        view = await accounts.view(acquired, AccountId(account))
+    if view is None:
+        raise NotFound(f"There is no such account: see GET {PATH}.")
+    return view

@@ -1,0 +1,139 @@
+"""`/v1/webhooks`, `/v1/webhook-secret`: what became of webhooks, and what signs them."""
+
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from deemster.api.answering import answer, faults
+from deemster.api.caller import Caller, actor_of, may_see
+from deemster.api.desk import desk_of
+from deemster.api.paging import PageQuery, cut
+from deemster.api.routes.submissions import visible, whose
+from deemster.api.submission_in import Plain
+from deemster.api.webhook_out import (
+    DeliveryOut,
+    DeliveryPage,
+    WebhookSecretOut,
+    delivery_out,
+    secret_out,
+)
+from deemster.domain.account import Account
+from deemster.domain.errors import Conflict, NotFound
+from deemster.domain.ids import MINTED, DeliveryId
+from deemster.pipeline.deliver.keys import Keys
+from deemster.store import audit, webhooks
+from deemster.store.pool import Connection, connection, transaction
+from deemster.store.webhooks import Delivery, DeliveryState, Filter
+
+router = APIRouter(tags=["webhooks"])
+PATH: Final = "/v1/webhooks"
+SECRET_PATH: Final = "/v1/webhook-secret"  # noqa: S105 - a path
+UNKEPT: Final = {"Cache-Control": "no-store"}
+
+
+@router.get(
+    "/v1/submissions/{id}/webhooks",
+    response_model=DeliveryPage,
+    responses=faults(401, 403, 404, 422, 429, 503),
+)
+async def list_of_submission(
+    request: Request,
+    caller: Caller,
+    id: str,  # noqa: A002
+    query: Annotated[PageQuery, Query()],
+) -> Response:
+    """What was sent of its end, newest first."""
+    async with connection(desk_of(request).service.pool) as acquired:
+        view = await visible(acquired, caller, id)
+        return answer(await page_of(acquired, Filter(submission=view.id), query))
+
+
+class DeliveryQuery(PageQuery):
+    state: DeliveryState | None = None
+    user: Plain | None = None
+    """Its id or its name. Only admins see other people's."""
+
+
+@router.get(PATH, response_model=DeliveryPage, responses=faults(401, 403, 404, 422, 429, 503))
+async def list_them(
+    request: Request, caller: Caller, query: Annotated[DeliveryQuery, Query()]
+) -> Response:
+    """Newest first. Who is no admin sees their own."""
+    async with connection(desk_of(request).service.pool) as acquired:
+        account = await whose(acquired, caller, query.user)
+        wanted = Filter(account=account, state=query.state)
+        return answer(await page_of(acquired, wanted, query))
+
+
+@router.get(
+    PATH + "/{id}", response_model=DeliveryOut, responses=faults(401, 403, 404, 429, 503)
+)
+async def show(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
+    """One delivery, with each attempt."""
+    async with connection(desk_of(request).service.pool) as acquired:
+        return answer(delivery_out(await own(acquired, caller, id)))
+
+
+@router.post(
+    PATH + "/{id}/resend",
+    status_code=202,
+    response_model=DeliveryOut,
+    responses=faults(401, 403, 404, 409, 429, 503),
+)
+async def resend(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
+    """Sends it once more, as a delivery of its own."""
+    async with transaction(desk_of(request).service.pool) as writing:
+        old = await own(writing, caller, id)
+        if old.state is DeliveryState.WAITING:
+            raise Conflict("It is still being tried: look at next_try_at.")
+        new = await webhooks.resend(writing, old.id)
+        if new is None:
+            raise Conflict("It is being sent again already: wait for that to end.")
+        if caller.id != old.account:
+            actor = actor_of(request, caller)
+            await audit.note(writing, actor, "webhook.resend", old.id, resent_as=new)
+        told = await own(writing, caller, new)
+    return answer(delivery_out(told), 202, {"Location": f"{PATH}/{new}"})
+
+
+@router.get(SECRET_PATH, response_model=WebhookSecretOut, responses=faults(401, 403, 429, 503))
+async def show_secret(request: Request, caller: Caller) -> Response:
+    """What your webhooks are signed by."""
+    service = desk_of(request).service
+    async with connection(service.pool) as acquired:
+        key = await webhooks.key(acquired, caller.id)
+    return answer(secret_out(Keys(service.secret), caller.id, key), headers=UNKEPT)
+
+
+@router.post(
+    SECRET_PATH + "/rotate",
+    response_model=WebhookSecretOut,
+    responses=faults(401, 403, 429, 503),
+)
+async def rotate_secret(request: Request, caller: Caller) -> Response:
+    """A new secret signs from now on; for a day, the one before does too."""
+    service = desk_of(request).service
+    async with transaction(service.pool) as writing:
+        await webhooks.rotate(writing, caller.id)
+        key = await webhooks.key(writing, caller.id)
+        actor = actor_of(request, caller)
+        await audit.note(writing, actor, "webhook_secret.rotate", caller.id)
+    return answer(secret_out(Keys(service.secret), caller.id, key), headers=UNKEPT)
+
+
+async def page_of(acquired: Connection, wanted: Filter, query: PageQuery) -> DeliveryPage:
+    before = DeliveryId(query.place) if query.place else None
+    found = await webhooks.page(acquired, wanted, before=before, most=query.limit + 1)
+    page, cursor = cut(found, query.limit, lambda delivery: delivery.id)
+    return DeliveryPage(items=[delivery_out(each) for each in page], next_cursor=cursor)
+
+
+async def own(acquired: Connection, caller: Account, delivery: str) -> Delivery:
+    """Someone else's is not there at all, as with submissions (A11)."""
+    found: list[Delivery] = []
+    if MINTED.fullmatch(delivery):
+        found = await webhooks.page(acquired, Filter(id=DeliveryId(delivery)))
+    if not found or not may_see(caller, found[0].account):
+        raise NotFound("There is no such webhook, or it is not yours.")
+    return found[0]

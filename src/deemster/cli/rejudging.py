@@ -1,0 +1,121 @@
+"""`deemster rejudge list|show|apply|drop`: sets that are judged again on trial (A9)."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+import uvloop
+from rich.console import Console
+from rich.table import Table
+
+from deemster.cli.store import open_store, operator
+from deemster.domain.ids import RejudgingId
+from deemster.pipeline.verdict import rejudging
+from deemster.pipeline.verdict.rejudging import Overview
+from deemster.settings import load_settings
+from deemster.store import rejudgings
+from deemster.store.audit import Actor
+from deemster.store.pool import connection
+from deemster.store.rejudgings import Cell, Change, Rejudging
+
+MOST = 1000
+Set = Annotated[str, typer.Argument(metavar="SET", help="As `rejudge list` shows it.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+def add_commands(app: typer.Typer) -> None:
+    app.command("list")(list_)
+    app.command()(show)
+    app.command()(apply)
+    app.command()(drop)
+
+
+def list_(as_json: AsJson = False) -> None:
+    """List the sets, newest first."""
+    found = uvloop.run(read_page())
+    if as_json:
+        print(as_text({"rejudgings": [asdict(each) for each in found]}))
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("set", "made", "submissions", "", "reason"):
+        table.add_column(heading, overflow="fold")
+    for each in found:
+        made = f"{each.made_at:%Y-%m-%d %H:%M:%S}"
+        table.add_row(each.id, made, str(each.matched), status(each), each.reason or "")
+    Console().print(table if found else "There are no sets.")
+
+
+def show(rejudging_id: Set, as_json: AsJson = False) -> None:
+    """Show how far a set is, and what it changes."""
+    overview, matrix, changes = uvloop.run(read_one(RejudgingId(rejudging_id)))
+    if as_json:
+        shown = {**document(overview), "matrix": [asdict(cell) for cell in matrix]}
+        print(as_text({**shown, "changes": [asdict(change) for change in changes]}))
+        return
+    tell(overview)
+    for cell in matrix:
+        print(f"{cell.pairs:>8,}  {cell.old or 'failed'} → {cell.new}")
+    for change in changes:
+        new = change.new_verdict or change.state.lower()
+        print(f"{change.old} → {change.new}  {change.old_verdict or 'failed'} → {new}")
+
+
+def apply(rejudging_id: Set, as_json: AsJson = False) -> None:
+    """Put the new verdicts in the places of the old ones, all at once."""
+    report(uvloop.run(settle(RejudgingId(rejudging_id), wins=True)), as_json=as_json)
+
+
+def drop(rejudging_id: Set, as_json: AsJson = False) -> None:
+    """Leave all as it was; what has not been judged yet is cancelled."""
+    report(uvloop.run(settle(RejudgingId(rejudging_id), wins=False)), as_json=as_json)
+
+
+def report(overview: Overview, *, as_json: bool) -> None:
+    if as_json:
+        print(as_text(document(overview)))
+    else:
+        tell(overview)
+
+
+def tell(overview: Overview) -> None:
+    progress = asdict(overview.progress)
+    counts = ", ".join(
+        f"{number:,} {name.replace('_', ' ')}" for name, number in progress.items() if number
+    )
+    print(f"{overview.rejudging.id} is {status(overview.rejudging)}: {counts or 'no trials'}")
+
+
+def status(each: Rejudging) -> str:
+    return each.outcome or ("open" if each.staged_at else "staging")
+
+
+def document(overview: Overview) -> dict[str, object]:
+    return {**asdict(overview.rejudging), "progress": asdict(overview.progress)}
+
+
+async def read_page() -> list[Rejudging]:
+    async with open_store(load_settings()) as pool, connection(pool) as acquired:
+        return await rejudgings.page(acquired, before=None, most=MOST)
+
+
+async def read_one(
+    wanted: RejudgingId,
+) -> tuple[Overview, Sequence[Cell], Sequence[Change]]:
+    async with open_store(load_settings()) as pool:
+        overview = await rejudging.overview(pool, wanted)
+        async with connection(pool) as acquired:
+            matrix = await rejudgings.matrix(acquired, wanted)
+            changes = await rejudgings.changes(acquired, wanted, after=None, most=MOST)
+    return overview, matrix, changes
+
+
+async def settle(wanted: RejudgingId, *, wins: bool) -> Overview:
+    async with open_store(load_settings()) as pool:
+        act = rejudging.apply if wins else rejudging.drop
+        return await act(pool, wanted, Actor(operator()))
+
+
+def as_text(values: object) -> str:
+    return json.dumps(values, default=str)

@@ -1,0 +1,184 @@
+"""Sends one webhook once: to public addresses only, within its time, redirects refused (H3)."""
+
+import asyncio
+import ssl
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+import httpcore
+import httpx
+
+from deemster import __version__
+from deemster.pipeline.deliver.address import Address, is_public
+from deemster.pipeline.deliver.lookup import Lookup, look_up
+from deemster.pipeline.deliver.pinned import Pinned
+
+RESPONSE_BYTES: Final = 64 * 1024
+DRAIN_S: Final = 2.0
+PORTS: Final = {"http": 80, "https": 443}
+USER_AGENT: Final = f"deemster/{__version__}"
+
+
+class Fault(StrEnum):
+    """Why an attempt failed, in words that tell nothing of our network (A11)."""
+
+    UNREADABLE = "url_unreadable"
+    UNKNOWN_NAME = "name_not_found"
+    NOT_ALLOWED = "address_not_allowed"
+    NO_CONNECTION = "connection_failed"
+    NO_TLS = "tls_failed"
+    TIMEOUT = "timeout"
+    BROKEN = "connection_broken"
+    NO_HTTP = "no_http"
+    REDIRECT = "redirect_refused"
+    STATUS = "status_not_2xx"
+    OURS = "internal"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    status: int | None
+    fault: Fault | None
+
+    @property
+    def is_delivered(self) -> bool:
+        return self.fault is None
+
+
+class Unsendable(Exception):
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault)
+        self.fault = fault
+
+
+class Sender:
+    def __init__(
+        self,
+        *,
+        timeout_s: float,
+        allow_private: bool = False,
+        look_up: Lookup = look_up,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        self._timeout_s = timeout_s
+        self._allow_private = allow_private
+        self._look_up = look_up
+        self._tls = tls or default_tls()
+
+    async def send(self, url: str, headers: Mapping[str, str], body: bytes) -> Outcome:
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                target = target_of(url)
+                addresses = await self._addresses_of(target)
+                status = await self._exchange(target, addresses, headers, body)
+        except Unsendable as fault:
+            return Outcome(None, fault.fault)
+        except (TimeoutError, httpcore.TimeoutException):
+            return Outcome(None, Fault.TIMEOUT)
+        except httpcore.ConnectError as fault:
+            return Outcome(None, Fault.NO_TLS if is_tls(fault) else Fault.NO_CONNECTION)
+        except httpcore.NetworkError:
+            return Outcome(None, Fault.BROKEN)
+        except httpcore.ProtocolError:
+            return Outcome(None, Fault.NO_HTTP)
+        return Outcome(status, fault_of(status))
+
+    async def _addresses_of(self, target: httpx.URL) -> Sequence[Address]:
+        """Looked up once: what was checked here is what is connected to."""
+        try:
+            found = await self._look_up(target.raw_host.decode("ascii"), port_of(target))
+        except OSError:
+            raise Unsendable(Fault.UNKNOWN_NAME) from None
+        if not found:
+            raise Unsendable(Fault.UNKNOWN_NAME)
+        # One that is not allowed spoils them all: nobody has both by accident.
+        if not self._allow_private and not all(map(is_public, found)):
+            raise Unsendable(Fault.NOT_ALLOWED)
+        return found
+
+    async def _exchange(
+        self,
+        target: httpx.URL,
+        addresses: Sequence[Address],
+        headers: Mapping[str, str],
+        body: bytes,
+    ) -> int:
+        # A pool for one request: what is kept open would outlive the check of its address.
+        backend = Pinned(addresses, self._timeout_s)
+        whole = {
+            "Host": target.netloc.decode("ascii"),
+            "User-Agent": USER_AGENT,
+            "Content-Type": "application/json",
+            "Content-Length": str(len(body)),
+            "Accept": "*/*",
+            "Connection": "close",
+            **headers,
+        }
+        async with (
+            httpcore.AsyncConnectionPool(
+                ssl_context=self._tls, network_backend=backend
+            ) as connections,
+            connections.stream(
+                "POST", wire_url(target), headers=[*whole.items()], content=body
+            ) as got,
+        ):
+            await drain(got)
+            return got.status
+
+
+async def drain(response: httpcore.Response) -> None:
+    """Some of what it says is listened to, so that the other side meets no broken line."""
+    size = 0
+    # Its status is what counts, and that is known.
+    with suppress(TimeoutError, httpcore.NetworkError, httpcore.ProtocolError):
+        async with asyncio.timeout(DRAIN_S):
+            async for chunk in response.aiter_stream():
+                size += len(chunk)
+                if size > RESPONSE_BYTES:
+                    return
+
+
+def target_of(url: str) -> httpx.URL:
+    try:
+        target = httpx.URL(url)
+    except httpx.InvalidURL:
+        raise Unsendable(Fault.UNREADABLE) from None
+    if target.scheme not in PORTS or not target.host or target.port == 0 or target.userinfo:
+        raise Unsendable(Fault.UNREADABLE)
+    return target
+
+
+def port_of(target: httpx.URL) -> int:
+    return target.port if target.port is not None else PORTS[target.scheme]
+
+
+def wire_url(target: httpx.URL) -> httpcore.URL:
+    return httpcore.URL(
+        scheme=target.raw_scheme,
+        host=target.raw_host,
+        port=target.port,
+        target=target.raw_path,
+    )
+
+
+def fault_of(status: int) -> Fault | None:
+    if 200 <= status < 300:
+        return None
+    return Fault.REDIRECT if 300 <= status < 400 else Fault.STATUS
+
+
+def is_tls(fault: BaseException | None) -> bool:
+    """Libraries wrap it, each in its own."""
+    while fault is not None and not isinstance(fault, ssl.SSLError):
+        fault = fault.__cause__ or fault.__context__
+    return fault is not None
+
+
+def default_tls() -> ssl.SSLContext:
+    """Whom browsers believe, and whom this machine does."""
+    context = httpx.create_ssl_context(trust_env=False)
+    context.load_default_certs()
+    return context

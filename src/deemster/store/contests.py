@@ -1,0 +1,80 @@
+"""Contests: when they are open, and which problems belong to them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from deemster.domain.errors import Refused
+from deemster.domain.ids import AccountId, ContestId, ProblemId
+from deemster.store.named import statements
+from deemster.store.pool import Connection
+
+SQL = statements("contests")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What an admin says of a contest."""
+
+    title: str
+    opens_at: datetime
+    closes_at: datetime
+    """The first moment that is too late."""
+    problems: Sequence[ProblemId]
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    id: ContestId
+    plan: Plan
+    opens_in_s: float
+    """When this was read, by the database's clock; below 0 once it has."""
+    closes_in_s: float
+
+    def has_opened(self, later_s: float = 0.0) -> bool:
+        return self.opens_in_s <= later_s
+
+    def has_closed(self, later_s: float = 0.0) -> bool:
+        return self.closes_in_s <= later_s
+
+
+async def add(connection: Connection, contest: ContestId, plan: Plan, *, by: AccountId) -> None:
+    await refuse_unknown(connection, plan)
+    await SQL.add(connection, id=contest, made_by=by, **parameters(plan))
+
+
+async def change(connection: Connection, contest: ContestId, plan: Plan) -> bool:
+    """False: there is no such contest."""
+    await refuse_unknown(connection, plan)
+    return await SQL.change(connection, id=contest, **parameters(plan)) is not None
+
+
+async def refuse_unknown(connection: Connection, plan: Plan) -> None:
+    rows = SQL.unknown_problems(connection, problems=list(plan.problems))
+    unknown = [row["id"] async for row in rows]
+    if unknown:
+        raise Refused(f"There is no problem {', '.join(unknown[:3])}: see GET /v1/problems.")
+
+
+async def one(connection: Connection, contest: ContestId) -> Contest | None:
+    row = await SQL.one(connection, id=contest)
+    return contest_of(row) if row else None
+
+
+async def page(connection: Connection, *, before: ContestId | None, most: int) -> list[Contest]:
+    return [contest_of(row) async for row in SQL.page(connection, before=before, most=most)]
+
+
+def parameters(plan: Plan) -> dict[str, Any]:
+    return {
+        "title": plan.title,
+        "opens_at": plan.opens_at,
+        "closes_at": plan.closes_at,
+        "problems": list(plan.problems),
+    }
+
+
+def contest_of(row: Mapping[str, Any]) -> Contest:
+    plan = Plan(row["title"], row["opens_at"], row["closes_at"], row["problems"])
+    return Contest(ContestId(row["id"]), plan, row["opens_in_s"], row["closes_in_s"])

@@ -1,0 +1,31 @@
+"""What piles up and who works on it, as numbers at one moment: for whoever watches (O3)."""
+
+from dataclasses import dataclass
+
+from deemster.store.named import statements
+from deemster.store.pool import Connection
+from deemster.store.workers import SILENT_S
+
+SQL = statements("gauges")
+
+
+@dataclass(frozen=True, slots=True)
+class Gauges:
+    waiting: int
+    running: int
+    dead_letters: int
+    """Nobody dealt with them yet."""
+    outbox_unsent: int
+    webhooks_waiting: int
+    webhooks_failed: int
+    """Within a day."""
+    workers: int
+    draining: int
+    """Of the workers."""
+    slots: int
+    """Of those that take work."""
+    busy: int
+
+
+async def read(connection: Connection) -> Gauges:
+    return Gauges(**await SQL.gauges(connection, silent_s=SILENT_S))

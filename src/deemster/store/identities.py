@@ -1,0 +1,31 @@
+"""Who someone is elsewhere: the account of an issuer's subject (O6)."""
+
+from dataclasses import dataclass
+
+from deemster.domain.account import Account
+from deemster.domain.ids import AccountId
+from deemster.store.accounts import account_of
+from deemster.store.named import statements
+from deemster.store.pool import Connection
+
+SQL = statements("identities")
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    account: Account
+    disabled: bool
+
+
+async def hold(connection: Connection, issuer: str, subject: str) -> None:
+    """Until the transaction ends nobody else makes an account for this one."""
+    await SQL.hold(connection, issuer=issuer, subject=subject)
+
+
+async def find(connection: Connection, issuer: str, subject: str) -> Known | None:
+    row = await SQL.find(connection, issuer=issuer, subject=subject)
+    return Known(account_of(row), row["disabled_at"] is not None) if row else None
+
+
+async def add(connection: Connection, issuer: str, subject: str, account: AccountId) -> None:
+    await SQL.add(connection, issuer=issuer, subject=subject, account=account)

@@ -1,0 +1,305 @@
+"""Sets of submissions that are judged again on trial: what they hold, how far they are (A9)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any
+
+from deemster.domain.ids import (
+    AccountId,
+    ContestId,
+    ProblemId,
+    RejudgingId,
+    RevisionDigest,
+    SubmissionId,
+)
+from deemster.domain.lifecycle import State
+from deemster.domain.verdict import Verdict
+from deemster.store.named import statements
+from deemster.store.pool import Connection
+
+SQL = statements("rejudgings")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which submissions: those that are all of this."""
+
+    problem: ProblemId | None = None
+    contest: ContestId | None = None
+    verdict: Verdict | None = None
+    language: str | None = None
+    account: AccountId | None = None
+    submitted_from: datetime | None = None
+    submitted_to: datetime | None = None
+    """The first moment that is too late."""
+    ids: Sequence[SubmissionId] | None = None
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """As it is kept: only what was asked for."""
+        return {
+            name: value.isoformat() if isinstance(value, datetime) else value
+            for name, value in self.parameters.items()
+            if value is not None
+        }
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> "Wanted":
+        times = {
+            name: datetime.fromisoformat(document[name])
+            for name in ("submitted_from", "submitted_to")
+            if name in document
+        }
+        return cls(**{**document, **times})
+
+
+@dataclass(frozen=True, slots=True)
+class Rejudging:
+    id: RejudgingId
+    wanted: Mapping[str, Any]
+    matched: int
+    """How many there were when it was made."""
+    reason: str | None
+    made_by: AccountId | None
+    made_by_name: str | None
+    """None: by a command on the machine."""
+    made_at: datetime
+    staged_at: datetime | None
+    """When all trials were there."""
+    outcome: str | None
+    settled_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A submission that is to be judged again, and by what."""
+
+    id: SubmissionId
+    account: AccountId
+    problem: ProblemId
+    revision: RevisionDigest
+    """In force now."""
+    language: str
+    main: str | None
+    source: str
+    webhook_url: str | None
+    contest: ContestId | None
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    trials: int
+    waiting: int
+    running: int
+    done: int
+    failed: int
+    cancelled: int
+    overtaken: int
+    """Judged, but the old one was judged again by other means: they take nobody's place."""
+    applied: int
+    verdicts_changed: int
+    scores_changed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    old: Verdict | None
+    """None: the judge had failed at it."""
+    new: Verdict
+    pairs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    old: SubmissionId
+    new: SubmissionId
+    account: AccountId
+    account_name: str
+    problem: ProblemId
+    state: State
+    """Of the new one."""
+    old_verdict: Verdict | None
+    new_verdict: Verdict | None
+    old_score: float | None
+    new_score: float | None
+    applied: bool
+    overtaken: bool
+
+
+async def add(
+    connection: Connection,
+    rejudging: RejudgingId,
+    wanted: Wanted,
+    *,
+    matched: int,
+    reason: str | None,
+    made_by: AccountId | None,
+    key: str | None,
+) -> bool:
+    """False: its maker used this key before."""
+    status = await SQL.add(
+        connection,
+        id=rejudging,
+        wanted=wanted.document,
+        matched=matched,
+        reason=reason,
+        made_by=made_by,
+        key=key,
+    )
+    return bool(status.endswith("1"))
+
+
+async def one(connection: Connection, rejudging: RejudgingId) -> Rejudging | None:
+    row = await SQL.one(connection, id=rejudging)
+    return rejudging_of(row) if row else None
+
+
+async def of_key(connection: Connection, made_by: AccountId, key: str) -> Rejudging | None:
+    row = await SQL.of_key(connection, made_by=made_by, key=key)
+    return rejudging_of(row) if row else None
+
+
+async def lock(connection: Connection, rejudging: RejudgingId) -> Rejudging | None:
+    """Nobody else stages, applies or drops it until the transaction ends."""
+    row = await SQL.lock(connection, id=rejudging)
+    return rejudging_of(row) if row else None
+
+
+async def page(
+    connection: Connection, *, before: RejudgingId | None, most: int
+) -> list[Rejudging]:
+    return [rejudging_of(row) async for row in SQL.page(connection, before=before, most=most)]
+
+
+async def unstaged(connection: Connection, *, most: int) -> list[RejudgingId]:
+    return [RejudgingId(row["id"]) async for row in SQL.unstaged(connection, most=most)]
+
+
+async def matching(
+    connection: Connection,
+    wanted: Wanted,
+    *,
+    most: int,
+    after: SubmissionId | None = None,
+    ended_by: datetime | None = None,
+) -> list[Match]:
+    """By id. Without `ended_by`: that have ended now."""
+    rows = SQL.matching(
+        connection, **wanted.parameters, most=most, after=after, ended_by=ended_by
+    )
+    return [
+        Match(
+            id=row["id"],
+            account=row["account_id"],
+            problem=row["problem_id"],
+            revision=row["revision"],
+            language=row["language"],
+            main=row["main"],
+            source=row["source"],
+            webhook_url=row["webhook_url"],
+            contest=row["contest_id"],
+        )
+        async for row in rows
+    ]
+
+
+async def last_staged(connection: Connection, rejudging: RejudgingId) -> SubmissionId | None:
+    found: SubmissionId | None = await SQL.last_staged(connection, id=rejudging)
+    return found
+
+
+async def mark_staged(connection: Connection, rejudging: RejudgingId) -> None:
+    await SQL.mark_staged(connection, id=rejudging)
+
+
+async def progress(connection: Connection, rejudging: RejudgingId) -> Progress:
+    return Progress(**await SQL.progress(connection, id=rejudging))
+
+
+async def matrix(connection: Connection, rejudging: RejudgingId) -> list[Cell]:
+    return [
+        Cell(Verdict(row["old"]) if row["old"] else None, Verdict(row["new"]), row["pairs"])
+        async for row in SQL.matrix(connection, id=rejudging)
+    ]
+
+
+async def changes(
+    connection: Connection, rejudging: RejudgingId, *, after: SubmissionId | None, most: int
+) -> list[Change]:
+    """Pairs that differ, and trials without a verdict, by the old one's id."""
+    rows = SQL.changes(connection, id=rejudging, after=after, most=most)
+    return [
+        Change(
+            old=row["old"],
+            new=row["new"],
+            account=row["account_id"],
+            account_name=row["account_name"],
+            problem=row["problem_id"],
+            state=State(row["state"]),
+            old_verdict=Verdict(row["old_verdict"]) if row["old_verdict"] else None,
+            new_verdict=Verdict(row["new_verdict"]) if row["new_verdict"] else None,
+            old_score=row["old_score"],
+            new_score=row["new_score"],
+            applied=row["applied"],
+            overtaken=row["overtaken"],
+        )
+        async for row in rows
+    ]
+
+
+async def unended(connection: Connection, rejudging: RejudgingId) -> int:
+    return int(await SQL.unended(connection, id=rejudging))
+
+
+async def lock_unended(
+    connection: Connection, rejudging: RejudgingId
+) -> dict[SubmissionId, tuple[State, int]]:
+    """State and attempt of trials that have not ended; they stay so for this transaction."""
+    return {
+        SubmissionId(row["id"]): (State(row["state"]), row["attempt"])
+        async for row in SQL.lock_unended(connection, id=rejudging)
+    }
+
+
+async def drop_leases(connection: Connection, submissions: Sequence[SubmissionId]) -> None:
+    await SQL.drop_leases(connection, ids=submissions)
+
+
+async def put_in_place(connection: Connection, rejudging: RejudgingId) -> None:
+    """Trials for their old ones, with tallies and webhooks; the set is locked and has ended."""
+    await SQL.swap(connection, id=rejudging)
+    await SQL.announce(connection, id=rejudging)
+    # Tallies last, accounts before problems: so does everyone who counts.
+    await SQL.open_account_tallies(connection, id=rejudging)
+    await SQL.correct_account_tallies(connection, id=rejudging)
+    await SQL.open_problem_tallies(connection, id=rejudging)
+    await SQL.correct_problem_tallies(connection, id=rejudging)
+
+
+async def settle(
+    connection: Connection, rejudging: RejudgingId, outcome: str, *, by: AccountId | None
+) -> bool:
+    """Trials that took nobody's place are archived. False: it was settled before."""
+    await SQL.archive_rest(connection, id=rejudging)
+    settled = await SQL.settle(connection, id=rejudging, outcome=outcome, settled_by=by)
+    return settled is not None
+
+
+def rejudging_of(row: Mapping[str, Any]) -> Rejudging:
+    return Rejudging(
+        id=RejudgingId(row["id"]),
+        wanted=row["wanted"],
+        matched=row["matched"],
+        reason=row["reason"],
+        made_by=row["made_by"],
+        made_by_name=row["made_by_name"],
+        made_at=row["made_at"],
+        staged_at=row["staged_at"],
+        outcome=row["outcome"],
+        settled_at=row["settled_at"],
+    )

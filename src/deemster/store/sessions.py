@@ -1,0 +1,61 @@
+"""Log-ins: who holds the cookie, of which only a hash is kept, and how long it holds (O6)."""
+
+import secrets
+from dataclasses import dataclass
+from datetime import datetime
+
+from deemster.domain.account import Account
+from deemster.domain.ids import AccountId
+from deemster.store.accounts import account_of, token_digest
+from deemster.store.named import statements
+from deemster.store.pool import Connection
+
+SQL = statements("sessions")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class NewSession:
+    secret: str
+    """For the cookie; nobody else sees it."""
+    expires_at: datetime
+
+    @property
+    def digest(self) -> bytes:
+        return token_digest(self.secret)
+
+
+async def begin(
+    connection: Connection, account: AccountId, *, keep_s: float, password: str | None = None
+) -> NewSession | None:
+    """None: it was disabled just now, or its password is not that hash any more."""
+    secret = secrets.token_urlsafe(32)
+    expires_at = await SQL.begin(
+        connection,
+        digest=token_digest(secret),
+        account=account,
+        keep_s=keep_s,
+        password=password,
+    )
+    # Who comes in takes some of those along that are over, so that they don't pile up.
+    await SQL.trim(connection)
+    return NewSession(secret, expires_at) if expires_at is not None else None
+
+
+async def of_digest(connection: Connection, digest: bytes) -> Account | None:
+    row = await SQL.of_digest(connection, digest=digest)
+    return account_of(row) if row else None
+
+
+async def mark_seen(connection: Connection, digest: bytes, *, keep_s: float) -> None:
+    await SQL.seen(connection, digest=digest, keep_s=keep_s)
+
+
+async def end(connection: Connection, digest: bytes) -> None:
+    await SQL.end(connection, digest=digest)
+
+
+async def end_all(
+    connection: Connection, account: AccountId, *, but: bytes | None = None
+) -> list[bytes]:
+    """The hashes of those that ended."""
+    return [row["digest"] async for row in SQL.end_all(connection, account=account, but=but)]

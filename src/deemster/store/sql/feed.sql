@@ -1,0 +1,46 @@
+-- name: now$
+-- Which transactions are done, and which are not yet.
+SELECT pg_current_snapshot()::text;
+
+-- name: touched
+-- Whose events can be seen now and could not be seen then; at least one row, for the snapshot.
+SELECT n.snapshot, e.submission_id, e.account_id, e.xact
+  FROM (SELECT pg_current_snapshot()::text AS snapshot) n
+  LEFT JOIN (SELECT submission_id, account_id, xact FROM told_event
+              WHERE xact >= pg_snapshot_xmin(:seen::text::pg_snapshot)
+                AND NOT pg_visible_in_snapshot(xact, :seen::text::pg_snapshot)) e ON true;
+
+-- name: after
+-- Events after a mark, of transactions before another, in the one order in which none is missed.
+SELECT * FROM told_event
+ WHERE (xact, id) > (:xact::xid8, :id::bigint) AND xact < :before::xid8
+   AND (:contest::text IS NULL OR contest_id = :contest)
+ ORDER BY xact, id
+ LIMIT :most;
+
+-- name: of_account
+-- The same of one account. Found first and sorted then: what an old mark costs depends on the account's own
+-- events, not on everyone's.
+WITH own AS MATERIALIZED (
+    SELECT * FROM told_event
+     WHERE account_id = :account
+       AND (:contest::text IS NULL OR contest_id = :contest)
+       AND (:with_staged::bool OR NOT staged)
+       AND (xact, id) > (:xact::xid8, :id::bigint) AND xact < :before::xid8
+)
+SELECT * FROM own ORDER BY xact, id LIMIT :most;
+
+-- name: of_submissions
+-- All of some submissions. Their ids are in order: each was given under the submission's lock.
+SELECT * FROM told_event WHERE submission_id = ANY (:submissions::text[]) ORDER BY id;
+
+-- name: progress
+-- How far those are that run.
+SELECT submission_id, cases_done, cases_total FROM lease
+ WHERE submission_id = ANY (:submissions::text[]) AND cases_total > 0;
+
+-- name: settle_future!
+-- Events of another server's transactions, restored into this one, are before all of its own.
+UPDATE submission_event SET xact = '1'
+ WHERE id IN (SELECT id FROM submission_event
+               WHERE xact >= pg_snapshot_xmax(pg_current_snapshot()) ORDER BY xact, id LIMIT :most);

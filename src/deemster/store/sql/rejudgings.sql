@@ -1,0 +1,179 @@
+-- name: add!
+-- A set, still without its trials; none if its maker used this key before.
+INSERT INTO rejudging (id, wanted, matched, reason, made_by, key)
+VALUES (:id, :wanted, :matched, :reason, :made_by, :key)
+ON CONFLICT (made_by, key) WHERE key IS NOT NULL DO NOTHING;
+
+-- name: one^
+SELECT r.*, a.name AS made_by_name FROM rejudging r LEFT JOIN account a ON a.id = r.made_by
+ WHERE r.id = :id;
+
+-- name: of_key^
+-- What a key of an admin stands for (I1).
+SELECT r.*, a.name AS made_by_name FROM rejudging r LEFT JOIN account a ON a.id = r.made_by
+ WHERE r.made_by = :made_by AND r.key = :key;
+
+-- name: lock^
+-- The set, which nobody else stages, applies or drops until this transaction ends.
+SELECT r.*, NULL AS made_by_name FROM rejudging r WHERE id = :id FOR NO KEY UPDATE;
+
+-- name: page
+-- Newest first, from before a set on.
+SELECT r.*, a.name AS made_by_name FROM rejudging r LEFT JOIN account a ON a.id = r.made_by
+ WHERE :before::text IS NULL OR r.id < :before
+ ORDER BY r.id DESC LIMIT :most;
+
+-- name: unstaged
+-- Sets whose maker may have died before all trials were there.
+SELECT id FROM rejudging WHERE staged_at IS NULL AND outcome IS NULL ORDER BY id LIMIT :most;
+
+-- name: matching
+-- What a set is made of, by id, from after one on: ended by a verdict or a failure, and in force. What ends
+-- later than the set was made is judged by the test data of now anyway.
+SELECT s.id, s.account_id, s.problem_id, p.revision, s.language, s.main, s.source, s.webhook_url, s.contest_id
+  FROM submission s JOIN problem p ON p.id = s.problem_id
+ WHERE s.archived_at IS NULL AND s.staged_in IS NULL AND s.state IN ('COMPLETED', 'FAILED')
+   AND (:problem::text IS NULL OR s.problem_id = :problem)
+   AND (:contest::text IS NULL OR s.contest_id = :contest)
+   AND (:verdict::text IS NULL OR s.verdict = :verdict)
+   AND (:language::text IS NULL OR s.language = :language)
+   AND (:account::text IS NULL OR s.account_id = :account)
+   AND (:submitted_from::timestamptz IS NULL OR s.submitted_at >= :submitted_from)
+   AND (:submitted_to::timestamptz IS NULL OR s.submitted_at < :submitted_to)
+   AND (:ids::text[] IS NULL OR s.id = ANY (:ids))
+   AND s.finished_at <= COALESCE(:ended_by::timestamptz, now())
+   AND (:after::text IS NULL OR s.id > :after)
+ ORDER BY s.id LIMIT :most;
+
+-- name: last_staged$
+-- Trials are made by the order of what they are of: whoever goes on begins after this one.
+SELECT max(rejudge_of) FROM submission WHERE staged_in = :id;
+
+-- name: mark_staged!
+UPDATE rejudging SET staged_at = now() WHERE id = :id AND staged_at IS NULL;
+
+-- name: settle$
+-- Applied or dropped: once.
+UPDATE rejudging SET outcome = :outcome, settled_at = now(), settled_by = :settled_by
+ WHERE id = :id AND outcome IS NULL
+RETURNING id;
+
+-- name: progress^
+-- How far the trials are.
+SELECT count(*) AS trials,
+       count(*) FILTER (WHERE t.state IN ('PENDING', 'QUEUED')) AS waiting,
+       count(*) FILTER (WHERE t.state IN ('RUNNING', 'ANALYZING', 'AI_EVALUATING')) AS running,
+       count(*) FILTER (WHERE t.state = 'COMPLETED') AS done,
+       count(*) FILTER (WHERE t.state = 'FAILED') AS failed,
+       count(*) FILTER (WHERE t.state = 'CANCELLED') AS cancelled,
+       count(*) FILTER (WHERE t.state = 'COMPLETED' AND t.staged_in IS NOT NULL
+                          AND o.archived_at IS NOT NULL) AS overtaken,
+       count(*) FILTER (WHERE t.applied_in IS NOT NULL) AS applied,
+       count(*) FILTER (WHERE t.state = 'COMPLETED' AND t.verdict IS DISTINCT FROM o.verdict) AS verdicts_changed,
+       count(*) FILTER (WHERE t.state = 'COMPLETED' AND t.score IS DISTINCT FROM o.score) AS scores_changed
+  FROM submission t JOIN submission o ON o.id = t.rejudge_of
+ WHERE t.staged_in = :id OR t.applied_in = :id;
+
+-- name: matrix
+-- Old verdicts against new ones; an old NULL is a failure of the judge.
+SELECT o.verdict AS old, t.verdict AS new, count(*) AS pairs
+  FROM submission t JOIN submission o ON o.id = t.rejudge_of
+ WHERE (t.staged_in = :id OR t.applied_in = :id) AND t.state = 'COMPLETED'
+ GROUP BY o.verdict, t.verdict ORDER BY count(*) DESC, o.verdict, t.verdict;
+
+-- name: changes
+-- Pairs that differ, and trials without a verdict, by the old one's id.
+SELECT o.id AS old, t.id AS new, o.account_id, a.name AS account_name, o.problem_id, t.state,
+       o.verdict AS old_verdict, t.verdict AS new_verdict, o.score AS old_score, t.score AS new_score,
+       t.applied_in IS NOT NULL AS applied,
+       t.staged_in IS NOT NULL AND o.archived_at IS NOT NULL AS overtaken
+  FROM submission t
+  JOIN submission o ON o.id = t.rejudge_of
+  JOIN account a ON a.id = o.account_id
+ WHERE (t.staged_in = :id OR t.applied_in = :id)
+   AND t.state IN ('COMPLETED', 'FAILED', 'CANCELLED')
+   AND (t.verdict IS DISTINCT FROM o.verdict OR t.score IS DISTINCT FROM o.score OR t.state <> 'COMPLETED')
+   AND (:after::text IS NULL OR o.id > :after)
+ ORDER BY o.id LIMIT :most;
+
+-- name: unended$
+-- Trials that have not ended.
+SELECT count(*) FROM submission WHERE staged_in = :id AND finished_at IS NULL;
+
+-- name: lock_unended
+-- The same, which nobody starts or settles until this transaction ends.
+SELECT id, state, attempt FROM submission
+ WHERE staged_in = :id AND finished_at IS NULL
+ ORDER BY id FOR NO KEY UPDATE;
+
+-- name: drop_leases!
+DELETE FROM lease WHERE submission_id = ANY (:ids::text[]);
+
+-- name: swap!
+-- Old ones are archived, their trials take their places. What was judged again meanwhile has left, also if that
+-- is known only once its row is locked; in the order of ids, as everyone locks.
+WITH pair AS (
+    SELECT o.id AS old, t.id AS new
+      FROM submission t JOIN submission o ON o.id = t.rejudge_of
+     WHERE t.staged_in = :id AND t.state = 'COMPLETED' AND o.archived_at IS NULL AND o.staged_in IS NULL
+     ORDER BY o.id
+       FOR NO KEY UPDATE OF o
+), archived AS (
+    UPDATE submission s SET archived_at = now() FROM pair WHERE s.id = pair.old
+)
+UPDATE submission s SET staged_in = NULL, applied_in = :id FROM pair WHERE s.id = pair.new;
+
+-- name: archive_rest!
+-- Trials that take nobody's place.
+UPDATE submission SET archived_at = now() WHERE staged_in = :id AND archived_at IS NULL;
+
+-- name: announce!
+-- Whose verdict is another now, and who wanted to hear of it, does.
+INSERT INTO webhook_delivery (id, submission_id, account_id, kind, url)
+SELECT 'whd_' || substr(t.id, 5), t.id, t.account_id, 'submission.finished', t.webhook_url
+  FROM submission t JOIN submission o ON o.id = t.rejudge_of
+ WHERE t.applied_in = :id AND t.webhook_url IS NOT NULL AND t.verdict IS DISTINCT FROM o.verdict
+ON CONFLICT DO NOTHING;
+
+-- name: open_account_tallies!
+-- Rows for those of whom nothing was counted until now.
+INSERT INTO account_tally (account_id, problem_id, submits, accepted)
+SELECT DISTINCT account_id, problem_id, 0, 0 FROM submission WHERE applied_in = :id ORDER BY 1, 2
+ON CONFLICT DO NOTHING;
+
+-- name: correct_account_tallies!
+-- What an applied set changed: a verdict counts, none does not. Rows are locked in one order (I3).
+WITH change AS (
+    SELECT t.account_id, t.problem_id, count(*) - count(o.verdict) AS submits,
+           count(*) FILTER (WHERE t.verdict = 'Accepted')
+           - count(*) FILTER (WHERE o.verdict = 'Accepted') AS accepted
+      FROM submission t JOIN submission o ON o.id = t.rejudge_of
+     WHERE t.applied_in = :id GROUP BY 1, 2
+), locked AS (
+    SELECT c.* FROM account_tally y JOIN change c USING (account_id, problem_id)
+     WHERE c.submits <> 0 OR c.accepted <> 0
+     ORDER BY account_id, problem_id FOR NO KEY UPDATE OF y
+)
+UPDATE account_tally y SET submits = y.submits + l.submits, accepted = y.accepted + l.accepted
+  FROM locked l WHERE y.account_id = l.account_id AND y.problem_id = l.problem_id;
+
+-- name: open_problem_tallies!
+INSERT INTO problem_tally (problem_id, submits, accepted)
+SELECT DISTINCT problem_id, 0, 0 FROM submission WHERE applied_in = :id ORDER BY 1
+ON CONFLICT DO NOTHING;
+
+-- name: correct_problem_tallies!
+-- The same, for everyone together.
+WITH change AS (
+    SELECT t.problem_id, count(*) - count(o.verdict) AS submits,
+           count(*) FILTER (WHERE t.verdict = 'Accepted')
+           - count(*) FILTER (WHERE o.verdict = 'Accepted') AS accepted
+      FROM submission t JOIN submission o ON o.id = t.rejudge_of
+     WHERE t.applied_in = :id GROUP BY 1
+), locked AS (
+    SELECT c.* FROM problem_tally y JOIN change c USING (problem_id)
+     WHERE c.submits <> 0 OR c.accepted <> 0
+     ORDER BY problem_id FOR NO KEY UPDATE OF y
+)
+UPDATE problem_tally y SET submits = y.submits + l.submits, accepted = y.accepted + l.accepted
+  FROM locked l WHERE y.problem_id = l.problem_id;

@@ -1,0 +1,30 @@
+-- name: begin$
+-- Unless the account was disabled, or got another password, while its own was looked at.
+INSERT INTO session (digest, account_id, expires_at)
+SELECT :digest, id, now() + make_interval(secs => :keep_s) FROM account
+ WHERE id = :account AND disabled_at IS NULL AND (:password::text IS NULL OR password = :password)
+   FOR SHARE
+RETURNING expires_at;
+
+-- name: of_digest^
+SELECT a.id, a.name, a.role, a.tier, a.daily_quota
+  FROM session s JOIN account a ON a.id = s.account_id
+ WHERE s.digest = :digest AND s.expires_at > now() AND a.disabled_at IS NULL;
+
+-- name: seen!
+-- It holds from now on as long as at first; written at most once a minute.
+UPDATE session SET seen_at = now(), expires_at = now() + make_interval(secs => :keep_s)
+ WHERE digest = :digest AND expires_at > now() AND seen_at < now() - interval '1 minute';
+
+-- name: end!
+DELETE FROM session WHERE digest = :digest;
+
+-- name: end_all
+-- Of an account, but for one.
+DELETE FROM session WHERE account_id = :account AND (:but::bytea IS NULL OR digest <> :but)
+RETURNING digest;
+
+-- name: trim!
+-- Some that are over.
+DELETE FROM session WHERE digest IN
+    (SELECT digest FROM session WHERE expires_at <= now() ORDER BY expires_at LIMIT 100);

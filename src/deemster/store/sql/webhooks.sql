@@ -1,0 +1,92 @@
+-- name: claim
+-- Deliveries that are due, for this keeper alone until the claim runs out: few of each receiving host, so
+-- that one which is dead holds nobody else up, and each account's first before anyone's second.
+WITH RECURSIVE hosts AS (
+    (SELECT host FROM webhook_delivery WHERE state = 'waiting' ORDER BY host LIMIT 1)
+    UNION ALL
+    SELECT next.host FROM hosts
+     CROSS JOIN LATERAL (SELECT d.host FROM webhook_delivery d
+                          WHERE d.state = 'waiting' AND d.host > hosts.host ORDER BY d.host LIMIT 1) next
+), due AS (
+    SELECT first.id, first.available_at, row_number() OVER (PARTITION BY first.account_id
+                                                            ORDER BY first.available_at, first.id) AS turn
+      FROM hosts
+     CROSS JOIN LATERAL (SELECT count(*) AS sending FROM webhook_delivery d
+                          WHERE d.host = hosts.host AND d.claimed_until > now()) busy
+     CROSS JOIN LATERAL (SELECT d.id, d.account_id, d.available_at FROM webhook_delivery d
+                          WHERE d.state = 'waiting' AND d.host = hosts.host AND d.available_at <= now()
+                            AND (d.claimed_until IS NULL OR d.claimed_until < now())
+                          ORDER BY d.available_at, d.id
+                          LIMIT GREATEST(0, :per_host::int - busy.sending)) first
+), picked AS (
+    SELECT id FROM due ORDER BY turn, available_at, id LIMIT :most::int
+), mine AS (
+    SELECT d.id FROM webhook_delivery d JOIN picked USING (id)
+     WHERE d.state = 'waiting' AND d.available_at <= now() AND (d.claimed_until IS NULL OR d.claimed_until < now())
+       FOR UPDATE OF d SKIP LOCKED
+), claimed AS (
+    UPDATE webhook_delivery d SET claimed_until = now() + make_interval(secs => :claim_s::float)
+      FROM mine WHERE d.id = mine.id
+ RETURNING d.id, d.submission_id, d.account_id, d.kind, d.url, d.tries, d.claimed_until
+)
+SELECT c.id AS delivery_id, c.kind, c.url, c.tries, c.claimed_until, now() AS claimed_at,
+       s.*, a.name AS account_name, COALESCE(k.generation, 1) AS generation,
+       COALESCE(k.rotated_at > now() - make_interval(secs => :overlap_s::float), false) AS overlaps
+  FROM claimed c
+  JOIN submission s ON s.id = c.submission_id
+  JOIN account a ON a.id = c.account_id
+  LEFT JOIN webhook_key k ON k.account_id = c.account_id;
+
+-- name: record$
+-- What became of an attempt, while its claim holds; no row back means that it was another's by then.
+WITH mine AS (
+    UPDATE webhook_delivery
+       SET tries = tries + 1, claimed_until = NULL, state = :state,
+           ended_at = CASE WHEN :state <> 'waiting' THEN now() END,
+           available_at = now() + make_interval(secs => :wait_s::float)
+     WHERE id = :id AND state = 'waiting' AND claimed_until = :claimed_until
+ RETURNING id, tries
+)
+INSERT INTO webhook_attempt (delivery_id, number, at, status, error, took_ms)
+SELECT id, tries, :at, :status, :error, :took_ms FROM mine
+RETURNING number;
+
+-- name: page
+-- Newest first, each with its attempts (A8).
+SELECT d.*, ARRAY(SELECT row(w.number, w.at, w.status, w.error, w.took_ms) FROM webhook_attempt w
+                   WHERE w.delivery_id = d.id ORDER BY w.number) AS attempts
+  FROM webhook_delivery d
+ WHERE (:account::text IS NULL OR d.account_id = :account)
+   AND (:submission::text IS NULL OR d.submission_id = :submission)
+   AND (:id::text IS NULL OR d.id = :id)
+   AND (:state::text IS NULL OR d.state = :state)
+   AND (:before::text IS NULL OR d.id < :before)
+ ORDER BY d.id DESC
+ LIMIT :most;
+
+-- name: resend!
+-- The same once more, unless one that was asked for before still waits.
+INSERT INTO webhook_delivery (id, submission_id, account_id, kind, url, resend_of)
+SELECT :id, submission_id, account_id, kind, url, id FROM webhook_delivery
+ WHERE id = :resend_of AND state <> 'waiting'
+ON CONFLICT (resend_of) WHERE resend_of IS NOT NULL AND state = 'waiting' DO NOTHING;
+
+-- name: key^
+-- Which secret of an account signs, and until when the one before does too.
+SELECT COALESCE(max(generation), 1) AS generation, max(rotated_at) AS rotated_at,
+       max(rotated_at + make_interval(secs => :overlap_s::float))
+           FILTER (WHERE rotated_at > now() - make_interval(secs => :overlap_s::float)) AS previous_until
+  FROM webhook_key WHERE account_id = :account;
+
+-- name: rotate!
+-- The next secret; the first one has no row.
+INSERT INTO webhook_key AS k (account_id, generation) VALUES (:account, 2)
+ON CONFLICT (account_id) DO UPDATE SET generation = k.generation + 1, rotated_at = now();
+
+-- name: trim!
+-- Ended long ago; one that was sent again goes after its repeats.
+DELETE FROM webhook_delivery WHERE id IN (
+    SELECT d.id FROM webhook_delivery d
+     WHERE d.ended_at < now() - make_interval(secs => :older_than_s::float)
+       AND NOT EXISTS (SELECT FROM webhook_delivery r WHERE r.resend_of = d.id)
+     LIMIT :most);

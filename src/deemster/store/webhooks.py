@@ -1,0 +1,184 @@
+"""Webhooks to be carried: claimed by one keeper at a time, each attempt written down (H2)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final
+
+from deemster.domain.ids import DELIVERY, AccountId, DeliveryId, SubmissionId, new_id
+from deemster.domain.submission import SubmissionView
+from deemster.store.named import changed, statements
+from deemster.store.pool import Connection
+from deemster.store.submissions import view_of
+
+SQL = statements("webhooks")
+OVERLAP_S: Final = 24 * 3600.0
+"""After a rotation, the secret before signs too for so long."""
+
+
+class DeliveryState(StrEnum):
+    WAITING = "waiting"
+    DELIVERED = "delivered"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A delivery that is ours to send, and all that is sent with it."""
+
+    id: DeliveryId
+    kind: str
+    url: str
+    number: int
+    """Of the attempt that is to be made, from 1."""
+    at: datetime
+    until: datetime
+    """Ours no longer than this; it tells our claim from any other."""
+    submission: SubmissionView
+    generation: int
+    overlaps: bool
+    """The secret of the generation before signs as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    number: int
+    at: datetime
+    status: int | None
+    error: str | None
+    took_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    id: DeliveryId
+    submission: SubmissionId
+    account: AccountId
+    kind: str
+    url: str
+    state: DeliveryState
+    tries: int
+    next_at: datetime | None
+    created_at: datetime
+    ended_at: datetime | None
+    resend_of: DeliveryId | None
+    attempts: Sequence[Attempt]
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    generation: int
+    rotated_at: datetime | None
+    previous_until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    account: AccountId | None = None
+    submission: SubmissionId | None = None
+    id: DeliveryId | None = None
+    state: DeliveryState | None = None
+
+
+async def claim(
+    connection: Connection, *, most: int, per_host: int, claim_s: float
+) -> list[Claimed]:
+    rows = SQL.claim(
+        connection, most=most, per_host=per_host, claim_s=float(claim_s), overlap_s=OVERLAP_S
+    )
+    return [claimed_of(row) async for row in rows]
+
+
+async def record(
+    connection: Connection,
+    claimed: Claimed,
+    state: DeliveryState,
+    *,
+    status: int | None,
+    error: str | None,
+    took_ms: int,
+    wait_s: float = 0.0,
+) -> bool:
+    """Whether the claim still held: what another has taken over is that one's to record."""
+    number = await SQL.record(
+        connection,
+        id=claimed.id,
+        claimed_until=claimed.until,
+        state=state,
+        wait_s=float(wait_s),
+        at=claimed.at,
+        status=status,
+        error=error,
+        took_ms=took_ms,
+    )
+    return number is not None
+
+
+async def page(
+    connection: Connection, wanted: Filter, *, before: DeliveryId | None = None, most: int = 1
+) -> list[Delivery]:
+    """Newest first."""
+    rows = SQL.page(
+        connection,
+        account=wanted.account,
+        submission=wanted.submission,
+        id=wanted.id,
+        state=wanted.state,
+        before=before,
+        most=most,
+    )
+    return [delivery_of(row) async for row in rows]
+
+
+async def resend(connection: Connection, delivery: DeliveryId) -> DeliveryId | None:
+    """A new delivery of the same; None: it has not ended, or is being sent again already."""
+    new = DeliveryId(new_id(DELIVERY))
+    done = changed(await SQL.resend(connection, id=new, resend_of=delivery))
+    return new if done else None
+
+
+async def key(connection: Connection, account: AccountId) -> Key:
+    row = await SQL.key(connection, account=account, overlap_s=OVERLAP_S)
+    return Key(row["generation"], row["rotated_at"], row["previous_until"])
+
+
+async def rotate(connection: Connection, account: AccountId) -> None:
+    await SQL.rotate(connection, account=account)
+
+
+async def trim(connection: Connection, *, older_than_s: float, most: int) -> None:
+    await SQL.trim(connection, older_than_s=float(older_than_s), most=most)
+
+
+def claimed_of(row: Mapping[str, Any]) -> Claimed:
+    return Claimed(
+        id=DeliveryId(row["delivery_id"]),
+        kind=row["kind"],
+        url=row["url"],
+        number=row["tries"] + 1,
+        at=row["claimed_at"],
+        until=row["claimed_until"],
+        submission=view_of(row),
+        generation=row["generation"],
+        overlaps=row["overlaps"],
+    )
+
+
+def delivery_of(row: Mapping[str, Any]) -> Delivery:
+    state = DeliveryState(row["state"])
+    resend_of = row["resend_of"]
+    return Delivery(
+        id=DeliveryId(row["id"]),
+        submission=SubmissionId(row["submission_id"]),
+        account=AccountId(row["account_id"]),
+        kind=row["kind"],
+        url=row["url"],
+        state=state,
+        tries=row["tries"],
+        next_at=row["available_at"] if state is DeliveryState.WAITING else None,
+        created_at=row["created_at"],
+        ended_at=row["ended_at"],
+        resend_of=DeliveryId(resend_of) if resend_of else None,
+        attempts=[Attempt(*each) for each in row["attempts"]],
+    )

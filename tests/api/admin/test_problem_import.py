@@ -1,0 +1,407 @@
+"""`/v1/problems` for authors: import, revise, retire; bounded, owned, written down."""
+
+import asyncio
+import io
+import tarfile
+import zipfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from deemster.api import upload
+from deemster.api.app import create_app
+from deemster.domain.account import Role
+from deemster.domain.limits import MIB
+from deemster.problems.importing import MOST_ARRIVING
+from deemster.problems.new import make_package
+from deemster.store import audit
+from deemster.store.audit import Deed
+from deemster.store.pool import Pool, connection
+from tests.api.conftest import Api, MakeService, make_user, program, running
+from tests.making import make_submission
+
+PATH = "/v1/problems"
+ZIP = "application/zip"
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    (tmp_path / "packages").mkdir()
+    return make_package(tmp_path / "packages", "mine")
+
+
+@pytest.fixture
+async def eve(client: httpx.AsyncClient, pool: Pool) -> Api:
+    return Api(client, await make_user(pool, "eve", Role.AUTHOR))
+
+
+@pytest.fixture
+async def mallory(client: httpx.AsyncClient, pool: Pool) -> Api:
+    return Api(client, await make_user(pool, "mallory", Role.AUTHOR))
+
+
+def zipped(package: Path, *, within: str | None = "mine") -> bytes:
+    """`within` a directory of that name, or none."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(package.rglob("*")):
+            if path.is_file():
+                name = path.relative_to(package)
+                archive.write(path, f"{within}/{name}" if within else str(name))
+    return made.getvalue()
+
+
+def tarred(package: Path, mode: str) -> bytes:
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode=mode) as archive:  # type: ignore[call-overload]
+        archive.add(package, "mine")
+    return made.getvalue()
+
+
+async def send(
+    api: Api,
+    content: Any,
+    path: str = PATH,
+    *,
+    method: str = "POST",
+    kind: str = ZIP,
+    **options: Any,
+) -> httpx.Response:
+    headers = {**api.user.headers, "Content-Type": kind}
+    return await api.client.request(method, path, content=content, headers=headers, **options)
+
+
+def left(tmp_path: Path) -> list[Path]:
+    """Of what was on its way."""
+    staging = tmp_path / "revisions" / "staging"
+    return list(staging.iterdir()) if staging.exists() else []
+
+
+async def deeds(pool: Pool) -> list[Deed]:
+    async with connection(pool) as acquired:
+        return await audit.page(acquired, before=None, most=100)
+
+
+def add_case(package: Path, name: str = "more") -> None:
+    (package / "data" / "secret" / f"{name}.in").write_text("1 2\n")
+    (package / "data" / "secret" / f"{name}.ans").write_text("3\n")
+
+
+def found(directory: Path, name: str) -> list[Path]:
+    return list(directory.rglob(name))
+
+
+async def test_an_imported_problem_can_be_solved_at_once(
+    eve: Api, ada: Api, pool: Pool, package: Path, tmp_path: Path
+) -> None:
+    answer = await send(eve, zipped(package))
+    assert answer.status_code == 201, answer.text
+    told = answer.json()
+    assert (told["id"], told["revision"], told["changed"]) == ("prob_mine", 1, True)
+    assert answer.headers["location"] == f"{PATH}/prob_mine"
+    shown = (await ada.get(f"{PATH}/prob_mine")).json()
+    assert (shown["title"], shown["cases"]) == (told["title"], told["cases"])
+    assert (await ada.post("/v1/submissions", program("prob_mine"))).status_code == 202
+    [deed] = await deeds(pool)
+    assert (deed.act, deed.target, deed.account) == (
+        *("problem.import", "prob_mine", eve.user.id),
+    )
+    assert left(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("mode", "kind"),
+    [
+        ("w", "application/x-tar"),
+        ("w:gz", "application/gzip"),
+        ("w:xz", "application/octet-stream; charset=binary"),
+    ],
+)
+async def test_tars_are_taken_too(eve: Api, package: Path, mode: str, kind: str) -> None:
+    answer = await send(eve, tarred(package, mode), kind=kind)
+    assert (answer.status_code, answer.json()["id"]) == (201, "prob_mine"), answer.text
+
+
+async def test_i1_the_same_package_is_the_same_revision_however_often_it_comes(
+    eve: Api, pool: Pool, package: Path
+) -> None:
+    content = zipped(package)
+    both = await asyncio.gather(send(eve, content), send(eve, content))
+    assert sorted(answer.status_code for answer in both) == [200, 201]
+    again = await send(eve, tarred(package, "w"), kind="application/x-tar")
+    assert (again.status_code, again.json()["revision"]) == (200, 1)
+    assert again.json()["changed"] is False
+    assert len({answer.json()["digest"] for answer in (*both, again)}) == 1
+    assert len(await deeds(pool)) == 1
+
+
+async def test_j9_a_changed_package_is_a_new_revision(eve: Api, package: Path) -> None:
+    first = (await send(eve, zipped(package))).json()
+    add_case(package)
+    answer = await send(eve, zipped(package))
+    assert answer.status_code == 201
+    second = answer.json()
+    assert (second["revision"], second["cases"]) == (2, first["cases"] + 1)
+    revised = await send(eve, zipped(package), f"{PATH}/prob_mine", method="PUT")
+    assert (revised.status_code, revised.json()["changed"]) == (200, False)
+    add_case(package, "third")
+    other = zipped(package, within="other")
+    revised = await send(eve, other, f"{PATH}/prob_mine", method="PUT")
+    assert revised.json()["id"] == "prob_mine", "the path says which problem it is"
+    assert (revised.json()["revision"], revised.json()["changed"]) == (3, True)
+
+
+async def test_an_author_changes_their_own_problems_and_an_admin_all(
+    eve: Api, mallory: Api, admin: Api, package: Path
+) -> None:
+    """O6: what is another's is not there to be changed."""
+    await send(eve, zipped(package))
+    add_case(package)
+    content = zipped(package)
+    assert (await send(mallory, content, f"{PATH}/prob_mine", method="PUT")).status_code == 404
+    taken = await send(mallory, content)
+    assert (taken.status_code, taken.json()["type"]) == (409, "urn:deemster:error:not_yours")
+    assert (await mallory.delete(f"{PATH}/prob_mine")).status_code == 404
+    assert (await eve.get(f"{PATH}/prob_mine")).json()["revision"] == 1
+    assert (await send(admin, content, f"{PATH}/prob_mine", method="PUT")).status_code == 200
+    assert (await eve.delete(f"{PATH}/prob_mine")).status_code == 200, "it stays its owner's"
+
+
+async def test_of_two_authors_who_want_one_id_one_gets_it(
+    eve: Api, mallory: Api, package: Path
+) -> None:
+    mine = zipped(package)
+    add_case(package)
+    other = zipped(package)
+    answers = await asyncio.gather(send(eve, mine), send(mallory, other))
+    assert sorted(answer.status_code for answer in answers) == [201, 409]
+    winner = next(answer for answer in answers if answer.status_code == 201).json()
+    shown = (await eve.get(f"{PATH}/prob_mine")).json()
+    assert (shown["revision"], shown["cases"]) == (1, winner["cases"])
+
+
+async def test_importing_is_for_authors(ada: Api, package: Path) -> None:
+    """O6"""
+    assert (await send(ada, zipped(package))).status_code == 403
+    assert (await send(ada, b"", f"{PATH}/prob_x", method="PUT")).status_code == 403
+    assert (await ada.delete(f"{PATH}/prob_x")).status_code == 403
+
+
+async def test_what_is_not_there_can_be_neither_revised_nor_retired(
+    eve: Api, admin: Api, package: Path
+) -> None:
+    for name in ("prob_none", "none", "x" * 500, "prob_a%00b"):
+        for api in (eve, admin):
+            revised = await send(api, zipped(package), f"{PATH}/{name}", method="PUT")
+            assert revised.status_code == 404, revised.text
+            assert (await api.delete(f"{PATH}/{name}")).status_code == 404
+
+
+async def test_a_retired_problem_is_gone_for_users_and_comes_back(
+    eve: Api, ada: Api, pool: Pool, package: Path
+) -> None:
+    await send(eve, zipped(package))
+    old = (await ada.post("/v1/submissions", program("prob_mine"))).json()["id"]
+    answer = await eve.delete(f"{PATH}/prob_mine")
+    assert answer.json() == {"id": "prob_mine", "retired": True}
+    assert (await ada.get(PATH)).json()["items"] == []
+    assert (await ada.get(f"{PATH}/prob_mine")).status_code == 404
+    assert (await ada.post("/v1/submissions", program("prob_mine"))).status_code == 404
+    assert (await ada.show(old))["problem_id"] == "prob_mine"
+    assert (await ada.get(f"/v1/submissions/{old}/source")).status_code == 200
+    assert (await eve.delete(f"{PATH}/prob_mine")).status_code == 200, "again is no harm"
+    back = await send(eve, zipped(package))
+    assert (back.status_code, back.json()["revision"]) == (201, 1)
+    assert (await ada.get(f"{PATH}/prob_mine")).status_code == 200
+    assert (await ada.post("/v1/submissions", program("prob_mine"))).status_code == 202
+    acts = [deed.act for deed in await deeds(pool)]
+    assert acts == ["problem.import", "problem.retire", "problem.import"]
+
+
+async def test_a_package_needs_a_time_limit_here(eve: Api, package: Path) -> None:
+    settings = package / "problem.yaml"
+    lines = settings.read_text().splitlines()
+    kept = [line for line in lines if not line.strip().startswith("time_limit:")]
+    assert len(kept) < len(lines)
+    settings.write_text("\n".join(kept) + "\n")
+    answer = await send(eve, zipped(package))
+    assert answer.status_code == 422
+    assert "`deemster problem import`" in answer.json()["detail"]
+
+
+async def test_a_package_without_a_name_needs_an_id(eve: Api, package: Path) -> None:
+    content = zipped(package, within=None)
+    answer = await send(eve, content)
+    assert answer.status_code == 422
+    assert "?id=prob_" in answer.json()["detail"]
+    named = await send(eve, content, params={"id": "prob_chosen-1"})
+    assert (named.status_code, named.json()["id"]) == (201, "prob_chosen-1")
+
+
+@pytest.mark.parametrize("given", ["Other!", "prob_", "prob_" + "x" * 65, "../x", "prob_a\0"])
+async def test_an_id_that_can_not_be_is_refused(eve: Api, package: Path, given: str) -> None:
+    answer = await send(eve, zipped(package), params={"id": given})
+    assert answer.status_code == 422, answer.text
+
+
+def broken(package: Path) -> Iterator[tuple[bytes, str]]:
+    whole = zipped(package)
+    yield b"no archive at all", "an archive that is known"
+    yield b"", "an archive that is known"
+    yield whole[: len(whole) // 2], "damaged"
+    (package / "problem.yaml").write_text("problem_format_version: [")
+    yield zipped(package), "problem.yaml"
+
+
+async def test_a_broken_package_is_refused_with_its_readers_words(
+    eve: Api, pool: Pool, package: Path, tmp_path: Path
+) -> None:
+    """A6, A11: what is wrong with it, and nothing of where we looked at it."""
+    for content, words in broken(package):
+        answer = await send(eve, content)
+        assert answer.status_code == 422, answer.text
+        assert words in answer.json()["detail"]
+        assert str(tmp_path) not in answer.text
+        assert "staging" not in answer.text
+        assert left(tmp_path) == []
+    assert (await eve.get(PATH)).json()["items"] == []
+    assert await deeds(pool) == []
+
+
+async def test_names_that_lead_out_of_the_package_are_refused(eve: Api, tmp_path: Path) -> None:
+    """J8"""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        archive.writestr("mine/../../../evil", "x")
+    answer = await send(eve, made.getvalue())
+    assert answer.status_code == 422
+    assert found(tmp_path, "evil") == []
+
+
+async def test_only_archives_are_taken(eve: Api, package: Path) -> None:
+    """A6"""
+    for kind in ("application/json", "text/plain", ""):
+        answer = await send(eve, zipped(package), kind=kind)
+        assert answer.status_code == 415
+        assert ZIP in answer.json()["detail"]
+
+
+@pytest.fixture
+async def narrow(make_service: MakeService, pool: Pool) -> AsyncIterator[tuple[FastAPI, Api]]:
+    """Where a package may have a megabyte."""
+    app = create_app(make_service(package_mb=1))
+    async with running(app) as client:
+        yield app, Api(client, await make_user(pool, "eve", Role.AUTHOR))
+
+
+async def test_d3_what_is_too_large_is_refused_before_it_is_read(
+    narrow: tuple[FastAPI, Api],
+) -> None:
+    _, eve = narrow
+    asked = 0
+
+    async def parts() -> AsyncIterator[bytes]:
+        nonlocal asked
+        asked += 1
+        yield b"x"
+
+    headers = {**eve.user.headers, "Content-Type": ZIP, "Content-Length": str(MIB + 1)}
+    answer = await eve.client.post(PATH, content=parts(), headers=headers)
+    assert (answer.status_code, asked) == (413, 0)
+    assert answer.headers["connection"] == "close"
+
+
+async def test_d3_what_does_not_say_its_size_is_counted(
+    narrow: tuple[FastAPI, Api], tmp_path: Path
+) -> None:
+    _, eve = narrow
+    sent = 0
+
+    async def parts() -> AsyncIterator[bytes]:
+        nonlocal sent
+        for _ in range(100):
+            sent += 1
+            yield bytes(MIB // 4)
+
+    answer = await send(eve, parts())
+    assert answer.status_code == 413
+    assert sent <= 6
+    assert left(tmp_path) == []
+
+
+async def test_d3_a_body_that_does_not_come_is_not_waited_for(
+    eve: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upload, "SILENCE_S", 0.05)
+
+    async def parts() -> AsyncIterator[bytes]:
+        yield b"PK\x03\x04"
+        await asyncio.Event().wait()
+
+    answer = await send(eve, parts())
+    assert answer.status_code == 408
+    assert left(tmp_path) == []
+
+
+async def test_who_goes_away_in_the_middle_leaves_nothing(
+    app: FastAPI, eve: Api, tmp_path: Path
+) -> None:
+    said = iter(
+        [
+            {"type": "http.request", "body": bytes(2 * MIB), "more_body": True},
+            {"type": "http.disconnect"},
+        ]
+    )
+    seen: list[list[Path]] = []
+
+    async def receive() -> Any:
+        seen.append(left(tmp_path))
+        return next(said)
+
+    async def answered(_message: Any) -> None:
+        raise AssertionError("nobody is there to be answered")
+
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": PATH,
+        "raw_path": PATH.encode(),
+        "query_string": b"",
+        "headers": [
+            (b"authorization", f"Bearer {eve.user.token}".encode()),
+            (b"content-type", ZIP.encode()),
+        ],
+    }
+    await app(scope, receive, answered)
+    assert len(seen[-1]) == 1, "it was there while it came"
+    assert left(tmp_path) == []
+
+
+async def test_a_few_packages_at_once_and_no_more(
+    app: FastAPI, eve: Api, package: Path, tmp_path: Path
+) -> None:
+    """D3: what comes over the network can't fill the disk by coming often."""
+    importer = app.state.desk.service.importer
+    async with AsyncExitStack() as stack:
+        for _ in range(MOST_ARRIVING):
+            await stack.enter_async_context(importer.arriving())
+        answer = await send(eve, zipped(package))
+        assert answer.status_code == 429
+        assert int(answer.headers["retry-after"]) > 0
+    assert (await send(eve, zipped(package))).status_code == 201
+    assert left(tmp_path) == []
+
+
+async def test_a_problem_that_came_by_a_command_is_the_admins(
+    eve: Api, admin: Api, pool: Pool, package: Path
+) -> None:
+    await make_submission(pool)  # for prob_sum, which nobody owns
+    assert (await eve.delete(f"{PATH}/prob_sum")).status_code == 404
+    taken = await send(eve, zipped(package), params={"id": "prob_sum"})
+    assert taken.status_code == 409
+    assert (await admin.delete(f"{PATH}/prob_sum")).status_code == 200

@@ -1,0 +1,125 @@
+"""O6: one's own account: sign up where that is allowed, change the password."""
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from deemster.domain.account import Scope
+from deemster.store import accounts
+from deemster.store.pool import Pool, connection
+from tests.api.auth.people import (
+    PASSWORD,
+    PATH,
+    browsing,
+    deeds,
+    enter,
+    make_person,
+    serving,
+)
+from tests.api.conftest import Api, MakeService, User
+
+SIGN_UP, CHANGE = "/v1/accounts", "/v1/account/password"
+NEW = "quite other words"
+
+
+async def test_nobody_signs_up_unless_that_is_allowed(client: httpx.AsyncClient) -> None:
+    answer = await client.post(SIGN_UP, json={"name": "ada", "password": PASSWORD})
+    assert answer.status_code == 404
+    assert "ask an admin" in answer.json()["detail"]
+
+
+async def test_who_signs_up_may_log_in_as_a_user(make_service: MakeService, pool: Pool) -> None:
+    async with serving(make_service(sign_up=True)) as client:
+        body = {"name": "ada", "password": PASSWORD}
+        made = await client.post(SIGN_UP, json=body)
+        assert made.status_code == 201, made.text
+        assert made.json()["role"] == "user"
+        assert (await client.post(SIGN_UP, json=body)).status_code == 409, "the name is taken"
+        assert (await enter(client)).status_code == 201
+    assert [deed[:2] for deed in await deeds(pool)] == [("ada", "user.sign_up")]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"password": "short one"}, "at least 10 characters"),
+        ({"name": "../x"}, "name"),
+        ({"name": "x" * 65}, "name"),
+        ({"name": "ada\n"}, "name"),
+        ({"role": "admin"}, "no such field"),
+    ],
+)
+async def test_a_bad_sign_up_says_what_to_change(
+    make_service: MakeService, change: dict[str, str], said: str
+) -> None:
+    """A6: and nobody makes themselves an admin."""
+    async with serving(make_service(sign_up=True)) as client:
+        body = {"name": "ada", "password": PASSWORD, **change}
+        answer = await client.post(SIGN_UP, json=body)
+    assert answer.status_code == 422
+    assert said in answer.json()["detail"]
+
+
+async def test_an_address_makes_so_many_accounts_a_minute(make_service: MakeService) -> None:
+    """D2."""
+    async with serving(make_service(sign_up=True, strangers_per_minute_ip=2)) as client:
+        answers = [
+            await client.post(SIGN_UP, json={"name": f"u{number}", "password": PASSWORD})
+            for number in range(3)
+        ]
+    assert [answer.status_code for answer in answers] == [201, 201, 429]
+
+
+async def test_a_page_of_another_site_signs_nobody_up(make_service: MakeService) -> None:
+    async with serving(make_service(sign_up=True)) as client:
+        body = {"name": "ada", "password": PASSWORD}
+        headers = {"Origin": "https://evil.example"}
+        assert (await client.post(SIGN_UP, json=body, headers=headers)).status_code == 403
+
+
+async def test_a_new_password_ends_the_other_log_ins(
+    app: FastAPI, client: httpx.AsyncClient, pool: Pool
+) -> None:
+    await make_person(pool)
+    body = {"current_password": PASSWORD, "password": NEW}
+    async with browsing(app) as here, browsing(app) as there:
+        assert (await there.client.get(PATH)).status_code == 200
+        answer = await here.ask("PUT", CHANGE, body)
+        assert answer.status_code == 200, answer.text
+        assert (await there.client.get(PATH)).status_code == 401
+        assert (await here.client.get(PATH)).status_code == 200
+    assert (await enter(client)).status_code == 401
+    assert (await enter(client, password=NEW)).status_code == 201
+    assert [deed[:2] for deed in await deeds(pool)] == [("ada", "user.password")]
+
+
+async def test_the_old_password_must_be_known(
+    app: FastAPI, client: httpx.AsyncClient, pool: Pool
+) -> None:
+    """A screen left alone is not enough; and guesses count as those at the door do."""
+    await make_person(pool)
+    async with browsing(app) as browser:
+        for given in ({}, {"current_password": "wrong words here"}):
+            answer = await browser.ask("PUT", CHANGE, {**given, "password": NEW})
+            assert answer.status_code == 422
+            assert answer.json()["errors"][0]["field"] == "current_password"
+        for _ in range(8):
+            await browser.ask("PUT", CHANGE, {"password": NEW})
+        body = {"current_password": PASSWORD, "password": NEW}
+        assert (await browser.ask("PUT", CHANGE, body)).status_code == 429
+    assert (await enter(client)).status_code == 429
+
+
+async def test_a_first_password_needs_all_scopes(ada: Api, pool: Pool) -> None:
+    """By it one may do all: a token that may do less must not get there."""
+    async with connection(pool) as acquired:
+        token = await accounts.add_token(
+            acquired, ada.user.id, "x", scopes=frozenset({Scope.ACCOUNT})
+        )
+    less = User(ada.user.id, "ada", token)
+    body = {"password": NEW}
+    answer = await ada.client.put(CHANGE, json=body, headers=less.headers)
+    assert answer.status_code == 403
+    answer = await ada.client.put(CHANGE, json=body, headers=ada.user.headers)
+    assert answer.status_code == 200
+    assert (await enter(ada.client, password=NEW)).status_code == 201

@@ -1,0 +1,91 @@
+"""O6: another site can make a browser send its cookie, and gets nothing done by that."""
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from deemster.store.pool import Pool
+from tests.api.auth.people import PATH, browsing, enter, make_person, serving
+from tests.api.conftest import Api, MakeService
+
+TOKENS = "/v1/tokens"
+BODY = {"name": "x"}
+
+
+async def test_what_changes_something_needs_the_csrf_token(
+    app: FastAPI, client: object, pool: Pool
+) -> None:
+    await make_person(pool)
+    async with browsing(app) as browser:
+        for given in (None, "", "0" * 64, browser.csrf[:-1], browser.csrf.upper() + "é"):
+            headers = {b"X-CSRF-Token": given.encode("latin-1")} if given is not None else {}
+            answer = await browser.client.post(TOKENS, json=BODY, headers=headers)
+            assert answer.status_code == 403, given
+            assert "X-CSRF-Token" in answer.json()["detail"]
+        assert (await browser.ask("POST", TOKENS, BODY)).status_code == 201
+
+
+async def test_handing_in_by_cookie_needs_it_too(
+    app: FastAPI, client: object, pool: Pool
+) -> None:
+    """That route stands apart from the others."""
+    await make_person(pool)
+    async with browsing(app) as browser:
+        assert (await browser.client.post("/v1/submissions", json={})).status_code == 403
+        assert (await browser.ask("POST", "/v1/submissions", {})).status_code == 422
+
+
+async def test_a_csrf_token_is_of_one_log_in(app: FastAPI, client: object, pool: Pool) -> None:
+    await make_person(pool)
+    async with browsing(app) as one, browsing(app) as other:
+        headers = {"X-CSRF-Token": other.csrf}
+        answer = await one.client.post(TOKENS, json=BODY, headers=headers)
+        assert answer.status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [
+        ("http://judge", 201),
+        ("https://judge", 201),
+        ("HTTP://JUDGE", 201),
+        ("https://judge.example", 201),
+        ("https://evil.example", 403),
+        ("http://judge.evil.example", 403),
+        ("http://judge.example", 403),
+        ("https://judge.example.evil", 403),
+        ("null", 403),
+        ("", 403),
+        ("http://[", 403),
+    ],
+)
+async def test_a_page_of_another_site_is_refused_even_with_the_token(
+    make_service: MakeService, pool: Pool, origin: str, status: int
+) -> None:
+    """`judge` is the host that is asked, judge.example the public one."""
+    await make_person(pool)
+    async with serving(make_service(public_url="https://judge.example/base")) as client:
+        answer = await enter(client, Origin=origin)
+        assert answer.status_code == status
+        answer = await enter(client)
+        # What the test's client keeps back, since it asks over http.
+        cookie = answer.headers["set-cookie"].partition(";")[0]
+        headers = {
+            "X-CSRF-Token": answer.json()["csrf_token"],
+            "Origin": origin,
+            "Cookie": cookie,
+        }
+        answer = await client.post(TOKENS, json=BODY, headers=headers)
+        assert answer.status_code == status
+
+
+async def test_a_bearer_needs_none_of_this(ada: Api) -> None:
+    headers = {**ada.user.headers, "Origin": "https://elsewhere.example"}
+    answer = await ada.client.post(TOKENS, json=BODY, headers=headers)
+    assert answer.status_code == 201
+
+
+async def test_reading_needs_no_csrf_token(client: httpx.AsyncClient, pool: Pool) -> None:
+    await make_person(pool)
+    await enter(client)
+    assert (await client.get(PATH, headers={"Origin": "null"})).status_code == 200

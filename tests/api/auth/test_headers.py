@@ -1,0 +1,51 @@
+"""Headers that keep browsers from being used against people: on every answer (A11)."""
+
+import re
+
+import httpx
+import pytest
+
+from tests.api.auth.people import serving
+from tests.api.conftest import Api, MakeService
+
+PATHS = ["/v1/problems", "/v1/problems/prob_none", "/nothing", "/healthz", "/docs", "/"]
+
+
+@pytest.mark.parametrize("path", PATHS)
+async def test_every_answer_has_them(ada: Api, path: str) -> None:
+    for answer in (await ada.get(path), await ada.client.get(path)):
+        told = answer.headers
+        assert told["x-frame-options"] == "DENY"
+        assert told["x-content-type-options"] == "nosniff"
+        assert told["referrer-policy"] == "no-referrer"
+        assert told["cross-origin-opener-policy"] == "same-origin"
+        assert told["cross-origin-resource-policy"] == "same-origin"
+        assert "default-src 'none'" in told["content-security-policy"]
+        assert "frame-ancestors 'none'" in told["content-security-policy"]
+        assert "strict-transport-security" not in told
+        assert len(told.get_list("content-security-policy")) == 1
+
+
+async def test_only_what_is_reached_by_https_stays_there(make_service: MakeService) -> None:
+    async with serving(make_service(public_url="https://judge.example")) as client:
+        told = (await client.get("/healthz")).headers
+        assert told["strict-transport-security"] == "max-age=31536000"
+
+
+async def test_the_page_of_the_docs_may_load_what_it_loads(client: httpx.AsyncClient) -> None:
+    """A7: the interactive page works still."""
+    page = await client.get("/docs")
+    policy = page.headers["content-security-policy"]
+    sources = dict(part.strip().split(" ", 1) for part in policy.split(";"))
+    for kind, pattern in {
+        "script-src": r'<script src="(https://[^/"]+)',
+        "style-src": r'rel="stylesheet" href="(https://[^/"]+)',
+        "img-src": r'rel="shortcut icon" href="(https://[^/"]+)',
+    }.items():
+        found = set(re.findall(pattern, page.text))
+        assert found, kind
+        assert found <= set(sources[kind].split())
+    assert re.search(r"<script>", page.text)
+    assert "'unsafe-inline'" in sources["script-src"]
+    assert sources["connect-src"] == "'self'"
+    assert "unsafe" not in (await client.get("/healthz")).headers["content-security-policy"]

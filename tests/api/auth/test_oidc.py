@@ -1,0 +1,224 @@
+"""O6: log-in by OpenID Connect, as a browser goes through it."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import pytest
+
+from deemster.api.auth import oidc
+from deemster.store.pool import Pool, connection
+from tests.api.auth.little_issuer import CLIENT, SECRET, LittleIssuer, issuing
+from tests.api.auth.people import deeds, serving
+from tests.api.conftest import MakeService
+
+LOGIN, CALLBACK, SESSION = "/v1/oidc/login", "/v1/oidc/callback", "/v1/session"
+
+
+@pytest.fixture
+async def issuer() -> AsyncIterator[LittleIssuer]:
+    async with issuing() as running:
+        yield running
+
+
+@pytest.fixture
+async def judge(
+    issuer: LittleIssuer, make_service: MakeService
+) -> AsyncIterator[httpx.AsyncClient]:
+    service = make_service(
+        public_url="http://judge",
+        jwt_issuer=issuer.url,
+        jwt_role_claim="roles",
+        oidc_client_id=CLIENT,
+        oidc_client_secret=SECRET,
+    )
+    async with serving(service) as client:
+        yield client
+
+
+async def go(judge: httpx.AsyncClient, **query: str) -> str:
+    """To the issuer, and back to where it sends the browser."""
+    begun = await judge.get(LOGIN, params=query)
+    assert begun.status_code == 303, begun.text
+    async with httpx.AsyncClient(trust_env=False) as browser:
+        at_issuer = await browser.get(begun.headers["location"])
+    back: str = at_issuer.headers["location"]
+    assert back.startswith(f"http://judge{CALLBACK}?")
+    return back
+
+
+async def test_a_browser_goes_to_the_issuer_and_comes_back_logged_in(
+    issuer: LittleIssuer, judge: httpx.AsyncClient, pool: Pool
+) -> None:
+    issuer.claims = {"preferred_username": "ada", "roles": ["author"]}
+    answer = await judge.get(await go(judge, next="/problems?page=2"))
+    assert answer.status_code == 303, answer.text
+    assert answer.headers["location"] == "/problems?page=2"
+    shown = (await judge.get(SESSION)).json()
+    assert (shown["user"]["name"], shown["user"]["role"]) == ("ada", "author")
+    assert list(judge.cookies) == ["deemster_session"], "the errand's is gone"
+    made = await judge.post(
+        "/v1/tokens", json={"name": "x"}, headers={"X-CSRF-Token": shown["csrf_token"]}
+    )
+    assert made.status_code == 201
+    again = await judge.get(await go(judge))
+    assert again.headers["location"] == "/"
+    assert [deed[1] for deed in await deeds(pool)] == ["user.add", "token.make"]
+
+
+async def test_what_the_issuer_is_asked_holds_no_secret(judge: httpx.AsyncClient) -> None:
+    begun = await judge.get(LOGIN)
+    query = parse_qs(urlsplit(begun.headers["location"]).query)
+    assert set(query) == {
+        *("response_type", "client_id", "redirect_uri", "scope", "state", "nonce"),
+        *("code_challenge", "code_challenge_method"),
+    }
+    cookie = begun.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=lax" in cookie
+    assert "Max-Age=600" in cookie
+    second = await judge.get(LOGIN)
+    other = parse_qs(urlsplit(second.headers["location"]).query)
+    for name in ("state", "nonce", "code_challenge"):
+        assert other[name] != query[name]
+
+
+async def test_an_issuer_that_wants_the_secret_in_the_form_gets_it_there(
+    issuer: LittleIssuer, judge: httpx.AsyncClient
+) -> None:
+    issuer.by_form = True
+    assert (await judge.get(await go(judge))).status_code == 303
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "//evil.example",
+        "https://evil.example",
+        "/\\evil.example",
+        "\\\\evil.example",
+        "javascript:alert(1)",
+        "",
+        "evil",
+        "/a\r\nSet-Cookie: x=1",
+        "/\t/evil.example",
+        "/" + "x" * 2000,
+        "/é",
+    ],
+)
+async def test_nobody_is_sent_to_another_site(judge: httpx.AsyncClient, path: str) -> None:
+    answer = await judge.get(LOGIN, params={"next": path})
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["field"] == "next"
+
+
+async def test_a_state_is_good_once(judge: httpx.AsyncClient) -> None:
+    """Not even with the cookie that belongs to it."""
+    back = await go(judge)
+    kept = dict(judge.cookies)
+    assert (await judge.get(back)).status_code == 303
+    answer = await judge.get(back)
+    assert answer.status_code == 422, "the cookie is gone"
+    judge.cookies.update(kept)
+    answer = await judge.get(back)
+    assert answer.status_code == 422
+    assert "used already" in answer.json()["detail"]
+
+
+async def test_another_browser_can_not_finish_what_this_one_began(
+    judge: httpx.AsyncClient,
+) -> None:
+    """Else someone could log others in as themselves."""
+    back = await go(judge)
+    judge.cookies.clear()
+    refused = await judge.get(back)
+    assert refused.status_code == 422
+    assert refused.json()["type"] == "urn:deemster:error:log_in_failed"
+    await judge.get(LOGIN)
+    assert (await judge.get(back)).status_code == 422, "the state is of another errand"
+    assert "deemster_session" not in judge.cookies
+
+
+async def test_a_cookie_that_we_did_not_seal_is_nothing(judge: httpx.AsyncClient) -> None:
+    back = await go(judge, next="/a")
+    sealed = judge.cookies[oidc.COOKIE]
+    text, _, seal = sealed.partition(".")
+    for forged in ("", ".", text, f"{text}x.{seal}", f"{text}.{seal[:-2]}", "é.é"):
+        headers = {b"Cookie": f"{oidc.COOKIE}={forged}".encode()}
+        judge.cookies.clear()
+        assert (await judge.get(back, headers=headers)).status_code == 422, forged
+
+
+async def test_an_errand_holds_ten_minutes(
+    judge: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(oidc, "HOLDS_S", -1)
+    back = await go(judge)
+    monkeypatch.undo()
+    answer = await judge.get(back)
+    assert answer.status_code == 422
+    assert "too long ago" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("claims", "status"),
+    [
+        ({"nonce": "another"}, 422),
+        ({"nonce": None}, 422),
+        ({"aud": "another"}, 401),
+        ({"aud": [CLIENT, "another"]}, 422),
+        ({"aud": [CLIENT, "another"], "azp": "another"}, 422),
+        ({"aud": [CLIENT, "another"], "azp": CLIENT}, 303),
+        ({"exp": 1}, 401),
+        ({"iss": "https://evil.example"}, 401),
+    ],
+)
+async def test_an_answer_to_something_else_lets_nobody_in(
+    issuer: LittleIssuer, judge: httpx.AsyncClient, claims: dict[str, Any], status: int
+) -> None:
+    issuer.claims = claims
+    answer = await judge.get(await go(judge))
+    assert answer.status_code == status
+    assert ("deemster_session" in judge.cookies) == (status == 303)
+
+
+async def test_a_code_that_the_issuer_does_not_know_lets_nobody_in(
+    issuer: LittleIssuer, judge: httpx.AsyncClient
+) -> None:
+    back = await go(judge)
+    issuer.codes.clear()
+    answer = await judge.get(back)
+    assert answer.status_code == 422
+    assert "begin again" in answer.json()["detail"]
+
+
+async def test_who_says_no_at_the_issuer_is_told_so(judge: httpx.AsyncClient) -> None:
+    back = await go(judge)
+    state = parse_qs(urlsplit(back).query)["state"][0]
+    answer = await judge.get(CALLBACK, params={"state": state, "error": "access_denied"})
+    assert answer.status_code == 422
+    assert "did not let you in" in answer.json()["detail"]
+
+
+async def test_an_issuer_that_is_away_is_503(
+    issuer: LittleIssuer, judge: httpx.AsyncClient
+) -> None:
+    await issuer.stop()
+    answer = await judge.get(LOGIN)
+    assert answer.status_code == 503
+    assert issuer.url not in answer.text
+
+
+async def test_who_is_disabled_is_not_let_in(judge: httpx.AsyncClient, pool: Pool) -> None:
+    await judge.get(await go(judge))
+    async with connection(pool) as acquired:
+        await acquired.execute("UPDATE account SET disabled_at = now()")
+    assert (await judge.get(await go(judge))).status_code == 401
+
+
+async def test_where_it_is_not_set_up_it_is_not_there(client: httpx.AsyncClient) -> None:
+    for path in (LOGIN, CALLBACK):
+        answer = await client.get(path)
+        assert answer.status_code == 404
+        assert "oidc_client_id" in answer.json()["detail"]

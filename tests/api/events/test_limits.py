@@ -1,0 +1,133 @@
+"""What a client or the database does to a stream: too slow, gone, away, back."""
+
+import asyncio
+import socket
+
+import httpx
+import pytest
+
+from deemster.api.feed import feed as feed_module
+from deemster.api.feed import listener as listener_module
+from deemster.api.feed import stream
+from deemster.api.feed.feed import Feed
+from deemster.api.feed.listener import Listener, Topic
+from deemster.api.feed.notice import Notice
+from deemster.metrics import STREAMS
+from deemster.store import feed as stored
+from deemster.store.feed import Mark, Touch
+from deemster.store.pool import Pool, connection
+from tests.api.conftest import Api
+from tests.api.events.ear import listening
+from tests.making import make_submission
+from tests.system.waiting import until
+
+MANY = 40_000
+"""Events: more than any socket's buffers take."""
+BEYOND = 2**61 + 1_000
+"""A transaction that no server here has reached."""
+
+
+async def test_a_listener_keeps_no_more_than_it_may(pool: Pool) -> None:
+    submission = await make_submission(pool)
+    async with connection(pool) as acquired:
+        (event,) = await stored.of_submissions(acquired, [submission])
+    listener = Listener(Topic(submission=submission), None, most=3)
+    for _ in range(3):
+        listener.offer(Notice(event))
+    assert len(await listener.wait()) == 3
+    assert not listener.is_closed
+    for _ in range(4):
+        listener.offer(Notice(event))
+    assert listener.is_closed
+    assert await listener.wait() == []
+    listener.offer(Notice(event))
+    assert await listener.wait(0.001) == []
+
+
+async def test_a_client_that_does_not_read_is_left_and_misses_nothing(
+    ada: Api, pool: Pool, feed: Feed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """H1: memory stays bounded; with its last id it gets all the rest."""
+    monkeypatch.setattr(stream, "STUCK_S", 0.2)
+    monkeypatch.setattr(feed_module, "AT_ONCE", 2_000)
+    submission = await make_submission(pool, ada.user.id)
+    url = ada.client.base_url
+    with socket.socket() as deaf:
+        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        deaf.setblocking(False)
+        loop = asyncio.get_running_loop()
+        await loop.sock_connect(deaf, (url.host, url.port))
+        head = f"GET /v1/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {ada.user.token}"
+        await loop.sock_sendall(deaf, f"{head}\r\n\r\n".encode())
+        await until(lambda: len(feed.audience) == 1)
+        (listener,) = feed.audience
+        async with connection(pool) as acquired:
+            await acquired.execute(
+                """INSERT INTO submission_event (submission_id, event, state, attempt)
+                   SELECT $1, 'resend', 'QUEUED', 0 FROM generate_series(1, $2)""",
+                submission,
+                MANY,
+            )
+        await until(lambda: len(feed.audience) == 0)
+        assert listener.is_closed or len(listener._kept) <= listener_module.MOST_KEPT
+        got = (await loop.sock_recv(deaf, 4096)).decode()
+    last = got.partition("\nid: ")[2].partition("\n")[0]
+    seen = set[str | None]()
+    async with listening(ada, "/v1/events", last) as ear:
+        while len(seen) < MANY:
+            block = await ear.event()
+            if block.content["state"] == "queued":
+                assert block.id not in seen
+                seen.add(block.id)
+
+
+async def test_who_leaves_is_forgotten(ada: Api, feed: Feed) -> None:
+    for _ in range(3):
+        async with listening(ada, "/v1/events") as ear:
+            assert await ear.block()
+            assert len(feed.audience) == 1
+            (metric,) = STREAMS.collect()
+            assert metric.samples[0].value == 1
+        await until(lambda: len(feed.audience) == 0)
+
+
+async def test_a_feed_that_drains_ends_its_streams_and_takes_no_more(
+    ada: Api, pool: Pool, feed: Feed
+) -> None:
+    submission = await make_submission(pool, ada.user.id)
+    path = f"/v1/submissions/{submission}/events"
+    async with listening(ada, "/v1/events") as ear, listening(ada, path) as other:
+        assert await ear.block()
+        await other.event()
+        feed.drain()
+        assert (await ear.rest(), await other.rest()) == ([], [])
+    async with listening(ada, "/v1/events") as ear:
+        assert await ear.rest() == []
+
+
+async def test_a_new_database_under_the_old_address_begins_anew(
+    ada: Api, pool: Pool, feed: Feed
+) -> None:
+    """A restored one counts its transactions from another number."""
+    async with listening(ada, "/v1/events") as ear:
+        assert await ear.block()
+        async with feed._looking:
+            feed._seen = stored.Sight(f"{BEYOND}:{BEYOND}:")
+            feed._mark = Mark(BEYOND, 1)
+        assert await ear.rest() == [], "its client comes back, with its mark"
+    async with listening(ada, "/v1/events", f"{BEYOND}-0") as ear:
+        submission = await make_submission(pool, ada.user.id)
+        assert (await ear.event()).content["submission_id"] == submission
+
+
+async def test_many_who_ask_at_once_share_a_look(
+    pool: Pool, feed: Feed, client: httpx.AsyncClient
+) -> None:
+    touched: list[Touch] = []
+    feed.on_event(touched.append)
+    await feed.catch_up()
+    submission = await make_submission(pool)
+    before = feed._looks
+    await asyncio.gather(*(feed.catch_up() for _ in range(50)))
+    assert feed._looks - before <= 3
+    assert [each.submission for each in touched] == [submission]

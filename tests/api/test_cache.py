@@ -1,0 +1,313 @@
+"""C1, C2, C3: what is told again, what is looked up anew, and that one sees what one wrote."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from redis.asyncio import Redis
+
+from deemster.api.app import create_app
+from deemster.api.etag import holds
+from deemster.cache.cache import Cache
+from deemster.cache.kinds import PROBLEM, RUNNING_S, STATUS
+from deemster.domain.ids import ProblemId, SubmissionId, WorkerId
+from deemster.domain.submission import Progress
+from deemster.domain.verdict import Verdict
+from deemster.store import leases, problems
+from deemster.store.artifacts import Artifacts
+from deemster.store.pool import Pool, connection
+from tests.api.conftest import Api, MakeService, change_problem, make_worker, program, running
+from tests.api.judging import JUDGEMENTS, judged_submission
+from tests.making import make_problem, make_submission, start_submission
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now_s = 1000.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """An API process of its own, in which time passes when told to."""
+
+    client: httpx.AsyncClient
+    app: FastAPI
+    clock: Clock
+
+    async def get(self, api: Api, path: str, **headers: str) -> httpx.Response:
+        """At once: it may not have heard of anything yet."""
+        return await self.client.get(path, headers={**api.user.headers, **headers})
+
+    async def status(self, api: Api, submission: SubmissionId) -> str:
+        answer = await self.get(api, f"/v1/submissions/{submission}")
+        return str(answer.json()["status"])
+
+    async def hear(self) -> None:
+        await self.app.state.desk.feed.catch_up()
+
+    def forget_revision(self) -> None:
+        """As it does by itself each second."""
+        self.app.state.desk.recall.forget_problems()
+
+
+@asynccontextmanager
+async def process(make_service: MakeService, url: str | None = None) -> AsyncIterator[Process]:
+    clock = Clock()
+    async with Cache.open(url, "test", clock=clock) as cache:
+        app = create_app(replace(make_service(), cache=cache))
+        async with running(app) as client:
+            await app.state.desk.feed.catch_up()
+            yield Process(client, app, clock)
+
+
+@pytest.fixture
+async def here(make_service: MakeService) -> AsyncIterator[Process]:
+    async with process(make_service) as opened:
+        yield opened
+
+
+async def falsify(pool: Pool) -> None:
+    """Without an event, as nothing but a test would: who looks sees it."""
+    async with connection(pool) as acquired:
+        await acquired.execute("UPDATE submission SET language = 'falsified'")
+
+
+async def test_a_status_is_told_again_until_its_time_is_over(
+    here: Process, ada: Api, pool: Pool
+) -> None:
+    """C3."""
+    submission = await make_submission(pool, ada.user.id)
+    path = f"/v1/submissions/{submission}"
+    first = await here.get(ada, path)
+    await falsify(pool)
+    assert (await here.get(ada, path)).text == first.text
+    here.clock.now_s += STATUS.kept_s
+    assert (await here.get(ada, path)).json()["language"] == "falsified"
+
+
+async def test_each_step_is_seen_as_soon_as_it_is_heard_of(
+    here: Process, ada: Api, pool: Pool, artifacts: Artifacts
+) -> None:
+    """C3: overwritten by its end, whichever process wrote that."""
+    submission = await make_submission(pool, ada.user.id)
+    assert await here.status(ada, submission) == "queued"
+    await start_submission(pool, submission)
+    await here.hear()
+    assert await here.status(ada, submission) == "running"
+    ended = await judged_submission(
+        pool, artifacts, ada.user.id, JUDGEMENTS[Verdict.WRONG_ANSWER]
+    )
+    await here.hear()
+    assert await here.status(ada, ended) == "finished"
+
+
+async def test_progress_is_no_older_than_a_second(here: Process, ada: Api, pool: Pool) -> None:
+    submission = await make_submission(pool, ada.user.id)
+    worker = WorkerId("wrk_x")
+    begun = await start_submission(pool, submission, worker)
+    await here.hear()
+    path = f"/v1/submissions/{submission}"
+    assert (await here.get(ada, path)).json().get("progress") != {"case": 17, "of": 72}
+    async with connection(pool) as acquired:
+        done = {(submission, begun.attempt): Progress(17, 72)}
+        await leases.beat(acquired, worker, done)
+    here.clock.now_s += RUNNING_S
+    assert (await here.get(ada, path)).json()["progress"] == {"case": 17, "of": 72}
+
+
+async def test_one_sees_what_one_wrote(here: Process, ada: Api, admin: Api, pool: Pool) -> None:
+    """Also if nothing was heard yet of what happened."""
+    await make_problem(pool)
+    await make_worker(pool)
+    ids: list[str] = []
+    for _ in range(3):
+        listed = (await here.get(ada, "/v1/submissions")).json()["items"]
+        assert [each["id"] for each in listed] == ids[::-1]
+        answer = await here.client.post(
+            "/v1/submissions", json=program(), headers=ada.user.headers
+        )
+        assert answer.status_code == 202, answer.text
+        ids.append(answer.json()["id"])
+        assert await here.status(ada, SubmissionId(ids[-1])) == "queued"
+    path = f"/v1/submissions/{ids[0]}"
+    assert (await here.get(admin, path)).json()["status"] == "queued"
+    await here.client.delete(path, headers=ada.user.headers)
+    for viewer in (ada, admin):
+        assert (await here.get(viewer, path)).json()["status"] == "cancelled"
+    listed = (await here.get(ada, "/v1/submissions")).json()["items"]
+    assert [each["status"] for each in listed] == ["queued", "queued", "cancelled"]
+
+
+async def test_a_rejudge_is_seen_at_once(
+    here: Process, ada: Api, admin: Api, pool: Pool, artifacts: Artifacts
+) -> None:
+    found = JUDGEMENTS[Verdict.WRONG_ANSWER]
+    old = await judged_submission(pool, artifacts, ada.user.id, found)
+    await here.hear()
+    path = f"/v1/submissions/{old}"
+    assert "superseded_by" not in (await here.get(ada, path)).json()
+    answer = await here.client.post(f"{path}/rejudge", headers=admin.user.headers)
+    assert (await here.get(ada, path)).json()["superseded_by"] == answer.json()["id"]
+    listed = (await here.get(ada, "/v1/submissions")).json()["items"]
+    assert [each["id"] for each in listed] == [answer.json()["id"]]
+
+
+async def test_what_another_process_wrote_is_seen_when_it_is_heard_of(
+    here: Process, make_service: MakeService, ada: Api, pool: Pool
+) -> None:
+    submission = await make_submission(pool, ada.user.id)
+    async with process(make_service) as there:
+        for each in (here, there):
+            assert await each.status(ada, submission) == "queued"
+        path = f"/v1/submissions/{submission}"
+        await here.client.delete(path, headers=ada.user.headers)
+        await there.hear()
+        assert await there.status(ada, submission) == "cancelled"
+
+
+async def test_one_s_list_is_told_again_and_others_lists_are_looked_up(
+    here: Process, ada: Api, admin: Api, pool: Pool
+) -> None:
+    await make_submission(pool, ada.user.id)
+    await here.hear()
+    paths = {
+        "/v1/submissions": True,
+        "/v1/submissions?user=ada": True,
+        "/v1/submissions?limit=7": True,
+        f"/v1/submissions?problem=prob_sum&user={ada.user.id}": True,
+    }
+    first = {path: (await here.get(ada, path)).text for path in paths}
+    seen_by_admin = (await here.get(admin, "/v1/submissions")).text
+    await falsify(pool)
+    assert {path: (await here.get(ada, path)).text for path in paths} == first
+    assert (await here.get(admin, "/v1/submissions")).text != seen_by_admin
+    await make_submission(pool, ada.user.id)
+    await here.hear()
+    for path in paths:
+        assert len((await here.get(ada, path)).json()["items"]) == 2
+
+
+async def test_that_a_submission_is_not_there_is_known_for_a_moment(
+    here: Process, ada: Api, bob: Api, pool: Pool
+) -> None:
+    """C2: and never longer than until it is."""
+    submission = await make_submission(pool, ada.user.id)
+    path = f"/v1/submissions/{submission}"
+    assert (await here.get(bob, path)).status_code == 404
+    async with connection(pool) as acquired:
+        await acquired.execute("UPDATE submission SET account_id = $1", bob.user.id)
+    assert (await here.get(bob, path)).status_code == 404
+    here.clock.now_s += STATUS.absent_s
+    assert (await here.get(bob, path)).status_code == 200
+
+
+async def test_a_problem_has_an_etag_and_who_has_it_hears_only_that(
+    here: Process, ada: Api, pool: Pool
+) -> None:
+    """C3."""
+    await make_problem(pool)
+    for path in ("/v1/problems/prob_sum", "/v1/problems", "/v1/languages"):
+        first = await here.get(ada, path)
+        tag = first.headers["etag"]
+        assert tag.startswith('"'), "a strong one"
+        assert first.headers["cache-control"] == "private, max-age=0, must-revalidate"
+        again = await here.get(ada, path, **{"If-None-Match": tag})
+        assert (again.status_code, again.content) == (304, b"")
+        assert again.headers["etag"] == tag
+        assert again.headers["cache-control"] == first.headers["cache-control"]
+        other = await here.get(ada, path, **{"If-None-Match": '"other"'})
+        assert (other.status_code, other.text) == (200, first.text)
+
+
+async def test_a_revised_problem_has_another_etag(here: Process, ada: Api, pool: Pool) -> None:
+    """C1: by its revision, at once for who changed it, after a second for others."""
+    await make_problem(pool)
+    path = "/v1/problems/prob_sum"
+    tags = [(await here.get(ada, each)).headers["etag"] for each in (path, "/v1/problems")]
+    await change_problem(pool, title="New", details={"statements": {"en": "<p>New.</p>"}})
+    here.forget_revision()
+    for each, tag in zip((path, "/v1/problems"), tags, strict=True):
+        answer = await here.get(ada, each, **{"If-None-Match": tag})
+        assert answer.status_code == 200
+        assert answer.headers["etag"] != tag
+        assert "New" in answer.text
+
+
+async def test_a_retired_problem_is_gone_also_for_who_has_its_etag(
+    here: Process, ada: Api, pool: Pool
+) -> None:
+    await make_problem(pool)
+    path = "/v1/problems/prob_sum"
+    tag = (await here.get(ada, path)).headers["etag"]
+    async with connection(pool) as acquired, acquired.transaction():
+        assert await problems.retire(acquired, ProblemId("prob_sum"))
+        assert not await problems.retire(acquired, ProblemId("prob_sum"))
+    here.forget_revision()
+    assert (await here.get(ada, path, **{"If-None-Match": tag})).status_code == 404
+    assert (await here.get(ada, "/v1/problems")).json()["items"] == []
+    await make_problem(pool)
+    here.forget_revision()
+    assert (await here.get(ada, path)).status_code == 200, "that it was gone is not remembered"
+
+
+async def test_what_nobody_changed_is_told_while_it_is_looked_up_anew(
+    here: Process, ada: Api, pool: Pool, artifacts: Artifacts
+) -> None:
+    """C2: tallies grow without a new revision."""
+    await make_problem(pool)
+    path = "/v1/problems/prob_sum"
+    assert (await here.get(ada, path)).json()["submits"] == 0
+    await judged_submission(pool, artifacts, ada.user.id, JUDGEMENTS[Verdict.ACCEPTED])
+    here.clock.now_s += PROBLEM.kept_s / 2
+    here.forget_revision()
+    submits = (await here.get(ada, path)).json()["submits"]
+    while submits == 0:
+        submits = (await here.get(ada, path)).json()["submits"]
+    assert submits == 1
+
+
+async def test_made_up_pages_fill_no_memory(
+    make_service: MakeService, ada: Api, pool: Pool, redis_url: str, queue_env: str
+) -> None:
+    """Only pages that the service itself leads to lie in Redis."""
+    await make_problem(pool)
+    redis = Redis.from_url(redis_url)
+    async with Cache.open(redis_url, queue_env, patience_s=30) as cache:
+        app = create_app(replace(make_service(), cache=cache))
+        async with running(app) as client:
+            for query in ("limit=7", "cursor=bWFkZV91cA", "limit=50&cursor=bWFkZV91cDI"):
+                answer = await client.get(f"/v1/problems?{query}", headers=ada.user.headers)
+                assert answer.status_code == 200
+            await client.get("/v1/problems/prob_made_up", headers=ada.user.headers)
+            await client.get("/v1/problems", headers=ada.user.headers)
+    names = [
+        key.decode() async for key in redis.scan_iter(match=f"deemster:{queue_env}:cache:*")
+    ]
+    await redis.aclose()
+    assert [name.split("cache:")[1].split("#")[0] for name in names] == ["problems:list:50:"]
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (None, False),
+        ("", False),
+        ('"a"', True),
+        ('W/"a"', True),
+        ('"b", "a"', True),
+        ('"b"', False),
+        ("*", True),
+        ("a", False),
+        ('"b",' * 1000 + '"a"', False),
+    ],
+)
+def test_which_etags_hold(given: str | None, expected: Any) -> None:
+    """RFC 9110, 13.1.2: compared weakly."""
+    assert holds(given, '"a"') is expected

@@ -1,0 +1,110 @@
+"""`/metrics`: what whoever watches over the service needs to know, and nobody else."""
+
+import httpx
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from deemster.domain.task import Task
+from deemster.domain.verdict import Verdict
+from deemster.store import accounts, dead_letters
+from deemster.store.artifacts import Artifacts
+from deemster.store.pool import Pool, connection
+from tests.api.conftest import Api, make_worker
+from tests.api.judging import JUDGEMENTS, judged_submission
+from tests.making import make_submission, start_submission
+
+
+async def numbers(admin: Api) -> dict[str, float]:
+    """By name and label, as Prometheus reads them."""
+    answer = await admin.get("/metrics")
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    return {
+        " ".join([sample.name, *sample.labels.values()]): sample.value
+        for family in text_string_to_metric_families(answer.text)
+        for sample in family.samples
+    }
+
+
+async def test_it_tells_what_waits_and_who_works(
+    admin: Api, ada: Api, pool: Pool, artifacts: Artifacts
+) -> None:
+    await make_worker(pool, slots=3)
+    drained = await make_worker(pool, slots=5)
+    for _ in range(2):
+        await make_submission(pool, ada.user.id)
+    running = await make_submission(pool, ada.user.id)
+    await start_submission(pool, running)
+    await judged_submission(pool, artifacts, ada.user.id, JUDGEMENTS[Verdict.ACCEPTED])
+    async with connection(pool) as acquired:
+        await acquired.execute("UPDATE worker SET draining_at = now() WHERE id = $1", drained)
+        await acquired.execute("UPDATE worker SET busy = 1 WHERE id = $1", drained)
+        for attempt in (1, 2, 3):
+            await dead_letters.bury(
+                acquired, running, Task.RUN, attempt=attempt, error="x", context={}
+            )
+        await acquired.execute(
+            """UPDATE dead_letter SET outcome = 'discarded', settled_at = now(),
+                      settled_by = 'root' WHERE attempt = 3"""
+        )
+    shown = await numbers(admin)
+    expected = {
+        "deemster_database_up": 1,
+        "deemster_queues_up": 1,
+        "deemster_submissions waiting": 2,
+        "deemster_submissions running": 1,
+        "deemster_queue_depth default": 0,
+        "deemster_workers": 2,
+        "deemster_workers_draining": 1,
+        "deemster_slots": 3,
+        "deemster_slots_busy": 1,
+        "deemster_dead_letters_open": 2,
+        "deemster_outbox_unsent": 4,
+        "deemster_webhooks waiting": 0,
+        "deemster_webhooks failed": 0,
+    }
+    assert {name: shown.get(name) for name in expected} == expected
+
+
+async def test_requests_are_counted_by_route_and_never_by_what_clients_make_up(
+    admin: Api, client: httpx.AsyncClient
+) -> None:
+    name = "deemster_request_seconds_count"
+    before = await numbers(admin)
+    for path in ("/v1/problems/prob_1", "/v1/problems/prob_2"):
+        await admin.get(path)
+    await client.request("BREW", "/v1/problems")
+    await client.get("/made/up")
+    after = await numbers(admin)
+    grown = {
+        key: count - before.get(key, 0)
+        for key, count in after.items()
+        if key.startswith(name) and count != before.get(key, 0)
+    }
+    assert grown == {
+        f"{name} GET /v1/problems/{{id}} 404": 2,
+        f"{name} other /v1/problems 405": 1,
+        f"{name} GET none 404": 1,
+        f"{name} GET /metrics 200": 1,
+    }
+    assert "BREW" not in str(after)
+
+
+@pytest.mark.parametrize("scope", ["read", "admin", "metrics"])
+async def test_it_is_for_admins_tokens_with_that_scope(
+    admin: Api, ada: Api, client: httpx.AsyncClient, pool: Pool, scope: str
+) -> None:
+    """O6."""
+    assert (await client.get("/metrics")).status_code == 401
+    assert (await ada.get("/metrics")).status_code == 403
+    async with connection(pool) as acquired:
+        token = await accounts.add_token(acquired, admin.user.id, "narrow")
+        await acquired.execute(
+            "UPDATE token SET scopes = ARRAY[$1] WHERE name = 'narrow'", scope
+        )
+    headers = {"Authorization": f"Bearer {token}"}
+    allowed = scope == "metrics"
+    answer = await client.get("/metrics", headers=headers)
+    assert answer.status_code == (200 if allowed else 403)
+    other = await client.get("/v1/submissions", headers=headers)
+    assert other.status_code == (200 if scope == "read" else 403)

@@ -1,0 +1,145 @@
+"""O6: every route against everyone who may ask: let in where the table says, and only there."""
+
+import asyncio
+import re
+from collections.abc import Iterator
+
+import pytest
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+from starlette.routing import Route
+from starlette.types import Message
+
+from deemster.api.app import create_app
+from deemster.api.permissions import PERMISSIONS, need_of
+from deemster.domain.account import ALL_SCOPES, Role, Scope
+from deemster.store import accounts
+from deemster.store.pool import Pool, connection
+from tests.api.conftest import MakeService, make_user
+
+NOBODY_HAS = "0" * 26
+PREFIXES = {"problems": "prob", "contests": "con", "users": "usr", "tokens": "tok"}
+REFUSED = {401, 403}
+
+
+def routes_of(app: FastAPI) -> Iterator[tuple[str, str]]:
+    for route in app.routes:
+        if isinstance(route, Route):
+            for method in sorted((route.methods or set()) - {"HEAD"}):
+                yield method, route.path
+
+
+def filled(path: str) -> str:
+    """With ids that nobody has."""
+
+    def fill(found: re.Match[str]) -> str:
+        room = path[: found.start()].rstrip("/").rsplit("/", 1)[-1]
+        return f"{PREFIXES.get(room, 'sub')}_{NOBODY_HAS}"
+
+    return re.sub(r"\{[a-z_]+\}", fill, path)
+
+
+@pytest.fixture
+def app(make_service: MakeService) -> FastAPI:
+    # Nothing but the permissions may be in the way of so many requests.
+    return create_app(make_service(strangers_per_minute_ip=100_000))
+
+
+async def ask(app: FastAPI, method: str, path: str, token: str | None = None) -> int:
+    """Without a body: who may not ask is refused before that is missed.
+
+    The status is all that is waited for: a stream of events would not end.
+    """
+    headers = [(b"host", b"judge"), (b"authorization", f"Bearer {token}".encode())]
+    scope = {
+        "type": "http",
+        "method": method,
+        "path": filled(path),
+        "query_string": b"",
+        "headers": headers if token else headers[:1],
+        "client": ("192.0.2.1", 1),
+    }
+    status = asyncio.get_running_loop().create_future()
+    asked = False
+
+    async def receive() -> Message:
+        nonlocal asked
+        if asked:
+            await asyncio.Event().wait()
+        asked = True
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            status.set_result(message["status"])
+
+    async with asyncio.timeout(30), asyncio.TaskGroup() as group:
+        answering = group.create_task(app(scope, receive, send))
+        found: int = await status
+        answering.cancel()
+    return found
+
+
+async def token_of(pool: Pool, name: str, role: Role, scopes: frozenset[Scope]) -> str:
+    user = await make_user(pool, name, role)
+    async with connection(pool) as acquired:
+        return await accounts.add_token(acquired, user.id, "x", scopes=scopes)
+
+
+async def test_nobody_gets_in_but_where_anyone_may(app: FastAPI, client: object) -> None:
+    found = {route: await ask(app, *route) for route in routes_of(app)}
+    for (method, path), status in found.items():
+        if need_of(method, path) is None:
+            assert status not in REFUSED, (method, path, status)
+        else:
+            assert status == 401, (method, path, status)
+
+
+@pytest.mark.parametrize("role", list(Role))
+async def test_each_role_gets_in_where_the_table_says(
+    app: FastAPI, client: object, pool: Pool, role: Role
+) -> None:
+    await make_user(pool, "last", Role.ADMIN)
+    token = await token_of(pool, "who", role, ALL_SCOPES)
+    for method, path in routes_of(app):
+        need = need_of(method, path)
+        status = await ask(app, method, path, token)
+        if need is not None and not role.includes(need.role):
+            assert status == 403, (method, path, status)
+        else:
+            assert status not in {*REFUSED, 500}, (method, path, status)
+
+
+@pytest.mark.parametrize("scope", list(Scope))
+async def test_a_token_without_the_scope_gets_in_nowhere(
+    app: FastAPI, client: object, pool: Pool, scope: Scope
+) -> None:
+    """An admin's token with all scopes but one, and one with that scope alone."""
+    without = await token_of(pool, "without", Role.ADMIN, ALL_SCOPES - {scope})
+    alone = await token_of(pool, "alone", Role.ADMIN, frozenset({scope}))
+    for method, path in routes_of(app):
+        need = need_of(method, path)
+        refused = need is not None and need.scope is scope
+        status = await ask(app, method, path, without)
+        assert (status == 403) == refused, (method, path, status)
+        status = await ask(app, method, path, alone)
+        assert (status == 403) == (need is not None and not refused), (method, path, status)
+
+
+def test_every_route_that_asks_who_it_is_says_so_in_its_document(app: FastAPI) -> None:
+    """A7, A6: 401 and 403 are among its answers, and a token among what it takes."""
+    document = app.openapi()
+    for route in app.routes:
+        if not isinstance(route, APIRoute) or not route.include_in_schema:
+            continue
+        for method in route.methods or ():
+            operation = document["paths"][route.path][method.lower()]
+            asks = need_of(method, route.path) is not None
+            assert bool(operation.get("security")) == asks, (method, route.path)
+            if asks:
+                missing = {"401", "403"} - operation["responses"].keys()
+                assert not missing, (method, route.path, missing)
+
+
+def test_the_table_is_of_this_app(app: FastAPI) -> None:
+    assert set(routes_of(app)) == set(PERMISSIONS)

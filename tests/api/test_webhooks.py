@@ -1,0 +1,331 @@
+"""H2, H3: what became of webhooks, seen by their owner, and the secrets that sign them."""
+
+import asyncio
+import contextlib
+import json
+import os
+import re
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+import uvicorn
+from fastapi import FastAPI
+from structlog.typing import EventDict
+
+from deemster.domain.account import Scope
+from deemster.domain.ids import SubmissionId
+from deemster.domain.verdict import Verdict
+from deemster.pipeline.deliver.sender import Fault
+from deemster.pipeline.verdict.cancel import cancel
+from deemster.pipeline.verdict.settle import settle
+from deemster.store import accounts
+from deemster.store.artifacts import Artifacts
+from deemster.store.pool import Pool, connection
+from tests.api.conftest import Api, User, until
+from tests.api.judging import HIDDEN, JUDGEMENTS
+from tests.making import make_submission, queue_submission, start_submission
+from tests.pipeline.deliver.conftest import carrying
+from tests.pipeline.deliver.receiver import OK, Receiver, Request, receiving, silence, status
+
+PAGE = Path(__file__).parents[2] / "docs" / "webhooks.md"
+
+
+async def end(
+    pool: Pool,
+    artifacts: Artifacts,
+    api: Api,
+    url: str,
+    verdict: Verdict | None = Verdict.ACCEPTED,
+) -> SubmissionId:
+    """A submission of that user that was judged, or cancelled."""
+    submission = await make_submission(pool, api.user.id, webhook_url=url)
+    await queue_submission(pool, submission)
+    if verdict is None:
+        await cancel(pool, submission)
+    else:
+        running = await start_submission(pool, submission)
+        await settle(pool, artifacts, running, JUDGEMENTS[verdict])
+    return submission
+
+
+async def told(api: Api, path: str, **query: Any) -> Any:
+    answer = await api.get(path, params=query)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+async def until_over(api: Api, path: str = "/v1/webhooks") -> list[dict[str, Any]]:
+    async def is_over() -> bool:
+        items = (await told(api, path))["items"]
+        return bool(items) and all(each["state"] != "waiting" for each in items)
+
+    await until(is_over)
+    items: list[dict[str, Any]] = (await told(api, path))["items"]
+    return items
+
+
+@pytest.fixture
+async def receiver() -> AsyncIterator[Receiver]:
+    async with receiving() as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("verdict", [*JUDGEMENTS, None])
+async def test_what_is_told_is_what_its_owner_sees(
+    pool: Pool, artifacts: Artifacts, ada: Api, receiver: Receiver, verdict: Verdict | None
+) -> None:
+    """H2, A11: and nothing of what programs printed."""
+    async with carrying(pool):
+        submission = await end(pool, artifacts, ada, receiver.url, verdict)
+        await until_over(ada)
+    (request,) = receiver.got
+    data = json.loads(request.body)["data"]
+    shown = await ada.show(submission)
+    assert {name: shown[name] for name in data} == data
+    assert {"id", "status", "verdict", "problem_id", "language", "finished_at"} <= data.keys()
+    assert not {"expected", "got", "compiler_output", "message"} & data.keys()
+    assert HIDDEN not in request.body.decode()
+
+
+async def test_each_attempt_is_listed(pool: Pool, artifacts: Artifacts, ada: Api) -> None:
+    """H2: it fails twice, and gets there the third time."""
+    async with receiving(status(503), status(302), OK) as receiver, carrying(pool):
+        submission = await end(pool, artifacts, ada, receiver.url)
+        (delivery,) = await until_over(ada, f"/v1/submissions/{submission}/webhooks")
+    assert delivery["state"] == "delivered"
+    assert delivery["submission_id"] == submission
+    assert delivery["tries"] == 3
+    assert [(each["status"], each["error"]) for each in delivery["attempts"]] == [
+        (503, Fault.STATUS),
+        (302, Fault.REDIRECT),
+        (200, None),
+    ]
+    assert all(each["took_ms"] >= 0 and each["at"] for each in delivery["attempts"])
+    assert delivery["next_try_at"] is None
+    assert await told(ada, f"/v1/webhooks/{delivery['id']}") == delivery
+    assert receiver.ids == [delivery["id"]] * 3
+
+
+async def test_what_is_never_answered_is_shown_as_failed(
+    pool: Pool, artifacts: Artifacts, ada: Api
+) -> None:
+    """H2: after three attempts."""
+    async with receiving(silence) as receiver, carrying(pool, timeout_s=0.2):
+        await end(pool, artifacts, ada, receiver.url)
+        (delivery,) = await until_over(ada)
+    assert delivery["state"] == "failed"
+    assert [each["error"] for each in delivery["attempts"]] == [Fault.TIMEOUT] * 3
+
+
+async def test_private_addresses_are_refused_without_telling_them(
+    pool: Pool, artifacts: Artifacts, ada: Api, receiver: Receiver
+) -> None:
+    """H3: an error is a word of ours."""
+    async with carrying(pool, allow_private=False, attempts=1):
+        await end(pool, artifacts, ada, f"http://localhost:{receiver.port}/")
+        (delivery,) = await until_over(ada)
+    assert delivery["attempts"][0]["error"] == "address_not_allowed"
+    assert not receiver.connections
+    assert "127.0.0.1" not in json.dumps(delivery)
+
+
+async def test_other_peoples_are_not_there(
+    pool: Pool, artifacts: Artifacts, ada: Api, bob: Api, admin: Api
+) -> None:
+    """A11."""
+    submission = await end(pool, artifacts, ada, "https://receiver.example/")
+    (delivery,) = (await told(ada, "/v1/webhooks"))["items"]
+    assert delivery["state"] == "waiting"
+    assert delivery["next_try_at"]
+    assert (await told(bob, "/v1/webhooks"))["items"] == []
+    for path in (f"/v1/webhooks/{delivery['id']}", f"/v1/submissions/{submission}/webhooks"):
+        assert (await bob.get(path)).status_code == 404
+        assert (await admin.get(path)).status_code == 200
+    assert (await bob.post(f"/v1/webhooks/{delivery['id']}/resend")).status_code == 404
+    assert (await bob.get("/v1/webhooks", params={"user": "ada"})).status_code == 403
+    assert (await told(admin, "/v1/webhooks", user="ada"))["items"] == [delivery]
+
+
+async def test_they_are_listed_in_pages_and_by_state(
+    pool: Pool, artifacts: Artifacts, ada: Api
+) -> None:
+    """A8."""
+    for number in range(5):
+        await end(pool, artifacts, ada, f"https://receiver{number}.example/")
+    found: list[str] = []
+    cursor: str | None = None
+    while True:
+        more = {"cursor": cursor} if cursor else {}
+        page = await told(ada, "/v1/webhooks", limit=2, **more)
+        found += [each["url"] for each in page["items"]]
+        cursor = page["next_cursor"]
+        if cursor is None:
+            break
+    assert found == [f"https://receiver{number}.example/" for number in range(4, -1, -1)]
+    assert (await told(ada, "/v1/webhooks", state="failed"))["items"] == []
+    assert len((await told(ada, "/v1/webhooks", state="waiting"))["items"]) == 5
+    assert (await ada.get("/v1/webhooks", params={"state": "lost"})).status_code == 422
+
+
+UNKNOWN = ["x", "whd_\x00", "whd_" + "0" * 26, "whd_" + "é" * 26, "y" * 9999]
+
+
+@pytest.mark.parametrize("id_", UNKNOWN, ids=range(len(UNKNOWN)))
+async def test_what_is_no_webhook_is_not_found(ada: Api, id_: str) -> None:
+    path = f"/v1/webhooks/{quote(id_)}"
+    assert (await ada.get(path)).status_code == 404
+    assert (await ada.post(f"{path}/resend")).status_code == 404
+
+
+async def test_what_has_ended_can_be_sent_again_one_at_a_time(
+    pool: Pool, artifacts: Artifacts, ada: Api
+) -> None:
+    """H2: by hand, as a delivery of its own."""
+    async with receiving(status(500), OK) as receiver:
+        submission = await end(pool, artifacts, ada, receiver.url)
+        (first,) = (await told(ada, "/v1/webhooks"))["items"]
+        path = f"/v1/webhooks/{first['id']}/resend"
+        assert (await ada.post(path)).status_code == 409, "it waits still"
+        async with carrying(pool, attempts=1):
+            await until_over(ada)
+        answers = await asyncio.gather(*[ada.post(path) for _ in range(4)])
+        assert sorted(each.status_code for each in answers) == [202, 409, 409, 409]
+        (again,) = (each.json() for each in answers if each.status_code == 202)
+        assert (again["resend_of"], again["state"]) == (first["id"], "waiting")
+        async with carrying(pool, attempts=1):
+            await until_over(ada)
+        both = (await told(ada, f"/v1/submissions/{submission}/webhooks"))["items"]
+        assert {each["id"]: each["state"] for each in both} == {
+            first["id"]: "failed",
+            again["id"]: "delivered",
+        }
+        assert receiver.ids == [first["id"], again["id"]]
+        assert receiver.got[0].body == receiver.got[1].body
+        assert (await ada.post(path)).status_code == 202, "as often as one likes"
+
+
+async def test_an_admin_who_sends_again_is_noted(
+    pool: Pool, artifacts: Artifacts, ada: Api, admin: Api, receiver: Receiver
+) -> None:
+    """O6."""
+    async with carrying(pool):
+        await end(pool, artifacts, ada, receiver.url)
+        (delivery,) = await until_over(ada)
+    assert (await admin.post(f"/v1/webhooks/{delivery['id']}/resend")).status_code == 202
+    async with connection(pool) as acquired:
+        rows = await acquired.fetch("SELECT actor, act, target FROM audit")
+    assert [tuple(row) for row in rows] == [("root", "webhook.resend", delivery["id"])]
+
+
+async def test_a_secret_is_its_owners_and_can_be_rotated(
+    pool: Pool, ada: Api, bob: Api, log_lines: Sequence[EventDict]
+) -> None:
+    """H2: for a day the one before signs too; no secret lies in the database or the log."""
+    first = await told(ada, "/v1/webhook-secret")
+    assert first["secret"].startswith("whsec_")
+    assert (first["previous"], first["rotated_at"]) == (None, None)
+    assert (await told(bob, "/v1/webhook-secret"))["secret"] != first["secret"]
+    answer = await ada.post("/v1/webhook-secret/rotate")
+    assert answer.status_code == 200
+    assert answer.headers["cache-control"] == "no-store"
+    second = answer.json()
+    assert second["secret"] != first["secret"]
+    assert second["previous"]["secret"] == first["secret"]
+    assert await told(ada, "/v1/webhook-secret") == second
+    third = (await ada.post("/v1/webhook-secret/rotate")).json()
+    assert third["previous"]["secret"] == second["secret"]
+    async with connection(pool) as acquired:
+        await acquired.execute(
+            "UPDATE webhook_key SET rotated_at = now() - interval '25 hours'"
+        )
+        kept = str(await acquired.fetch("SELECT * FROM webhook_key"))
+    after = await told(ada, "/v1/webhook-secret")
+    assert (after["secret"], after["previous"]) == (third["secret"], None)
+    assert "whsec" not in kept + str(log_lines)
+
+
+async def test_a_token_to_read_shows_no_secret(pool: Pool, ada: Api) -> None:
+    """O6."""
+    async with connection(pool) as acquired:
+        token = await accounts.add_token(
+            acquired, ada.user.id, "reads", scopes=frozenset({Scope.READ})
+        )
+    reader = Api(ada.client, User(ada.user.id, "ada", token))
+    assert (await reader.get("/v1/webhooks")).status_code == 200
+    assert (await reader.get("/v1/webhook-secret")).status_code == 403
+    assert (await reader.post("/v1/webhook-secret/rotate")).status_code == 403
+
+
+@pytest.fixture
+async def port(app: FastAPI) -> AsyncIterator[int]:
+    server = uvicorn.Server(
+        uvicorn.Config(app, host="127.0.0.1", port=0, log_config=None, lifespan="off")
+    )
+    server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign, assignment]
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+        group.create_task(server.serve())
+        while not server.started:  # noqa: ASYNC110 - it has no event for that
+            await asyncio.sleep(0.01)
+        yield server.servers[0].sockets[0].getsockname()[1]
+        server.should_exit = True
+
+
+def lines_of_the_page() -> str:
+    found = re.search(
+        r"## Verify.*?```sh\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL
+    )
+    assert found is not None
+    return found[1]
+
+
+async def run_the_page(
+    directory: Path, port: int, user: User, request: Request, **other: str
+) -> str:
+    """With what the receiver got: the body as a file, and the headers that count."""
+    (directory / "body.json").write_bytes(request.body)
+    given = {
+        "DEEMSTER_URL": f"http://127.0.0.1:{port}",
+        "TOKEN": user.token,
+        "ID": request.headers["webhook-id"],
+        "TIMESTAMP": request.headers["webhook-timestamp"],
+        "SIGNATURE": request.headers["webhook-signature"],
+        "JUDGE": request.headers["x-judge-signature"],
+    }
+    process = await asyncio.create_subprocess_exec(
+        "sh",
+        "-euc",
+        lines_of_the_page(),
+        cwd=directory,
+        env={"PATH": os.environ["PATH"], **given, **other},
+        stdout=asyncio.subprocess.PIPE,
+    )
+    said, _ = await process.communicate()
+    return said.decode()
+
+
+async def test_the_lines_of_the_page_verify_a_signature(
+    pool: Pool,
+    artifacts: Artifacts,
+    ada: Api,
+    receiver: Receiver,
+    port: int,
+    tmp_path: Path,
+) -> None:
+    """H2: by openssl and curl, before and after a rotation, and not what was forged."""
+    for _ in range(2):
+        receiver.got.clear()
+        async with carrying(pool):
+            await end(pool, artifacts, ada, receiver.url)
+            await until_over(ada)
+        (request,) = receiver.got
+        good = await run_the_page(tmp_path, port, ada.user, request)
+        assert good == "webhook-signature: good\nX-Judge-Signature: good\n"
+        late = await run_the_page(tmp_path, port, ada.user, request, TIMESTAMP="1")
+        assert late == "webhook-signature: BAD\nX-Judge-Signature: good\n"
+        forged = Request(request.path, request.headers, request.body + b" ")
+        bad = await run_the_page(tmp_path, port, ada.user, forged)
+        assert bad == "webhook-signature: BAD\nX-Judge-Signature: BAD\n"
+        await ada.post("/v1/webhook-secret/rotate")

@@ -1,0 +1,114 @@
+"""Submissions that ended and want to be told of, and couriers that carry that."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import structlog
+from structlog.typing import EventDict
+
+from deemster.domain.ids import AccountId, SubmissionId
+from deemster.pipeline.deliver.courier import Courier, Rules
+from deemster.pipeline.deliver.keys import Keys
+from deemster.pipeline.deliver.sender import Sender
+from deemster.pipeline.verdict.settle import settle
+from deemster.store import webhooks
+from deemster.store.artifacts import Artifacts
+from deemster.store.pool import Pool, connection
+from deemster.store.webhooks import Delivery, DeliveryState, Filter
+from tests.making import (
+    judged,
+    make_artifacts,
+    make_submission,
+    queue_submission,
+    start_submission,
+)
+
+KEYS = Keys(b"a secret for tests")
+
+
+@pytest.fixture
+def log_lines() -> Iterator[Sequence[EventDict]]:
+    capture = structlog.testing.LogCapture()
+    structlog.configure(processors=[structlog.contextvars.merge_contextvars, capture])
+    yield capture.entries
+    structlog.reset_defaults()
+
+
+@pytest.fixture
+def artifacts(tmp_path: Path) -> Artifacts:
+    return make_artifacts(tmp_path / "artifacts")
+
+
+End = Callable[..., Awaitable[SubmissionId]]
+
+
+@pytest.fixture
+def end(pool: Pool, artifacts: Artifacts) -> End:
+    """A submission that was judged, and tells of it there."""
+
+    async def make(url: str, account: AccountId | None = None) -> SubmissionId:
+        submission = await make_submission(pool, account, webhook_url=url)
+        await queue_submission(pool, submission)
+        running = await start_submission(pool, submission)
+        await settle(pool, artifacts, running, judged())
+        return submission
+
+    return make
+
+
+@asynccontextmanager
+async def carrying(
+    pool: Pool,
+    *,
+    couriers: int = 1,
+    attempts: int = 3,
+    backoff_s: float = 0.01,
+    timeout_s: float = 20,
+    **sending: Any,
+) -> AsyncIterator[None]:
+    rules = Rules(attempts=attempts, backoff_s=backoff_s, timeout_s=timeout_s)
+    sender = Sender(timeout_s=timeout_s, **{"allow_private": True, **sending})
+    async with asyncio.TaskGroup() as group:
+        tasks = [
+            group.create_task(Courier(pool, sender, KEYS, rules).run()) for _ in range(couriers)
+        ]
+        yield
+        for task in tasks:
+            task.cancel()
+
+
+async def deliveries(pool: Pool, submission: SubmissionId | None = None) -> list[Delivery]:
+    async with connection(pool) as acquired:
+        return await webhooks.page(acquired, Filter(submission=submission), most=1000)
+
+
+async def only(pool: Pool, submission: SubmissionId) -> Delivery:
+    (delivery,) = await deliveries(pool, submission)
+    return delivery
+
+
+async def ended(pool: Pool, submission: SubmissionId) -> Delivery:
+    """Once it is over."""
+    await until_ended(pool, submission)
+    return await only(pool, submission)
+
+
+async def until_ended(pool: Pool, submission: SubmissionId | None = None) -> None:
+    async with asyncio.timeout(60):
+        while True:
+            found = await deliveries(pool, submission)
+            if found and all(each.state is not DeliveryState.WAITING for each in found):
+                return
+            await asyncio.sleep(0.02)
+
+
+async def until(check: Callable[[], bool]) -> None:
+    async with asyncio.timeout(60):
+        while True:
+            if check():
+                return
+            await asyncio.sleep(0.02)

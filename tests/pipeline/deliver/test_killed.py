@@ -1,0 +1,47 @@
+"""H2: a keeper that is killed in mid-delivery loses nothing, and tells no two stories."""
+
+import asyncio
+from pathlib import Path
+
+from deemster.pipeline.verdict.cancel import cancel
+from deemster.store.webhooks import DeliveryState
+from tests.making import make_submission, queue_submission
+from tests.pipeline.deliver.conftest import deliveries
+from tests.pipeline.deliver.receiver import OK, Request, receiving
+from tests.system.service import Service
+from tests.system.waiting import until
+
+
+async def test_killed_between_sending_and_recording_it_is_sent_again(
+    database_url: str, queue_env: str, tmp_path: Path
+) -> None:
+    async def kill_it(_: Request, __: asyncio.StreamWriter) -> None:
+        # The request is here in full, and nothing was written down of that.
+        await service.fleet.kill(service.fleet.members["keeper"])
+
+    async with (
+        receiving(kill_it, kill_it, OK) as receiver,
+        Service.open(
+            tmp_path,
+            database_url,
+            database_url,
+            queue_env,
+            webhook_allow_private=True,
+            webhook_timeout_s=1,
+        ) as service,
+    ):
+        service.fleet.start("keeper")
+        submission = await make_submission(service.pool, webhook_url=receiver.url)
+        await queue_submission(service.pool, submission)
+        await cancel(service.pool, submission)
+
+        async def is_over() -> bool:
+            (delivery,) = await deliveries(service.pool)
+            return delivery.state is not DeliveryState.WAITING
+
+        await until(is_over)
+        (delivery,) = await deliveries(service.pool)
+    assert delivery.state is DeliveryState.DELIVERED
+    assert [(each.number, each.status) for each in delivery.attempts] == [(1, 200)]
+    assert receiver.ids == [delivery.id] * 3
+    assert len({request.body for request in receiver.got}) == 1

@@ -1,0 +1,103 @@
+"""Q8: who goes first in the real line, from the database's ranks to what a worker gets."""
+
+import hashlib
+import secrets
+from collections.abc import Sequence
+
+from deemster.domain.ids import SUBMISSION, SubmissionId, new_id
+from deemster.domain.submission import NewSubmission
+from deemster.domain.task import Standing
+from deemster.pipeline.outbox.relay import Relay
+from deemster.pipeline.queue.producer import Producer
+from deemster.store.arrivals import Arrival, accept_all
+from deemster.store.pool import Pool, connection
+from tests.making import make_account, make_problem
+from tests.pipeline.queue.road import Seen, until, working
+
+MANY = 1000
+AT_ONCE = 250
+
+
+async def hand_in(
+    pool: Pool,
+    user: str,
+    standing: Standing = Standing.PRACTICE,
+    *,
+    tier: int = 0,
+    times: int = 1,
+) -> list[SubmissionId]:
+    sheet, account = await make_problem(pool), await make_account(pool, user)
+    news = [
+        NewSubmission(
+            id=SubmissionId(new_id(SUBMISSION)),
+            account=account,
+            problem=sheet.id,
+            revision=sheet.digest,
+            language="c",
+            main=None,
+            source=hashlib.sha256(b"").hexdigest(),
+            request_digest=secrets.token_bytes(32),
+            standing=standing,
+            tier=tier,
+        )
+        for _ in range(times)
+    ]
+    for start in range(0, times, AT_ONCE):
+        batch = [Arrival(new) for new in news[start : start + AT_ONCE]]
+        async with connection(pool) as acquired:
+            answers = await accept_all(acquired, batch)
+        assert not [each for each in answers if isinstance(each, Exception)]
+    return [new.id for new in news]
+
+
+async def carry_all(pool: Pool, queue_url: str, queue_env: str) -> None:
+    async with Producer.open(queue_url, queue_env) as producer:
+        relay = Relay(pool, producer)
+        while await relay.carry():
+            pass
+
+
+def submissions_of(jobs: Sequence[str]) -> list[str]:
+    return [job.partition("-")[0] for job in jobs]
+
+
+async def test_who_has_a_thousand_waiting_keeps_nobody_waiting(
+    pool: Pool, queue_url: str, queue_env: str
+) -> None:
+    """One of the thousand runs; the next is another user's first, which came after them all."""
+    theirs = await hand_in(pool, "ada", times=MANY)
+    await carry_all(pool, queue_url, queue_env)
+    seen = Seen(held=True)
+    async with working(queue_url, queue_env, seen):
+        await until(lambda: len(seen.ids) == 1)
+        (mine,) = await hand_in(pool, "bob")
+        await carry_all(pool, queue_url, queue_env)
+        seen.gate.set()
+        await until(lambda: len(seen.ids) > 2)
+    first, second, third = submissions_of(seen.ids)[:3]
+    assert second == mine
+    assert {first, third} < set(theirs)
+
+
+async def test_standings_go_in_order_and_a_tier_raises_practice_only(
+    pool: Pool, queue_url: str, queue_env: str
+) -> None:
+    """Contest, interactive, practice, rejudge; those who came first are last here."""
+    asked = [
+        ("ada", Standing.REJUDGE, 1),
+        ("bob", Standing.REJUDGE, 0),
+        ("cid", Standing.PRACTICE, 0),
+        ("dan", Standing.PRACTICE, 1),
+        ("eve", Standing.INTERACTIVE, 0),
+        ("fay", Standing.CONTEST, 0),
+        ("gus", Standing.CONTEST, 1),
+    ]
+    given = [
+        (await hand_in(pool, user, standing, tier=tier))[0] for user, standing, tier in asked
+    ]
+    await carry_all(pool, queue_url, queue_env)
+    seen = Seen()
+    async with working(queue_url, queue_env, seen):
+        await until(lambda: len(seen.ids) == len(asked))
+    order = [asked[given.index(SubmissionId(each))][0] for each in submissions_of(seen.ids)]
+    assert order == ["fay", "gus", "dan", "eve", "cid", "ada", "bob"]
