@@ -152,6 +152,9 @@ class Settings(BaseSettings):
     requests_per_second_user: Annotated[
         int, Field(ge=1, description="requests of any kind a second of one user")
     ] = 200
+    streams_per_user: Annotated[
+        int, Field(ge=1, description="event streams of one user at once, per API process")
+    ] = 100
     strangers_per_minute_ip: Annotated[
         int, Field(ge=1, description="refused tokens and log-ins a minute from one address")
     ] = 60

@@ -75,7 +75,7 @@ def make_service(
 ) -> MakeService:
     def make(**settings: Any) -> Service:
         # Most tests hand in again at once; those of the pace say so.
-        paced = {"submit_interval_s": 0, **settings}
+        paced = {"submit_interval_s": 0, "requests_per_second_user": 100_000, **settings}
         given = Settings(data_dir=tmp_path, work_dir=tmp_path / "work", **paced)
         door = Door(
             pool,

@@ -11,6 +11,7 @@ from structlog.typing import EventDict
 
 from deemster.api.app import create_app
 from deemster.domain.account import Role
+from deemster.domain.task import Standing
 from deemster.metrics import REFUSED
 from deemster.pipeline.accept import floodgate
 from deemster.store.pool import Pool, connection
@@ -225,3 +226,44 @@ async def test_d2_refusals_are_counted(opened: Opened, pool: Pool) -> None:
         for _ in range(3):
             await ada.post("/v1/submissions", program())
     assert counter._value.get() == before + 2
+
+
+async def test_d2_requests_of_any_kind_have_a_rate(opened: Opened, pool: Pool) -> None:
+    async with opened(requests_per_second_user=5) as client:
+        ada = Api(client, await make_user(pool, "ada"))
+        answers = [await ada.client.get("/v1/problems", headers=ada.user.headers)]
+        while answers[-1].status_code == 200 and len(answers) < 500:
+            answers.append(await ada.client.get("/v1/problems", headers=ada.user.headers))
+        assert len(answers) > 5
+        assert answers[-1].status_code == 429
+        assert said(answers[-1]) == "rate_limited"
+        bob = Api(client, await make_user(pool, "bob"))
+        assert (await bob.get("/v1/problems")).status_code == 200
+        admin = Api(client, await make_user(pool, "root", Role.ADMIN))
+        answers = [await admin.get("/v1/problems") for _ in range(20)]
+        assert {each.status_code for each in answers} == {200}
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://127.0.0.1/x", "http://localhost:8080/", "http://[::1]/", "http://2130706433/"],
+)
+async def test_h3_a_plainly_private_webhook_is_refused_at_once(
+    opened: Opened, pool: Pool, url: str
+) -> None:
+    async with opened() as client:
+        ada = Api(client, await make_user(pool, "ada"))
+        refused = await ada.post("/v1/submissions", program(webhook_url=url))
+        assert refused.status_code == 422
+        assert refused.json()["errors"][0]["field"] == "webhook_url"
+    async with opened(webhook_allow_private=True) as client:
+        taken = await Api(client, ada.user).post("/v1/submissions", program(webhook_url=url))
+        assert taken.status_code == 202
+
+
+async def test_d1_trials_of_a_rejudging_close_no_gate(opened: Opened, pool: Pool) -> None:
+    for _ in range(3):
+        await make_submission(pool, standing=Standing.REJUDGE)
+    async with opened(queue_high=1, queue_low=0) as client:
+        ada = Api(client, await make_user(pool, "grace"))
+        assert (await ada.post("/v1/submissions", program())).status_code == 202

@@ -1,6 +1,7 @@
 """A6, A7: whatever a client sends, the answer is one that the document names."""
 
 import asyncio
+import os
 import sys
 from pathlib import Path
 
@@ -34,13 +35,14 @@ WIDE = {
 }
 """Else most of what is sent would only be told that it comes too fast."""
 PATIENCE_S = 1800
+ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("role", list(Role))
+@pytest.mark.parametrize("role", [Role.USER, Role.ADMIN])
 async def test_a7_no_answer_is_a_fault_or_unnamed(
     open_service: OpenService, tmp_path: Path, role: Role
 ) -> None:
-    await probe(open_service, tmp_path, role, "--max-examples=15")
+    await probe(open_service, tmp_path, role, "--max-examples=5", "--seed=1")
 
 
 @pytest.mark.soak
@@ -91,6 +93,11 @@ async def schemathesis(directory: Path, *arguments: str) -> tuple[int, str]:
         *(sys.executable, "-m", "schemathesis.cli", "--no-color", "run"),
         *("--warnings=off", "--suppress-health-check=all", "--request-timeout=40", *arguments),
         cwd=directory,
+        env={
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "SCHEMATHESIS_HOOKS": "tests.system.hooks",
+        },
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,

@@ -7,7 +7,7 @@ from starlette.requests import Request
 
 from deemster.api.crew import Crew
 from deemster.api.service import Service
-from deemster.cache.buckets import Limit, Taken, network_of
+from deemster.cache.buckets import Limit, OwnBuckets, Taken, network_of
 from deemster.domain.account import Account, Role
 from deemster.domain.errors import Enough, Unavailable
 from deemster.domain.ids import AccountId
@@ -29,6 +29,8 @@ class Admission:
         self._service = service
         self._crew = crew
         settings = service.settings
+        self._own = OwnBuckets()
+        self._a_second = settings.requests_per_second_user
         self._gate = Floodgate(service.pool, high=settings.queue_high, low=settings.queue_low)
         self._policy = policy_of(
             {
@@ -37,6 +39,12 @@ class Admission:
                 "day": (settings.daily_quota, 24 * 3600),
             }
         )
+
+    def count_request(self, caller: Account) -> None:
+        """Of any kind. Counted by each process for itself: it must cost next to nothing."""
+        if caller.role is not Role.ADMIN:
+            limit = Limit("request.user", caller.id, self._a_second, self._a_second)
+            refuse(self._own.take_now([limit]), "You send requests too fast")
 
     async def admit(self, request: Request, caller: Account, key: str | None) -> dict[str, str]:
         """Headers for the answer; a refusal makes nothing and says why."""

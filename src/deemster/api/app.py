@@ -30,6 +30,7 @@ from deemster.api.routes import (
     audit,
     contests,
     dead_letters,
+    docs,
     events,
     health,
     metrics,
@@ -71,6 +72,7 @@ def create_app(service: Service) -> FastAPI:
         title="Deemster",
         version=__version__,
         description="Hand programs in, and hear what became of them.",
+        docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
         lifespan=run_beside,
@@ -95,6 +97,7 @@ def create_app(service: Service) -> FastAPI:
             *oidc.router.routes,
             *users.router.routes,
             *health.router.routes,
+            *docs.router.routes,
             *metrics.router.routes,
         ],
         exception_handlers={

@@ -30,6 +30,7 @@ class Bearer(SecurityBase):
         assert need is not None, "a route for anyone does not ask who it is"
         account = await identify(request)
         structlog.contextvars.bind_contextvars(userId=account.id)
+        desk_of(request).admission.count_request(account)
         check(account, need)
         return account
 

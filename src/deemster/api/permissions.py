@@ -29,7 +29,7 @@ WATCHES: Final = Need(Role.ADMIN, Scope.METRICS)
 PERMISSIONS: Final[dict[tuple[str, str], Need | None]] = {
     ("GET", "/"): ANYONE,
     ("GET", "/docs"): ANYONE,
-    ("GET", "/docs/oauth2-redirect"): ANYONE,
+    ("GET", "/docs/{name}"): ANYONE,
     ("GET", "/openapi.json"): ANYONE,
     ("GET", "/healthz"): ANYONE,
     ("GET", "/readyz"): ANYONE,

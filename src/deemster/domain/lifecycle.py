@@ -40,6 +40,8 @@ class Event(StrEnum):
 
 SUBMIT: Final = "submit"
 """The event that makes a submission; it has no state to come from."""
+APPLY: Final = "apply"
+"""The event by which a trial takes the place of an older one; its state stays as it is."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -182,6 +182,10 @@ async def allowance(
     return Allowance(row["wait_s"] or 0.0, row["today"], row["day_left_s"])
 
 
+async def trim(connection: Connection) -> None:
+    await SQL.trim_days(connection)
+
+
 async def is_key_taken(connection: Connection, account: AccountId, key: str) -> bool:
     return await SQL.of_key(connection, account=account, key=key) is not None
 

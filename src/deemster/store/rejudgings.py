@@ -13,7 +13,7 @@ from deemster.domain.ids import (
     RevisionDigest,
     SubmissionId,
 )
-from deemster.domain.lifecycle import State
+from deemster.domain.lifecycle import APPLY, State
 from deemster.domain.verdict import Verdict
 from deemster.store.named import statements
 from deemster.store.pool import Connection
@@ -274,6 +274,7 @@ async def put_in_place(connection: Connection, rejudging: RejudgingId) -> None:
     """Trials for their old ones, with tallies and webhooks; the set is locked and has ended."""
     await SQL.swap(connection, id=rejudging)
     await SQL.announce(connection, id=rejudging)
+    await SQL.tell(connection, id=rejudging, event=APPLY)
     # Tallies last, accounts before problems: so does everyone who counts.
     await SQL.open_account_tallies(connection, id=rejudging)
     await SQL.correct_account_tallies(connection, id=rejudging)

@@ -19,7 +19,7 @@ from deemster.domain.submission import (
     Progress,
     SubmissionView,
 )
-from deemster.domain.task import Errand, Task
+from deemster.domain.task import STANDING_WIDTH, Errand, Standing, Task
 from deemster.domain.verdict import Verdict
 from deemster.store.lifecycle import MovedOn
 from deemster.store.named import changed, statements
@@ -75,9 +75,9 @@ async def place(connection: Connection, waiting: SubmissionView) -> Place | None
     return Place(before + 1, before / per_s if per_s else None)
 
 
-async def depth(connection: Connection) -> int:
-    """How many wait."""
-    return int(await SQL.depth(connection))
+async def urgent(connection: Connection) -> int:
+    """How many wait that are no rejudges: those stand behind every new one."""
+    return int(await SQL.urgent(connection, rejudged=Standing.REJUDGE * STANDING_WIDTH))
 
 
 async def brief(connection: Connection, submission: SubmissionId) -> Brief | None:

@@ -15,7 +15,7 @@ from deemster.pipeline.queue.producer import Producer
 from deemster.pipeline.verdict.rejudging import stage_on
 from deemster.pipeline.verdict.rescue import rescue
 from deemster.settings import Settings
-from deemster.store import outbox, webhooks, workers
+from deemster.store import arrivals, outbox, webhooks, workers
 from deemster.store.pool import Pool, connection
 from deemster.wiring.process import until_told
 from deemster.wiring.secret import open_secret
@@ -83,6 +83,7 @@ async def trim(pool: Pool, producer: Producer) -> int:
     async with connection(pool) as acquired:
         await outbox.trim(acquired, older_than_s=KEPT_S, most=TRIM_ROWS)
         await workers.trim(acquired, older_than_s=KEPT_S)
+        await arrivals.trim(acquired)
         await webhooks.trim(acquired, older_than_s=WEBHOOKS_KEPT_S, most=TRIM_ROWS)
     await producer.trim()
     return 0

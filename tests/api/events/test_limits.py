@@ -131,3 +131,31 @@ async def test_many_who_ask_at_once_share_a_look(
     await asyncio.gather(*(feed.catch_up() for _ in range(50)))
     assert feed._looks - before <= 3
     assert [each.submission for each in touched] == [submission]
+
+
+async def test_a_stream_ends_when_its_time_is_over(ada: Api, pool: Pool) -> None:
+    """H1: for those behind a proxy that cuts what lasts too long."""
+    submission = await make_submission(pool, ada.user.id)
+    for path in (f"/v1/submissions/{submission}/events", "/v1/events"):
+        answer = await ada.get(path, params={"seconds": "0.05"})
+        assert answer.status_code == 200
+        assert answer.text.startswith("retry: ")
+    assert (
+        "event: submission.queued"
+        in (await ada.get(f"/v1/submissions/{submission}/events", params={"seconds": 0})).text
+    )
+    assert (await ada.get("/v1/events", params={"seconds": -1})).status_code == 422
+
+
+async def test_d2_one_user_has_no_more_than_so_many_streams(
+    ada: Api, bob: Api, feed: Feed
+) -> None:
+    feed.streams[ada.user.id] = 99
+    async with listening(ada, "/v1/events"):
+        await until(lambda: feed.streams[ada.user.id] == 100)
+        refused = await ada.get("/v1/events")
+        assert refused.status_code == 429
+        assert "retry-after" in refused.headers
+        assert (await bob.get("/v1/events", params={"seconds": 0})).status_code == 200
+    await until(lambda: feed.streams[ada.user.id] == 99)
+    assert (await ada.get("/v1/events", params={"seconds": 0})).status_code == 200

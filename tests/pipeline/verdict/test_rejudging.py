@@ -132,6 +132,8 @@ async def test_trials_count_nowhere_and_are_told_nobody_until_they_are_applied(
     assert (after.verdict, after.staged_in) == (Verdict.ACCEPTED, None)
     assert await value(pool, "SELECT accepted FROM problem_tally") == 1
     assert await value(pool, "SELECT submission_id FROM webhook_delivery") == new
+    told = "SELECT submission_id FROM submission_event WHERE event = 'apply'"
+    assert await value(pool, told) == new
 
 
 async def test_only_changed_verdicts_are_announced(pool: Pool, artifacts: Artifacts) -> None:

@@ -1,6 +1,7 @@
 """Looks for what happened, once for all who listen in this process, and hands it to them."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -11,6 +12,7 @@ from deemster.api.feed.audience import Audience
 from deemster.api.feed.listener import Listener, Topic
 from deemster.api.feed.notice import Notice
 from deemster.domain.errors import Unavailable
+from deemster.domain.ids import AccountId
 from deemster.store import feed
 from deemster.store.feed import LAST_ID, Mark, Sight, Touch
 from deemster.store.pool import Connection, Pool, connection
@@ -36,6 +38,8 @@ class Feed:
     def __init__(self, pool: Pool) -> None:
         self.pool = pool
         self.audience = Audience()
+        self.streams: Counter[AccountId] = Counter()
+        """How many each account has open in this process."""
         self._callbacks: list[OnEvent] = []
         self._seen: Sight | None = None
         self._mark = Mark(0, 0)
@@ -61,6 +65,17 @@ class Feed:
             yield listener
         finally:
             self.audience.remove(listener)
+
+    @contextmanager
+    def counted(self, account: AccountId) -> Iterator[None]:
+        """As one more stream of theirs."""
+        self.streams[account] += 1
+        try:
+            yield
+        finally:
+            self.streams[account] -= 1
+            if not self.streams[account]:
+                del self.streams[account]
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
+from math import inf
 from typing import Final
 
 from starlette.requests import ClientDisconnect
@@ -14,6 +15,7 @@ from deemster.api.feed.listener import Listener, Topic
 from deemster.api.feed.notice import Notice
 from deemster.api.feed.reading import Many, OneSubmission, Reading
 from deemster.domain.errors import Unavailable
+from deemster.domain.ids import AccountId
 from deemster.domain.lifecycle import State
 from deemster.metrics import STREAMS
 from deemster.store.feed import Mark, ToldEvent
@@ -36,6 +38,9 @@ class EventStream(Response):
         topic: Topic,
         after: Mark | None,
         is_welcome: Callable[[], Awaitable[bool]],
+        *,
+        listener: AccountId,
+        seconds: float | None = None,
     ) -> None:
         super().__init__(headers=HEADERS)
         del self.headers["content-length"]
@@ -43,6 +48,8 @@ class EventStream(Response):
         self._topic = topic
         self._after = after
         self._is_welcome = is_welcome
+        self._account = listener
+        self._seconds = seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await send(
@@ -52,11 +59,15 @@ class EventStream(Response):
                 "headers": self.raw_headers,
             }
         )
-        with self._feed.listening(self._topic) as listener, STREAMS.track_inprogress():
+        with (
+            self._feed.counted(self._account),
+            self._feed.listening(self._topic) as listener,
+            STREAMS.track_inprogress(),
+        ):
             telling = Telling(self._feed, listener, self._after, send)
             async with asyncio.TaskGroup() as group:
                 leaving = group.create_task(close_when_left(receive, listener))
-                is_stuck = not await telling.run(self._is_welcome)
+                is_stuck = not await telling.run(self._is_welcome, self._seconds)
                 leaving.cancel()
         if is_stuck:
             raise ClientDisconnect
@@ -79,12 +90,15 @@ class Telling:
             self._reading = OneSubmission(topic.submission, after)
             self._opening = opening(after)
 
-    async def run(self, is_welcome: Callable[[], Awaitable[bool]]) -> bool:
+    async def run(
+        self, is_welcome: Callable[[], Awaitable[bool]], seconds: float | None = None
+    ) -> bool:
         """False: the client does not take what is sent."""
+        ends_s = asyncio.get_running_loop().time() + (inf if seconds is None else seconds)
         try:
             await self._write(self._opening)
             await self._tell_past()
-            await self._tell_on(is_welcome)
+            await self._tell_on(is_welcome, ends_s)
         except TimeoutError:
             return False
         return True
@@ -100,11 +114,11 @@ class Telling:
                 continue
             await self._pass_on(map(Notice, found))
 
-    async def _tell_on(self, is_welcome: Callable[[], Awaitable[bool]]) -> None:
+    async def _tell_on(self, is_welcome: Callable[[], Awaitable[bool]], ends_s: float) -> None:
         loop = asyncio.get_running_loop()
         due_s = loop.time() + HEARTBEAT_S
-        while not self._is_over:
-            came = await self._listener.wait(due_s - loop.time())
+        while not self._is_over and loop.time() < ends_s:
+            came = await self._listener.wait(min(due_s, ends_s) - loop.time())
             await self._pass_on(each for each in came if self._reading.is_new(each.event))
             await self._show_progress()
             if loop.time() >= due_s and not self._is_over:

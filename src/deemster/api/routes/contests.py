@@ -11,6 +11,8 @@ from deemster.api.answering import answer, faults
 from deemster.api.body import body_of, read
 from deemster.api.caller import Caller, actor_of
 from deemster.api.desk import desk_of
+from deemster.api.idempotency import IDEMPOTENCY_KEY
+from deemster.api.once import answer_once
 from deemster.api.paging import PageQuery, cut
 from deemster.api.shapes import Given, Told
 from deemster.api.submission_in import Plain, twice
@@ -99,21 +101,26 @@ async def show_contest(request: Request, caller: Caller, id: str) -> Response:  
     PATH,
     status_code=201,
     response_model=ContestOut,
-    openapi_extra=body_of(ContestIn),
+    openapi_extra={**body_of(ContestIn), "parameters": [IDEMPOTENCY_KEY]},
     responses=faults(400, 401, 403, 408, 413, 415, 422, 429, 503),
 )
 async def make_contest(request: Request, caller: Caller) -> Response:
     """For admins."""
-    plan = (await read(request, ContestIn)).to_plan()
-    contest = ContestId(new_id(CONTEST))
+    asked = await read(request, ContestIn)
+    plan = asked.to_plan()
     async with transaction(desk_of(request).service.pool) as writing:
-        await contests.add(writing, contest, plan, by=caller.id)
-        await audit.note(
-            writing, actor_of(request, caller), "contest.make", contest, **details(plan)
-        )
-        found = await contests.one(writing, contest)
-    assert found is not None
-    return answer(contest_out(found, caller), 201, {"Location": f"{PATH}/{contest}"})
+
+        async def make() -> Response:
+            contest = ContestId(new_id(CONTEST))
+            await contests.add(writing, contest, plan, by=caller.id)
+            actor = actor_of(request, caller)
+            await audit.note(writing, actor, "contest.make", contest, **details(plan))
+            found = await contests.one(writing, contest)
+            assert found is not None
+            headers = {"Location": f"{PATH}/{contest}"}
+            return answer(contest_out(found, caller), 201, headers)
+
+        return await answer_once(request, caller, writing, asked, make)
 
 
 @router.put(

@@ -6,13 +6,14 @@ from fastapi import APIRouter, Header, Query, Request
 from pydantic import Field, StringConstraints
 from starlette.responses import Response
 
+from deemster.api.admission import TooMany
 from deemster.api.answering import faults
 from deemster.api.caller import BEARER, Caller
 from deemster.api.desk import desk_of
 from deemster.api.faults import FieldFault, Forbidden, Invalid
 from deemster.api.feed.frames import mark_of
 from deemster.api.feed.listener import Topic
-from deemster.api.feed.stream import MEDIA_TYPE, EventStream
+from deemster.api.feed.stream import HEARTBEAT_S, MEDIA_TYPE, EventStream
 from deemster.api.routes.submissions import visible, whose
 from deemster.api.shapes import Given
 from deemster.api.submission_in import Plain
@@ -37,6 +38,7 @@ NO_MORE: Final[dict[int | str, dict[str, Any]]] = {
     204: {"description": "It has ended, and its last event was told: don't come back"}
 }
 
+LONGEST_S: Final = 24 * 3600
 LastEventId = Annotated[
     str | None,
     Header(alias="Last-Event-ID", max_length=64, description="the id of the last event seen"),
@@ -46,6 +48,8 @@ LastEventId = Annotated[
 class ResumeQuery(Given):
     last_event_id: Annotated[str, StringConstraints(max_length=64)] | None = None
     """For clients that can't send the header."""
+    seconds: Annotated[float, Field(ge=0, le=LONGEST_S)] | None = None
+    """The stream ends after so long; come back with the last id. Unset: it does not."""
 
 
 class EventsQuery(ResumeQuery):
@@ -79,7 +83,7 @@ async def of_submission(
             if told[-1].mark.id <= after.id:
                 return Response(status_code=204)
     topic = Topic(submission=view.id, for_admin=caller.role is Role.ADMIN)
-    return stream(request, caller, topic, after)
+    return stream(request, caller, topic, after, query.seconds)
 
 
 @router.get("/v1/events", status_code=200, response_class=EventStream, responses=STREAM)
@@ -102,7 +106,8 @@ async def of_account(
         async with connection(desk_of(request).service.pool) as acquired:
             account = await whose(acquired, caller, query.user or caller.id)
     await desk_of(request).feed.start()
-    return stream(request, caller, Topic(account=account, for_admin=is_admin), after)
+    topic = Topic(account=account, for_admin=is_admin)
+    return stream(request, caller, topic, after, query.seconds)
 
 
 @router.get(
@@ -125,10 +130,23 @@ async def of_contest(
     is_admin = caller.role is Role.ADMIN
     account = None if is_admin else caller.id
     topic = Topic(account=account, contest=contest, for_admin=is_admin)
-    return stream(request, caller, topic, after)
+    return stream(request, caller, topic, after, query.seconds)
 
 
-def stream(request: Request, caller: Account, topic: Topic, after: Mark | None) -> EventStream:
+def stream(
+    request: Request,
+    caller: Account,
+    topic: Topic,
+    after: Mark | None,
+    seconds: float | None,
+) -> EventStream:
+    desk = desk_of(request)
+    most = desk.service.settings.streams_per_user
+    if desk.feed.streams[caller.id] >= most:
+        raise TooMany(
+            f"You listen to {most} streams already: close some.", HEARTBEAT_S, most=most
+        )
+
     async def is_welcome() -> bool:
         """Its token may be revoked by now, its account disabled, or no admin's any more."""
         try:
@@ -139,4 +157,4 @@ def stream(request: Request, caller: Account, topic: Topic, after: Mark | None) 
             return False
         return (again.id, again.role) == (caller.id, caller.role)
 
-    return EventStream(desk_of(request).feed, topic, after, is_welcome)
+    return EventStream(desk.feed, topic, after, is_welcome, listener=caller.id, seconds=seconds)

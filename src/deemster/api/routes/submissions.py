@@ -11,7 +11,7 @@ from deemster.api.answering import answer, faults, json_of
 from deemster.api.body import body_of, read
 from deemster.api.caller import BEARER, SECURED, Caller, actor_of, may_see
 from deemster.api.desk import Desk, desk_of
-from deemster.api.faults import Forbidden
+from deemster.api.faults import FieldFault, Forbidden, Invalid
 from deemster.api.feed.waiting import until_ended
 from deemster.api.idempotency import IDEMPOTENCY_KEY, idempotency_key
 from deemster.api.paging import PageQuery, cut
@@ -37,8 +37,10 @@ from deemster.domain.ids import MINTED, AccountId, ContestId, ProblemId, Submiss
 from deemster.domain.lifecycle import TERMINAL, WAITING
 from deemster.domain.submission import Accepted, SubmissionView
 from deemster.domain.verdict import Verdict
+from deemster.pipeline.deliver.address import is_plainly_private
 from deemster.pipeline.verdict.cancel import cancel
 from deemster.pipeline.verdict.rejudge import rejudge
+from deemster.settings import Settings
 from deemster.store import accounts, submissions
 from deemster.store.pool import Connection, connection
 from deemster.store.small import fetch
@@ -62,6 +64,7 @@ async def submit(request: Request) -> Response:
     desk = desk_of(request)
     headers = await desk.admission.admit(request, caller, key)
     asked = await read(request, SubmissionIn)
+    check_webhook(asked.webhook_url, desk.service.settings)
     await desk.admission.admit_for(asked.problem_id, caller)
     accepted, _ = await desk.service.door.submit(caller, asked.to_ask(key))
     desk.recall.forget_list(caller.id)
@@ -222,6 +225,14 @@ async def judge_again(request: Request, caller: Caller, id: str) -> Response:  #
     accepted = await rejudge(pool, view.id, actor=actor_of(request, caller))
     desk.recall.forget_submission(view.id, view.account)
     return accepted_answer(accepted)
+
+
+def check_webhook(url: str | None, settings: Settings) -> None:
+    """What is refused now need not be found out later; the rest is, when it is used (H3)."""
+    if url is not None and not settings.webhook_allow_private and is_plainly_private(url):
+        raise Invalid(
+            [FieldFault("webhook_url", "it is a private address: use one of the internet")]
+        )
 
 
 def accepted_answer(accepted: Accepted, headers: Mapping[str, str] | None = None) -> Response:

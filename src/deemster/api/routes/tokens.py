@@ -10,6 +10,8 @@ from deemster.api.body import body_of, read
 from deemster.api.caller import Caller, actor_of
 from deemster.api.desk import desk_of
 from deemster.api.faults import Forbidden
+from deemster.api.idempotency import IDEMPOTENCY_KEY
+from deemster.api.once import answer_once
 from deemster.api.paging import PageQuery, cut
 from deemster.api.people import (
     BODY_BYTES,
@@ -43,7 +45,7 @@ async def list_own(
     PATH,
     status_code=201,
     response_model=NewTokenOut,
-    openapi_extra=body_of(TokenIn),
+    openapi_extra={**body_of(TokenIn), "parameters": [IDEMPOTENCY_KEY]},
     responses=faults(400, 401, 403, 408, 409, 413, 415, 422, 429, 503),
 )
 async def make_own(request: Request, caller: Caller) -> Response:
@@ -74,19 +76,23 @@ async def make_token(
     scopes = frozenset(asked.scopes) if asked.scopes is not None else caller.scopes
     check_scopes(caller, scopes)
     async with transaction(desk_of(request).service.pool) as acquired:
-        made = await accounts.make_token(
-            acquired, account, asked.name, days=asked.expires_in_days, scopes=scopes
-        )
-        await note(
-            acquired,
-            actor_of(request, caller),
-            "token.make",
-            made.view.id,
-            account=account,
-            name=asked.name,
-            scopes=sorted(scopes),
-        )
-    return answer(new_token_out(made.view, made.secret), 201)
+
+        async def make() -> Response:
+            made = await accounts.make_token(
+                acquired, account, asked.name, days=asked.expires_in_days, scopes=scopes
+            )
+            await note(
+                acquired,
+                actor_of(request, caller),
+                "token.make",
+                made.view.id,
+                account=account,
+                name=asked.name,
+                scopes=sorted(scopes),
+            )
+            return answer(new_token_out(made.view, made.secret), 201)
+
+        return await answer_once(request, caller, acquired, asked, make)
 
 
 async def revoke_token(

@@ -10,6 +10,8 @@ from deemster.api.auth.passwords import check_password
 from deemster.api.body import body_of, read
 from deemster.api.caller import Caller, actor_of
 from deemster.api.desk import Desk, desk_of
+from deemster.api.idempotency import IDEMPOTENCY_KEY
+from deemster.api.once import answer_once
 from deemster.api.paging import PageQuery, cut
 from deemster.api.people import (
     BODY_BYTES,
@@ -65,7 +67,7 @@ async def list_users(
     PATH,
     status_code=201,
     response_model=UserOut,
-    openapi_extra=body_of(UserIn),
+    openapi_extra={**body_of(UserIn), "parameters": [IDEMPOTENCY_KEY]},
     responses=faults(400, 401, 403, 408, 409, 413, 415, 422, 429, 503),
 )
 async def add_user(request: Request, caller: Caller) -> Response:
@@ -73,14 +75,18 @@ async def add_user(request: Request, caller: Caller) -> Response:
     asked = await read(request, UserIn, BODY_BYTES)
     hashed = await hash_of(desk, asked.password)
     async with transaction(desk.service.pool) as acquired:
-        account = await accounts.add(acquired, asked.name, asked.role)
-        change = Change(tier=asked.tier, quota_given=True, daily_quota=asked.daily_quota)
-        await accounts.change(acquired, account.id, change)
-        if hashed is not None:
-            await accounts.set_password(acquired, account.id, hashed)
-        told = asked.model_dump(exclude={"password"})
-        await note(acquired, actor_of(request, caller), "user.add", account.id, **told)
-        return answer(user_out(await seen(acquired, account.id)), 201)
+
+        async def make() -> Response:
+            account = await accounts.add(acquired, asked.name, asked.role)
+            change = Change(tier=asked.tier, quota_given=True, daily_quota=asked.daily_quota)
+            await accounts.change(acquired, account.id, change)
+            if hashed is not None:
+                await accounts.set_password(acquired, account.id, hashed)
+            told = asked.model_dump(exclude={"password"})
+            await note(acquired, actor_of(request, caller), "user.add", account.id, **told)
+            return answer(user_out(await seen(acquired, account.id)), 201)
+
+        return await answer_once(request, caller, acquired, asked, make)
 
 
 @router.get(PATH + "/{id}", response_model=UserOut, responses=faults(401, 403, 404, 429, 503))
@@ -127,7 +133,7 @@ async def list_theirs(
     TOKENS,
     status_code=201,
     response_model=NewTokenOut,
-    openapi_extra=body_of(TokenIn),
+    openapi_extra={**body_of(TokenIn), "parameters": [IDEMPOTENCY_KEY]},
     responses=faults(400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 503),
 )
 async def make_theirs(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002

@@ -8,6 +8,8 @@ from starlette.responses import Response
 from deemster.api.answering import answer, faults
 from deemster.api.caller import Caller, actor_of, may_see
 from deemster.api.desk import desk_of
+from deemster.api.idempotency import IDEMPOTENCY_KEY
+from deemster.api.once import answer_once
 from deemster.api.paging import PageQuery, cut
 from deemster.api.routes.submissions import visible, whose
 from deemster.api.submission_in import Plain
@@ -79,22 +81,27 @@ async def show(request: Request, caller: Caller, id: str) -> Response:  # noqa: 
     PATH + "/{id}/resend",
     status_code=202,
     response_model=DeliveryOut,
-    responses=faults(401, 403, 404, 409, 429, 503),
+    openapi_extra={"parameters": [IDEMPOTENCY_KEY]},
+    responses=faults(401, 403, 404, 409, 422, 429, 503),
 )
 async def resend(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """Sends it once more, as a delivery of its own."""
     async with transaction(desk_of(request).service.pool) as writing:
-        old = await own(writing, caller, id)
-        if old.state is DeliveryState.WAITING:
-            raise Conflict("It is still being tried: look at next_try_at.")
-        new = await webhooks.resend(writing, old.id)
-        if new is None:
-            raise Conflict("It is being sent again already: wait for that to end.")
-        if caller.id != old.account:
-            actor = actor_of(request, caller)
-            await audit.note(writing, actor, "webhook.resend", old.id, resent_as=new)
-        told = await own(writing, caller, new)
-    return answer(delivery_out(told), 202, {"Location": f"{PATH}/{new}"})
+
+        async def make() -> Response:
+            old = await own(writing, caller, id)
+            if old.state is DeliveryState.WAITING:
+                raise Conflict("It is still being tried: look at next_try_at.")
+            new = await webhooks.resend(writing, old.id)
+            if new is None:
+                raise Conflict("It is being sent again already: wait for that to end.")
+            if caller.id != old.account:
+                actor = actor_of(request, caller)
+                await audit.note(writing, actor, "webhook.resend", old.id, resent_as=new)
+            told = await own(writing, caller, new)
+            return answer(delivery_out(told), 202, {"Location": f"{PATH}/{new}"})
+
+        return await answer_once(request, caller, writing, None, make)
 
 
 @router.get(SECRET_PATH, response_model=WebhookSecretOut, responses=faults(401, 403, 429, 503))

@@ -7,7 +7,7 @@ import structlog
 from deemster.cache.moment import Moment
 from deemster.domain.errors import Unavailable
 from deemster.store.pool import Pool, connection
-from deemster.store.submissions import depth
+from deemster.store.submissions import urgent
 from deemster.store.workers import rate_per_s
 
 log = structlog.get_logger()
@@ -47,7 +47,7 @@ class Floodgate:
 
     async def _measure(self, _: None) -> None:
         async with connection(self._pool) as acquired:
-            waiting = await depth(acquired)
+            waiting = await urgent(acquired)
             per_s = await rate_per_s(acquired) if waiting >= self._low else None
         if self._closed and waiting <= self._low:
             log.info("floodgate.opened", waiting=waiting, low=self._low)

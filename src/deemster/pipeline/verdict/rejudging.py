@@ -23,7 +23,7 @@ from deemster.store.wake import say_stop
 
 BATCH: Final = 500
 MOST: Final = 25_000
-"""In one set: half of what may wait before new submissions are refused."""
+"""In one set: so many are compared at a glance, and applied in a second or two."""
 AT_ONCE: Final = 10
 """Sets that are looked after at once."""
 

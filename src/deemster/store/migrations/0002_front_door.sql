@@ -187,3 +187,15 @@ CREATE TABLE webhook_key (
     generation integer NOT NULL DEFAULT 1 CHECK (generation > 0),
     rotated_at timestamptz NOT NULL DEFAULT now()
 );
+
+-- What a POST with an Idempotency-Key made, and was answered; answers are sealed, as they may hold a token.
+CREATE TABLE once (
+    account_id     text NOT NULL REFERENCES account,
+    key            text NOT NULL CHECK (length(key) BETWEEN 1 AND 255),
+    request_digest bytea NOT NULL CHECK (octet_length(request_digest) = 32),
+    status         integer,
+    location       text,
+    sealed         bytea,
+    at             timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (account_id, key)
+);

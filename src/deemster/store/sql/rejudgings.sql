@@ -135,6 +135,11 @@ SELECT 'whd_' || substr(t.id, 5), t.id, t.account_id, 'submission.finished', t.w
  WHERE t.applied_in = :id AND t.webhook_url IS NOT NULL AND t.verdict IS DISTINCT FROM o.verdict
 ON CONFLICT DO NOTHING;
 
+-- name: tell!
+-- Streams and caches hear of those that took a place.
+INSERT INTO submission_event (submission_id, event, state, attempt)
+SELECT id, :event, state, attempt FROM submission WHERE applied_in = :id;
+
 -- name: open_account_tallies!
 -- Rows for those of whom nothing was counted until now.
 INSERT INTO account_tally (account_id, problem_id, submits, accepted)

@@ -74,6 +74,10 @@ SELECT GREATEST(0, extract(epoch FROM (SELECT last_at FROM pace WHERE account_id
        extract(epoch FROM date_trunc('day', now() AT TIME ZONE 'UTC') + interval '1 day'
                           - (now() AT TIME ZONE 'UTC'))::float AS day_left_s;
 
+-- name: trim_days!
+-- Days that are over count for nothing.
+DELETE FROM day_count WHERE day < (now() AT TIME ZONE 'UTC')::date - 1;
+
 -- name: of_key^
 -- What a key stands for (I1); a retry is compared with the request that was first (I2).
 SELECT id, problem_id, language, submitted_at, request_digest FROM submission
@@ -118,9 +122,9 @@ SELECT count(*) FROM submission
  WHERE state IN ('PENDING', 'QUEUED')
    AND (priority, id) < (:priority::int, :id);
 
--- name: depth$
--- How many wait.
-SELECT count(*) FROM submission WHERE state IN ('PENDING', 'QUEUED');
+-- name: urgent$
+-- How many wait, without what stands behind all new ones anyway.
+SELECT count(*) FROM submission WHERE state IN ('PENDING', 'QUEUED') AND priority < :rejudged::int;
 
 -- name: brief^
 -- What a worker needs to begin: the row as it is, and nothing of others.

@@ -1,0 +1,43 @@
+"""Keys of requests that make something, with the answers they got (I1, I2)."""
+
+from dataclasses import dataclass
+
+from deemster.domain.ids import AccountId
+from deemster.store.arrivals import KeyReused
+from deemster.store.named import changed, statements
+from deemster.store.pool import Connection
+
+SQL = statements("once")
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    status: int
+    location: str | None
+    sealed: bytes
+
+
+async def claim(
+    connection: Connection, account: AccountId, key: str, digest: bytes
+) -> Kept | None:
+    """None: the key is ours, and this transaction is to `keep` its answer."""
+    if changed(await SQL.claim(connection, account=account, key=key, digest=digest)):
+        return None
+    row = await SQL.kept(connection, account=account, key=key)
+    if row["request_digest"] != digest:
+        raise KeyReused(
+            "This Idempotency-Key was used before with another request: send the same request "
+            "again, or a new key."
+        )
+    return Kept(row["status"], row["location"], row["sealed"])
+
+
+async def keep(connection: Connection, account: AccountId, key: str, kept: Kept) -> None:
+    await SQL.keep(
+        connection,
+        account=account,
+        key=key,
+        status=kept.status,
+        location=kept.location,
+        sealed=kept.sealed,
+    )
