@@ -4,19 +4,19 @@ Each is kept as one number, the time at which it will be full again (the generic
 algorithm), so that taking is one comparison and nothing has to be refilled.
 """
 
+import functools
 import ipaddress
-import math
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, Protocol
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple, Protocol
 
 MOST_KNOWN: Final = 200_000
 """Buckets that are not full; beyond that the ones that will be full soonest are forgotten."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
+class Limit(NamedTuple):
+    """A tuple, as it is made anew for every request."""
+
     name: str
     """What is limited: `submit.user`."""
     key: str
@@ -39,8 +39,7 @@ class Limit:
         return self.burst / self.per_s
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
+class Taken(NamedTuple):
     ok: bool
     limit: Limit
     """The one that refused; else the one with the least left."""
@@ -62,30 +61,32 @@ class OwnBuckets:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._full_at: dict[str, float] = {}
+        self._full_at: dict[tuple[str, str], float] = {}
 
     async def take(self, limits: Sequence[Limit]) -> Taken:
         return self.take_now(limits)
 
     async def look(self, limits: Sequence[Limit]) -> Taken:
-        return decide(limits, self._waits(limits, self._clock()))
+        return self.look_now(limits)
 
     def take_now(self, limits: Sequence[Limit]) -> Taken:
         now = self._clock()
         waits = self._waits(limits, now)
         taken = decide(limits, waits)
         if taken.ok:
-            for limit in limits:
-                self._full_at[limit.id] = now + waits[limit.id] + limit.step_s
-            if len(self._full_at) > MOST_KNOWN:
+            known = self._full_at
+            for (name, key, per_s, _), wait_s in zip(limits, waits, strict=True):
+                known[name, key] = now + wait_s + 1 / per_s
+            if len(known) > MOST_KNOWN:
                 self._forget(now)
         return taken
 
     def look_now(self, limits: Sequence[Limit]) -> Taken:
         return decide(limits, self._waits(limits, self._clock()))
 
-    def _waits(self, limits: Sequence[Limit], now: float) -> dict[str, float]:
-        return {limit.id: max(0.0, self._full_at.get(limit.id, now) - now) for limit in limits}
+    def _waits(self, limits: Sequence[Limit], now: float) -> list[float]:
+        known = self._full_at
+        return [max(0.0, known.get((name, key), now) - now) for name, key, _, _ in limits]
 
     def _forget(self, now: float) -> None:
         """Those that are full again; if they are too few, also those that soon will be."""
@@ -95,21 +96,27 @@ class OwnBuckets:
         self._full_at = {name: at for at, name in kept[: MOST_KNOWN // 2]}
 
 
-def decide(limits: Sequence[Limit], full_in_s: Mapping[str, float]) -> Taken:
+def decide(limits: Sequence[Limit], full_in_s: Sequence[float]) -> Taken:
     """From how long each bucket takes to be full as it is now."""
-    answers = []
-    for limit in limits:
-        after_s = full_in_s[limit.id] + limit.step_s
-        over_s = after_s - limit.most_s
+    nearest: Taken | None = None
+    for limit, wait_s in zip(limits, full_in_s, strict=True):
+        step_s = 1 / limit.per_s
+        after_s = wait_s + step_s
+        most_s = limit.burst * step_s
         # Sums of many small times are a little off; a token is not lost for that.
-        if over_s > limit.step_s * 1e-6:
-            answers.append(Taken(False, limit, 0, full_in_s[limit.id], over_s))
+        if after_s - most_s > step_s * 1e-6:
+            over_s = after_s - most_s
+            if nearest is None or nearest.ok or over_s > nearest.retry_after_s:
+                nearest = Taken(False, limit, 0, wait_s, over_s)
         else:
-            left = math.floor((limit.most_s - after_s) / limit.step_s + 1e-6)
-            answers.append(Taken(True, limit, left, after_s))
-    return min(answers, key=lambda each: (each.ok, -each.retry_after_s, each.left))
+            left = int((most_s - after_s) / step_s + 1e-6)
+            if nearest is None or (nearest.ok and left < nearest.left):
+                nearest = Taken(True, limit, left, after_s)
+    assert nearest is not None, "something is limited"
+    return nearest
 
 
+@functools.lru_cache(10_000)
 def network_of(address: str | None) -> str:
     """Whom an address stands for: of IPv6 a household has 2⁶⁴."""
     if not address:

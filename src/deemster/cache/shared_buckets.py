@@ -52,7 +52,7 @@ class SharedBuckets:
         waits = await self._ask(limits, take=False)
         return decide(limits, waits) if waits is not None else await self._own.look(limits)
 
-    async def _ask(self, limits: Sequence[Limit], *, take: bool) -> dict[str, float] | None:
+    async def _ask(self, limits: Sequence[Limit], *, take: bool) -> list[float] | None:
         if time.monotonic() < self._rests_until:
             return None
         keys = [f"{self._prefix}:bucket:{limit.id}" for limit in limits]
@@ -63,7 +63,7 @@ class SharedBuckets:
             self._rests_until = time.monotonic() + REST_S
             log.warning("buckets.unavailable", error=type(fault).__name__)
             return None
-        return {limit.id: float(wait) for limit, wait in zip(limits, answer, strict=True)}
+        return [float(wait_s) for wait_s in answer]
 
 
 @asynccontextmanager

@@ -24,8 +24,8 @@ from deemster.domain.errors import Unavailable
 from deemster.store import census
 from deemster.store.pool import connection
 
-USERS: Final = 1000
-AT_ONCE: Final = 50
+USERS: Final = 3000
+AT_ONCE: Final = 150
 """Users of one turn; the next has others, or each would soon have a thousand waiting."""
 WARM_S: Final = 1.0
 

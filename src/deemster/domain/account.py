@@ -20,8 +20,10 @@ class Role(StrEnum):
     ADMIN = "admin"
 
     def includes(self, other: "Role") -> bool:
-        order = list(Role)
-        return order.index(self) >= order.index(other)
+        return RANKS[self] >= RANKS[other]
+
+
+RANKS: Final = {role: rank for rank, role in enumerate(Role)}
 
 
 class Scope(StrEnum):
