@@ -38,11 +38,11 @@ PATIENCE_S = 1800
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("role", [Role.USER, Role.ADMIN])
 async def test_a7_no_answer_is_a_fault_or_unnamed(
-    open_service: OpenService, tmp_path: Path, role: Role
+    open_service: OpenService, tmp_path: Path
 ) -> None:
-    await probe(open_service, tmp_path, role, "--max-examples=5", "--seed=1")
+    """As an admin, who gets past every door; users are sent in the long run."""
+    await probe(open_service, tmp_path, Role.ADMIN, "--max-examples=5", "--seed=1")
 
 
 @pytest.mark.soak

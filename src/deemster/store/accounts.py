@@ -2,6 +2,7 @@
 
 import hashlib
 import secrets
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -236,8 +237,8 @@ async def of_digest(connection: Connection, digest: bytes) -> Account | None:
     )
 
 
-async def mark_used(connection: Connection, token: TokenId) -> None:
-    await SQL.used(connection, id=token)
+async def mark_used(connection: Connection, tokens: Iterable[TokenId]) -> None:
+    await SQL.used(connection, ids=list(tokens))
 
 
 def token_digest(token: str) -> bytes:

@@ -1,6 +1,7 @@
 """Log-ins: who holds the cookie, of which only a hash is kept, and how long it holds (O6)."""
 
 import secrets
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -46,8 +47,8 @@ async def of_digest(connection: Connection, digest: bytes) -> Account | None:
     return account_of(row) if row else None
 
 
-async def mark_seen(connection: Connection, digest: bytes, *, keep_s: float) -> None:
-    await SQL.seen(connection, digest=digest, keep_s=keep_s)
+async def mark_seen(connection: Connection, digests: Iterable[bytes], *, keep_s: float) -> None:
+    await SQL.seen(connection, digests=list(digests), keep_s=keep_s)
 
 
 async def end(connection: Connection, digest: bytes) -> None:

@@ -54,10 +54,10 @@ class Guard:
             seen, self._seen = self._seen, set[bytes]()
             try:
                 async with connection(self._pool) as acquired:
-                    for token in used:
-                        await mark_used(acquired, token)
-                    for digest in seen:
-                        await sessions.mark_seen(acquired, digest, keep_s=self._session_s)
+                    if used:
+                        await mark_used(acquired, used)
+                    if seen:
+                        await sessions.mark_seen(acquired, seen, keep_s=self._session_s)
             except Unavailable:
                 pass  # noted with their next use
             await asyncio.sleep(GATHER_S)

@@ -67,9 +67,11 @@ SELECT a.id, a.name, a.role, a.tier, a.daily_quota, t.id AS token_id, t.scopes
    AND (t.expires_at IS NULL OR t.expires_at > now());
 
 -- name: used!
--- Seen now; written at most once a minute.
-UPDATE token SET last_used_at = now()
- WHERE id = :id AND (last_used_at IS NULL OR last_used_at < now() - interval '1 minute');
+-- Seen now, many by one commit; written at most once a minute. One that another process writes is left to it.
+UPDATE token SET last_used_at = now() WHERE id IN (
+    SELECT id FROM token
+     WHERE id = ANY (:ids::text[]) AND (last_used_at IS NULL OR last_used_at < now() - interval '1 minute')
+       FOR NO KEY UPDATE SKIP LOCKED);
 
 -- name: tokens
 -- Newest first, from before one on.

@@ -13,8 +13,10 @@ SELECT a.id, a.name, a.role, a.tier, a.daily_quota
 
 -- name: seen!
 -- It holds from now on as long as at first; written at most once a minute.
-UPDATE session SET seen_at = now(), expires_at = now() + make_interval(secs => :keep_s)
- WHERE digest = :digest AND expires_at > now() AND seen_at < now() - interval '1 minute';
+UPDATE session SET seen_at = now(), expires_at = now() + make_interval(secs => :keep_s) WHERE digest IN (
+    SELECT digest FROM session
+     WHERE digest = ANY (:digests::bytea[]) AND expires_at > now() AND seen_at < now() - interval '1 minute'
+       FOR NO KEY UPDATE SKIP LOCKED);
 
 -- name: end!
 DELETE FROM session WHERE digest = :digest;
