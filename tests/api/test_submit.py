@@ -281,7 +281,7 @@ async def test_without_workers_it_is_taken_with_a_warning(ada: Api, pool: Pool) 
     await without_workers(pool)
     answer = await ada.post(PATH, program())
     assert answer.status_code == 202
-    assert "No worker lives" in answer.headers["warning"]
+    assert "No worker takes work" in answer.headers["warning"]
 
 
 async def test_without_workers_it_is_refused_by_setting(

@@ -11,7 +11,7 @@ from deemster.store.pool import connection
 from deemster.store.workers import WorkerView
 
 KEPT_S: Final = 1.0
-WARNING: Final = '199 deemster "No worker lives: this waits until one does."'
+WARNING: Final = '199 deemster "No worker takes work: this waits until one does."'
 
 
 class Crew:
@@ -29,7 +29,7 @@ class Crew:
             return None
         if self._service.settings.without_workers == "accept":
             return WARNING
-        raise NoWorkers("No worker lives, so nobody would judge this: try again later.")
+        raise NoWorkers("No worker takes work, so nobody would judge this: try again later.")
 
     async def _look(self, _: None) -> Sequence[WorkerView]:
         async with connection(self._service.pool) as acquired:

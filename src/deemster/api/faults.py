@@ -132,7 +132,7 @@ ANSWERS: Final[dict[type[DeemsterError], Answer]] = {
     WrongMedia: Answer(415, "Not in a form that is understood here"),
     Enough: Answer(429, "Too much, or too soon"),
     Refused: Answer(422, "Can't be done as asked"),
-    NoWorkers: Answer(503, "No worker lives", headers={"Retry-After": "15"}),
+    NoWorkers: Answer(503, "No worker takes work", headers={"Retry-After": "15"}),
     Overloaded: Answer(503, "Too much to do"),
     Unavailable: Answer(
         503,
