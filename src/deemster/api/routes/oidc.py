@@ -15,7 +15,8 @@ from deemster.domain.errors import NotFound, Refused
 router = APIRouter(tags=["accounts"])
 LOGIN: Final = "/v1/oidc/login"
 SEE_OTHER: Final = 303
-Word = Annotated[str, StringConstraints(max_length=4096)]
+Word = Annotated[str, StringConstraints(max_length=4096, pattern=r"^[\x20-\x7e]*$")]
+"""As OAuth has it; what is longer, or no ASCII, could make a URL that no server takes."""
 
 
 @router.get(
