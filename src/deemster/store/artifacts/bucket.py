@@ -14,7 +14,13 @@ from obstore.store import S3Store
 
 from deemster.domain.errors import Refused, Unavailable
 from deemster.domain.limits import MIB
-from deemster.store.artifacts.depot import BATCH, CHUNK_BYTES, Entry, missing
+from deemster.store.artifacts.depot import (
+    BATCH,
+    CHUNK_BYTES,
+    ArtifactDamaged,
+    Entry,
+    missing,
+)
 
 if TYPE_CHECKING:
     from obstore.store import ClientConfig, RetryConfig, S3Config
@@ -27,6 +33,7 @@ PART_BYTES = 8 * MIB
 PARTS_AT_ONCE = 2
 RETRIES = 3
 CONNECT_S = 5.0
+NO_SUCH_RANGE = "416"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +119,7 @@ class Bucket:
             except FileNotFoundError:
                 raise missing(name, str(self._address)) from None
         while True:
-            with self._faults():
+            with self._faults(), shortness_told(name):
                 chunk = next(stream, None)
             if chunk is None:
                 return
@@ -170,6 +177,21 @@ class Bucket:
                 f"({brief(fault)}): see whether it is up, whether its bucket exists, and "
                 f"whether {VARIABLE} is right."
             ) from None
+
+
+@contextmanager
+def shortness_told(name: str) -> Iterator[None]:
+    """We ask for no range. The library does, for the rest of a body that ended too soon; a
+    server which has no such rest has a shorter object than it said.
+    """
+    try:
+        yield
+    except BaseError as fault:
+        if NO_SUCH_RANGE in brief(fault):
+            raise ArtifactDamaged(
+                f"The artifact {name} isn't as large as its store says it is."
+            ) from None
+        raise
 
 
 def brief(fault: Exception) -> str:
