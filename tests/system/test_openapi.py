@@ -5,7 +5,6 @@ import os
 import sys
 from pathlib import Path
 
-import httpx
 import pytest
 
 from deemster.cli.load.servers import free_address
@@ -14,7 +13,7 @@ from deemster.store import accounts
 from deemster.store.pool import connection
 from tests.system.conftest import OpenService
 from tests.system.service import Service
-from tests.system.waiting import until
+from tests.system.waiting import until_ready
 
 CHECKS = (
     "not_a_server_error",
@@ -74,18 +73,6 @@ async def make_token(service: Service, role: Role) -> str:
         await accounts.add(acquired, "someone", Role.ADMIN)  # so that there is another admin
         account = await accounts.add(acquired, "prober", role)
         return await accounts.add_token(acquired, account.id, "for tests")
-
-
-async def until_ready(url: str) -> None:
-    async with httpx.AsyncClient(base_url=url) as client:
-
-        async def is_ready() -> bool:
-            try:
-                return (await client.get("/readyz")).status_code == 200
-            except httpx.TransportError:
-                return False
-
-        await until(is_ready)
 
 
 async def schemathesis(directory: Path, *arguments: str) -> tuple[int, str]:

@@ -5,6 +5,8 @@ import inspect
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar, overload
 
+import httpx
+
 T = TypeVar("T")
 
 PATIENCE_S = 150.0
@@ -44,3 +46,15 @@ async def until(
     except TimeoutError:
         reason = f" {why()}" if why is not None else ""
         raise AssertionError(f"It did not come to be in {patience_s} s.{reason}") from None
+
+
+async def until_ready(url: str) -> None:
+    async with httpx.AsyncClient(base_url=url) as client:
+
+        async def is_ready() -> bool:
+            try:
+                return (await client.get("/readyz")).status_code == 200
+            except httpx.TransportError:
+                return False
+
+        await until(is_ready)

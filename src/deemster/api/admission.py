@@ -75,15 +75,19 @@ class Admission:
 
     def _limits(self, request: Request, caller: Account) -> list[Limit]:
         settings = self._service.settings
-        address = network_of(request.client.host if request.client else None)
         return [
             a_minute("submit.user", caller.id, settings.submits_per_minute_user),
-            a_minute("submit.ip", address, settings.submits_per_minute_ip),
+            a_minute("submit.ip", address_of(request), settings.submits_per_minute_ip),
         ]
 
     async def _is_taken(self, account: AccountId, key: str) -> bool:
         async with connection(self._service.pool) as acquired:
             return await is_key_taken(acquired, account, key)
+
+
+def address_of(request: Request) -> str:
+    """Whom a request comes from, as limits see it."""
+    return network_of(request.client.host if request.client else None)
 
 
 def a_minute(name: str, key: str, most: int) -> Limit:

@@ -24,6 +24,13 @@ class KeyReused(Refused):
 
     code = "idempotency_key_reused"
 
+    def __init__(
+        self,
+        message: str = "This Idempotency-Key was used before with another request: send the "
+        "same request again, or a new key.",
+    ) -> None:
+        super().__init__(message)
+
 
 class TooSoon(Enough):
     """The last one for this problem was a moment ago (D2)."""
@@ -151,10 +158,7 @@ async def missing(
 def earlier(row: Mapping[str, Any], new: NewSubmission) -> Answer | KeyReused:
     """What was answered to who used the key first (I1)."""
     if row["request_digest"] != new.request_digest:
-        return KeyReused(
-            "This Idempotency-Key was used before with another request: send the same request "
-            "again, or a new key."
-        )
+        return KeyReused()
     first = Accepted(
         SubmissionId(row["id"]),
         ProblemId(row["problem_id"]),

@@ -25,10 +25,7 @@ async def claim(
         return None
     row = await SQL.kept(connection, account=account, key=key)
     if row["request_digest"] != digest:
-        raise KeyReused(
-            "This Idempotency-Key was used before with another request: send the same request "
-            "again, or a new key."
-        )
+        raise KeyReused
     return Kept(row["status"], row["location"], row["sealed"])
 
 

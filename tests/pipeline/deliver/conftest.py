@@ -26,6 +26,7 @@ from tests.making import (
     queue_submission,
     start_submission,
 )
+from tests.system.waiting import until
 
 KEYS = Keys(b"a secret for tests")
 
@@ -98,17 +99,8 @@ async def ended(pool: Pool, submission: SubmissionId) -> Delivery:
 
 
 async def until_ended(pool: Pool, submission: SubmissionId | None = None) -> None:
-    async with asyncio.timeout(60):
-        while True:
-            found = await deliveries(pool, submission)
-            if found and all(each.state is not DeliveryState.WAITING for each in found):
-                return
-            await asyncio.sleep(0.02)
+    async def have_ended() -> bool:
+        found = await deliveries(pool, submission)
+        return bool(found) and all(each.state is not DeliveryState.WAITING for each in found)
 
-
-async def until(check: Callable[[], bool]) -> None:
-    async with asyncio.timeout(60):
-        while True:
-            if check():
-                return
-            await asyncio.sleep(0.02)
+    await until(have_ended)

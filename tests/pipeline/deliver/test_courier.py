@@ -1,6 +1,5 @@
 """H2, I3: whoever asked for it is told, at least once, whatever the receiver does."""
 
-import asyncio
 import hashlib
 import hmac
 import json
@@ -34,10 +33,10 @@ from tests.pipeline.deliver.conftest import (
     deliveries,
     ended,
     only,
-    until,
     until_ended,
 )
 from tests.pipeline.deliver.receiver import OK, Request, receiving, silence, status
+from tests.system.waiting import until
 
 
 def verified(request: Request, secret: str) -> object:
@@ -104,9 +103,11 @@ async def test_the_waits_double() -> None:
 async def test_a_failure_waits_before_the_next_attempt(pool: Pool, end: End) -> None:
     async with receiving(status(500)) as receiver, carrying(pool, backoff_s=3600):
         submission = await end(receiver.url)
-        async with asyncio.timeout(60):
-            while not (await only(pool, submission)).attempts:  # noqa: ASYNC110 - a database
-                await asyncio.sleep(0.02)
+
+        async def was_tried() -> bool:
+            return bool((await only(pool, submission)).attempts)
+
+        await until(was_tried)
         delivery = await only(pool, submission)
     assert delivery.state is DeliveryState.WAITING
     assert delivery.next_at is not None

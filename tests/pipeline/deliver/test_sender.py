@@ -11,7 +11,6 @@ import pytest
 from deemster.pipeline.deliver.address import Address
 from deemster.pipeline.deliver.sender import Fault, Outcome, Sender
 from tests.pipeline.deliver.authority import Authority
-from tests.pipeline.deliver.conftest import until
 from tests.pipeline.deliver.receiver import (
     OK,
     Request,
@@ -20,6 +19,7 @@ from tests.pipeline.deliver.receiver import (
     silence,
     status,
 )
+from tests.system.waiting import until
 
 BODY = b'{"type": "submission.finished"}'
 FAR = "2d00::1"

@@ -5,9 +5,9 @@ from typing import Final
 
 from starlette.requests import Request
 
-from deemster.api.admission import a_minute, refuse
+from deemster.api.admission import a_minute, address_of, refuse
 from deemster.api.service import Service
-from deemster.cache.buckets import Limit, network_of
+from deemster.cache.buckets import Limit
 
 GUESSES: Final = 10
 """Wrong passwords for one name, one after another …"""
@@ -51,7 +51,3 @@ class Throttle:
             a_minute("guess.ip", address_of(request), self._a_minute),
             Limit("guess.name", key, 1 / GUESS_EVERY_S, GUESSES),
         ]
-
-
-def address_of(request: Request) -> str:
-    return network_of(request.client.host if request.client else None)

@@ -72,10 +72,7 @@ async def earlier(
     async with connection(pool) as acquired:
         found = await rejudgings.of_key(acquired, actor.account, key)
     if found is not None and (found.wanted, found.reason) != (wanted.document, reason):
-        raise KeyReused(
-            "This Idempotency-Key was used before with another request: send the same request "
-            "again, or a new key."
-        )
+        raise KeyReused
     return found
 
 
