@@ -1,0 +1,62 @@
+"""A5: ids sort by the time they were made, also many in one millisecond."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
+import pytest
+
+from deemster.domain.ids import LETTERS, MINTED, Clock, new_id
+
+MANY = 10_000
+
+
+def millisecond(minted: str) -> int:
+    number = 0
+    for digit in minted.partition("_")[2]:
+        number = number << 5 | LETTERS.index(digit)
+    return number >> 80
+
+
+def test_ids_of_one_process_are_in_the_order_they_were_made() -> None:
+    """A5."""
+    made = [new_id("sub") for _ in range(MANY)]
+    assert made == sorted(set(made))
+    assert all(MINTED.fullmatch(each) for each in made)
+    times = {millisecond(each) for each in made}
+    assert len(times) < MANY, "no two of them share a millisecond: nothing was tried"
+
+
+def test_an_id_begins_with_the_time_in_milliseconds() -> None:
+    """A5."""
+    before = time.time_ns() // 1_000_000
+    minted = new_id("sub")
+    assert before <= millisecond(minted) <= time.time_ns() // 1_000_000
+
+
+def test_what_follows_the_time_can_not_be_guessed_from_the_id_before() -> None:
+    """A5: more than 60 bits differ by chance, whatever the time did."""
+    made = [new_id("sub") for _ in range(MANY)]
+    assert len({each[-13:] for each in made}) == MANY
+
+
+def test_a_clock_that_is_set_back_or_stands_still_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A5."""
+    clock = Clock()
+    told = iter([5_000_000, 5_000_000, 1_000_000, 9_000_000])
+    monkeypatch.setattr(time, "time_ns", lambda: next(told))
+    ticks = [clock.tick() for _ in range(4)]
+    assert ticks == [5 << 12, (5 << 12) + 1, (5 << 12) + 2, 9 << 12]
+
+
+def test_threads_never_get_the_same_tick() -> None:
+    """A5."""
+    clock = Clock()
+    with ThreadPoolExecutor(8) as threads:
+        of_each = list(
+            threads.map(lambda _: [clock.tick() for _ in range(MANY)], range(8)),
+        )
+    assert len({tick for ticks in of_each for tick in ticks}) == 8 * MANY
+    assert all(a < b for ticks in of_each for a, b in pairwise(ticks))
