@@ -27,6 +27,7 @@ from deemster.store.pool import connection
 USERS: Final = 3000
 AT_ONCE: Final = 150
 """Users of one turn; the next has others, or each would soon have a thousand waiting."""
+CONTENDERS: Final = 3
 WARM_S: Final = 1.0
 
 
@@ -76,7 +77,8 @@ def accept(
 async def measure(
     rounds: int, seconds: float, connections: int, place: Path | None
 ) -> dict[str, Any]:
-    async with open_stage(place, USERS) as stage, contend(stage) as (contenders, echoing):
+    users = min(USERS, (1 + CONTENDERS * (1 + rounds)) * AT_ONCE)
+    async with open_stage(place, users) as stage, contend(stage) as (contenders, echoing):
         async with Driver.open() as driver:
             press = Press(driver, stage, seconds, connections)
             alone = await press.turn(Contender("generator", echoing), min(WARM_S, seconds))
@@ -150,7 +152,7 @@ class Press:
                     progress.advance(task)
 
     async def turn(self, contender: Contender, seconds: float) -> Tale:
-        begin = self.turns * AT_ONCE % USERS
+        begin = self.turns * AT_ONCE % len(self.stage.tokens)
         self.turns += 1
         order = Order(
             host=contender.address.near,
