@@ -19,6 +19,7 @@ HASTY = {
     "fsync": "off",
     "full_page_writes": "off",
     "max_connections": "500",
+    "max_wal_size": "256MB",
 }
 """For data that nobody will miss."""
 
