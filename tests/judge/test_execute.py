@@ -1,5 +1,6 @@
 """Running programs of each language within their limits."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,6 +28,8 @@ LIMITS = Limits(cpu_ms=20_000, wall_ms=60_000)
 FULL_HEAP = b"Terminating due to java.lang.OutOfMemoryError: Java heap space\n"
 SAME_SOURCE = {"cpp17": "cpp", "cpp23": "cpp", "pypy3": "python3"}
 NO_HOG = {"text"}
+SLOW = {"haskell", "kotlin", "nim", "scala"}
+"""Compile for seconds: the default run tries one program of each, `./dev corpus` all."""
 UNREADABLE = {"php": "<?php )("}
 """What is no program; `)(` is none in any other language."""
 
@@ -37,8 +40,13 @@ def program(kind: str, language: str) -> str | None:
     return files[0].read_text() if files else None
 
 
-def having(kind: str) -> list[str]:
-    return [language for language in INSTALLED if program(kind, language) is not None]
+def having(kind: str) -> list[object]:
+    return sparing(language for language in INSTALLED if program(kind, language) is not None)
+
+
+def sparing(languages: Iterable[str]) -> list[object]:
+    long = pytest.mark.corpus
+    return [pytest.param(each, marks=[long] if each in SLOW else []) for each in languages]
 
 
 def test_the_languages_of_the_setup_are_installed() -> None:
@@ -65,7 +73,7 @@ async def test_a_small_limit_is_enough_for_a_small_program(
             assert report.stderr == b""
 
 
-@pytest.mark.parametrize("language", INSTALLED)
+@pytest.mark.parametrize("language", sparing(INSTALLED))
 async def test_a_starter_template_compiles_and_runs(
     workshop: OpenWorkshop, language: str
 ) -> None:
@@ -109,7 +117,7 @@ async def test_recursion_is_bounded_by_the_memory_only(
 
 
 @pytest.mark.parametrize(
-    "language", [each for each in INSTALLED if (HERE / "several" / each).is_dir()]
+    "language", sparing(each for each in INSTALLED if (HERE / "several" / each).is_dir())
 )
 async def test_a_program_may_have_several_files(workshop: OpenWorkshop, language: str) -> None:
     place = HERE / "several" / language
@@ -122,7 +130,7 @@ async def test_a_program_may_have_several_files(workshop: OpenWorkshop, language
 
 
 @pytest.mark.parametrize(
-    "language", [language for language in INSTALLED if CATALOGUE.named(language).compile]
+    "language", sparing(each for each in INSTALLED if CATALOGUE.named(each).compile)
 )
 async def test_what_is_no_program_is_a_compile_error(
     workshop: OpenWorkshop, language: str

@@ -112,7 +112,14 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     shutil.rmtree(path)
 
 
-@pytest.mark.parametrize("language", ["cpp", "cpp17", "cpp23"])
+@pytest.mark.parametrize(
+    "language",
+    [
+        "cpp",
+        pytest.param("cpp17", marks=pytest.mark.corpus),
+        pytest.param("cpp23", marks=pytest.mark.corpus),
+    ],
+)
 async def test_the_precompiled_header_is_used(place: Path, language: str) -> None:
     """Its flags must be the compiler's own, which GCC checks."""
     async with prepared(place, await showing_headers(language)) as at:
