@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from deemster.cli.commands import PLACES, make
+from deemster.cli.commands import COMMANDS, make
 from tests.cli.conftest import Deemster
 
 PROMISED = {
@@ -15,14 +15,14 @@ PROMISED = {
 
 
 def test_all_that_is_promised_is_there() -> None:
-    assert set(PLACES) >= PROMISED
+    assert set(COMMANDS) >= PROMISED
 
 
-@pytest.mark.parametrize("name", PLACES)
+@pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_can_be_made_and_says_what_it_does(name: str) -> None:
     command = make(name)
     assert command.name == name
-    assert command.help
+    assert command.help.partition("\n\n")[0] == COMMANDS[name].summary
 
 
 def test_a_command_imports_no_other() -> None:
@@ -33,9 +33,19 @@ def test_a_command_imports_no_other() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_the_help_page_names_all_commands(deemster: Deemster) -> None:
-    page = deemster("--help").out.decode()
-    assert all(f" {name} " in page for name in PLACES)
+@pytest.mark.parametrize("asked", [["--help"], []])
+def test_the_help_page_names_all_commands(deemster: Deemster, asked: list[str]) -> None:
+    page = deemster(*asked).out.decode()
+    assert all(f" {name} " in page for name in COMMANDS)
+    assert " Judge submissions, in the cage. " in page
+
+
+def test_the_help_page_imports_no_command() -> None:
+    code = (
+        "import sys; from deemster.cli.app import app; app(['--help'], standalone_mode=False);"
+        "sys.exit('deemster.cli.run' in sys.modules or 'deemster.settings' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_a_mistyped_command_is_guessed(deemster: Deemster) -> None:

@@ -2,31 +2,95 @@
 
 from collections.abc import Iterator, MutableMapping
 from importlib import import_module
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
-PLACES: Final = {
-    "up": "up.command:up",
-    "api": "roles.api:api",
-    "relay": "roles.relay:relay",
-    "worker": "roles.worker:worker",
-    "keeper": "roles.keeper:keeper",
-    "run": "run:run",
-    "problem": "problem:app",
-    "submit": "submit.command:submit",
-    "doctor": "doctor:doctor",
-    "languages": "languages:languages",
-    "bench": "bench:app",
-    "user": "user:app",
-    "dlq": "dlq:app",
-    "rejudge": "rejudge:app",
-    "backup": "backup.command:backup",
-    "restore": "backup.command:restore",
-    "migrate": "migrate:migrate",
-    "settings": "settings:settings",
+
+class Place(NamedTuple):
+    where: str
+    """Module and name, below this package."""
+    summary: str
+    """The first paragraph of its help, so that the page of all commands needs none of them."""
+
+
+COMMANDS: Final = {
+    "up": Place(
+        "up.command:up",
+        "Start the whole service: a database, the API, and what judges submissions.",
+    ),
+    "api": Place(
+        "roles.api:api",
+        "Answer HTTP requests, on the address and port that `deemster settings` shows.",
+    ),
+    "relay": Place(
+        "roles.relay:relay",
+        "Carry accepted submissions from the database to the queue.",
+    ),
+    "worker": Place(
+        "roles.worker:worker",
+        "Judge submissions, in the cage.",
+    ),
+    "keeper": Place(
+        "roles.keeper:keeper",
+        "Rescue what dead workers left, send again what the queue lost, trim what is over.",
+    ),
+    "run": Place(
+        "run:run",
+        "Run one program in the sandbox.",
+    ),
+    "problem": Place(
+        "problem:app",
+        "Check, make, import, list and retire problems.",
+    ),
+    "submit": Place(
+        "submit.command:submit",
+        "Submit a program to a running service.",
+    ),
+    "doctor": Place(
+        "doctor:doctor",
+        "Check this machine: every sandbox layer and toolchain, and how to mend what is "
+        "missing.",
+    ),
+    "languages": Place(
+        "languages:languages",
+        "Show the languages: found or missing, with exact versions.",
+    ),
+    "bench": Place(
+        "bench:app",
+        "Measure what this machine does, as ratios against the bare limit.",
+    ),
+    "user": Place(
+        "user:app",
+        "Accounts, and the tokens by which programs act for them.",
+    ),
+    "dlq": Place(
+        "dlq:app",
+        "Dead letters: submissions that the judge itself failed at, again and again.",
+    ),
+    "rejudge": Place(
+        "rejudge:app",
+        "Judge submissions again: at once, or on trial (`--stage`) to be applied or dropped.",
+    ),
+    "backup": Place(
+        "backup.command:backup",
+        "Write everything that is kept into one file: database, sources, test data, "
+        "secret key.",
+    ),
+    "restore": Place(
+        "backup.command:restore",
+        "Bring back everything from a backup, into an empty data directory or database.",
+    ),
+    "migrate": Place(
+        "migrate:migrate",
+        "Bring the database's tables to the form that this version needs.",
+    ),
+    "settings": Place(
+        "settings:settings",
+        "Show every setting, its value and its source.",
+    ),
 }
 """In the order of the help page."""
 
@@ -43,10 +107,10 @@ class Commands(MutableMapping[str, Any]):
         return self._made[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(PLACES)
+        return iter(COMMANDS)
 
     def __len__(self) -> int:
-        return len(PLACES)
+        return len(COMMANDS)
 
     def __setitem__(self, name: str, command: Any) -> None:
         self._made[name] = command
@@ -60,9 +124,15 @@ class Lazily(TyperGroup):
         super().__init__(**attributes)
         self.commands = Commands()
 
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        self.commands = {
+            name: TyperCommand(name, help=place.summary) for name, place in COMMANDS.items()
+        }
+        super().format_help(ctx, formatter)
+
 
 def make(name: str) -> Any:
-    module, _, attribute = PLACES[name].partition(":")
+    module, _, attribute = COMMANDS[name].where.partition(":")
     found = getattr(import_module(f"deemster.cli.{module}"), attribute)
     if isinstance(found, typer.Typer):
         command: Any = get_group(found)
