@@ -169,7 +169,9 @@ async def make_user(pool: Pool, name: str, role: Role = Role.USER) -> User:
     return User(account.id, name, token)
 
 
-async def make_worker(pool: Pool, *languages: str, slots: int = 2) -> WorkerId:
+async def make_worker(
+    pool: Pool, *languages: str, slots: int = 2, version: str = "1.0"
+) -> WorkerId:
     worker = WorkerId(new_id(WORKER))
     async with connection(pool) as acquired:
         await workers.register(
@@ -178,7 +180,7 @@ async def make_worker(pool: Pool, *languages: str, slots: int = 2) -> WorkerId:
             host="here",
             process="1",
             slots=slots,
-            languages=languages or ("python3", "cpp"),
+            versions=dict.fromkeys(languages or ("python3", "cpp"), version),
         )
     return worker
 

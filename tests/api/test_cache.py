@@ -1,13 +1,10 @@
 """C1, C2, C3: what is told again, what is looked up anew, and that one sees what one wrote."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-import httpx
 import pytest
-from fastapi import FastAPI
 from redis.asyncio import Redis
 
 from deemster.api.app import create_app
@@ -17,54 +14,13 @@ from deemster.cache.kinds import PROBLEM, RUNNING_S, STATUS
 from deemster.domain.ids import ProblemId, SubmissionId, WorkerId
 from deemster.domain.submission import Progress
 from deemster.domain.verdict import Verdict
-from deemster.store import leases, problems
+from deemster.store import leases, problems, workers
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool, connection
 from tests.api.conftest import Api, MakeService, change_problem, make_worker, program, running
 from tests.api.judging import JUDGEMENTS, judged_submission
+from tests.api.processes import Process, process
 from tests.making import make_problem, make_submission, start_submission
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now_s = 1000.0
-
-    def __call__(self) -> float:
-        return self.now_s
-
-
-@dataclass(frozen=True, slots=True)
-class Process:
-    """An API process of its own, in which time passes when told to."""
-
-    client: httpx.AsyncClient
-    app: FastAPI
-    clock: Clock
-
-    async def get(self, api: Api, path: str, **headers: str) -> httpx.Response:
-        """At once: it may not have heard of anything yet."""
-        return await self.client.get(path, headers={**api.user.headers, **headers})
-
-    async def status(self, api: Api, submission: SubmissionId) -> str:
-        answer = await self.get(api, f"/v1/submissions/{submission}")
-        return str(answer.json()["status"])
-
-    async def hear(self) -> None:
-        await self.app.state.desk.feed.catch_up()
-
-    def forget_revision(self) -> None:
-        """As it does by itself each second."""
-        self.app.state.desk.recall.forget_problems()
-
-
-@asynccontextmanager
-async def process(make_service: MakeService, url: str | None = None) -> AsyncIterator[Process]:
-    clock = Clock()
-    async with Cache.open(url, "test", clock=clock) as cache:
-        app = create_app(replace(make_service(), cache=cache))
-        async with running(app) as client:
-            await app.state.desk.feed.catch_up()
-            yield Process(client, app, clock)
 
 
 @pytest.fixture
@@ -224,6 +180,24 @@ async def test_a_problem_has_an_etag_and_who_has_it_hears_only_that(
         assert again.headers["cache-control"] == first.headers["cache-control"]
         other = await here.get(ada, path, **{"If-None-Match": '"other"'})
         assert (other.status_code, other.text) == (200, first.text)
+
+
+async def test_a_compiler_that_was_upgraded_is_told_at_once(
+    here: Process, ada: Api, pool: Pool
+) -> None:
+    """J6: though the list of languages is kept for a day."""
+
+    async def versions() -> list[str]:
+        here.app.state.desk.crew._known.forget(None)  # as it is each second
+        listed = (await here.get(ada, "/v1/languages")).json()["items"]
+        [found] = [each["versions"] for each in listed if each["id"] == "cpp"]
+        return list(found)
+
+    worker = await make_worker(pool, "cpp", version="GCC 12.2.0")
+    assert await versions() == ["GCC 12.2.0"]
+    async with connection(pool) as acquired:
+        await workers.tell(acquired, worker, {"cpp": "GCC 12.2.1"})
+    assert await versions() == ["GCC 12.2.1"]
 
 
 async def test_a_revised_problem_has_another_etag(here: Process, ada: Api, pool: Pool) -> None:

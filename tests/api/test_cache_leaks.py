@@ -61,7 +61,9 @@ class Scene:
             *(f"/v1/submissions?user={name}" for name in ("lovelace", "boole")),
             *(f"/v1/submissions?user={user.id}" for user in self.people.values()),
             *(f"/v1/submissions/{each}" for each in ids),
+            "/v1/session",
             "/v1/problems",
+            "/v1/problems?mine=true",
             "/v1/problems/prob_sum",
             "/v1/languages",
         ]

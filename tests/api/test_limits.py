@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -15,7 +16,15 @@ from deemster.domain.task import Standing
 from deemster.metrics import REFUSED
 from deemster.pipeline.accept import floodgate
 from deemster.store.pool import Pool, connection
-from tests.api.conftest import Api, MakeService, make_user, make_worker, program, running
+from tests.api.conftest import (
+    Api,
+    MakeService,
+    change_problem,
+    make_user,
+    make_worker,
+    program,
+    running,
+)
 from tests.making import make_problem, make_submission
 
 Opened = Callable[..., AbstractAsyncContextManager[httpx.AsyncClient]]
@@ -226,6 +235,68 @@ async def test_d2_refusals_are_counted(opened: Opened, pool: Pool) -> None:
         for _ in range(3):
             await ada.post("/v1/submissions", program())
     assert counter._value.get() == before + 2
+
+
+async def test_d2_what_the_quota_refuses_does_not_count_for_the_interval(
+    opened: Opened, pool: Pool
+) -> None:
+    """Else who comes back when they are told to would hear that it is too soon."""
+    async with opened(submit_interval_s=30, daily_quota=1) as client:
+        ada = Api(client, await make_user(pool, "ada"))
+        assert (await ada.post("/v1/submissions", program())).status_code == 202
+        refused = await ada.post("/v1/submissions", program("prob_product"))
+        assert said(refused) == "quota_spent"
+        async with connection(pool) as acquired:
+            await acquired.execute("UPDATE day_count SET day = day - 1")
+        taken = await ada.post("/v1/submissions", program("prob_product"))
+        assert taken.status_code == 202
+
+
+async def test_d2_i1_of_many_with_one_key_at_once_one_counts(
+    opened: Opened, pool: Pool
+) -> None:
+    async with opened(daily_quota=100) as client:
+        ada = Api(client, await make_user(pool, "ada"))
+        bob = Api(client, await make_user(pool, "bob"))
+        posts = [bob.post("/v1/submissions", program()) for _ in range(3)]
+        posts += [ada.post("/v1/submissions", program(), key="k") for _ in range(30)]
+        answers = await asyncio.gather(*posts)
+    assert {answer.status_code for answer in answers} == {202}
+    async with connection(pool) as acquired:
+        counted = await acquired.fetch("SELECT account_id, submits FROM day_count")
+    assert {row["account_id"]: row["submits"] for row in counted} == {
+        ada.user.id: 1,
+        bob.user.id: 3,
+    }
+
+
+async def test_d2_a_large_source_that_is_refused_is_kept_nowhere(
+    opened: Opened, pool: Pool, tmp_path: Path
+) -> None:
+    """Else who may hand in nothing could fill the disk."""
+    await change_problem(pool, source_bytes=1 << 20)
+    sources = iter(range(100))
+
+    def large() -> dict[str, Any]:
+        return program(source_code=f"# {next(sources)}\n" * 20_000)
+
+    def kept() -> int:
+        return sum(path.is_file() for path in (tmp_path / "artifacts").rglob("*"))
+
+    async with opened(submit_interval_s=30, daily_quota=2) as client:
+        ada = Api(client, await make_user(pool, "ada"))
+        asked = large()
+        first = await ada.post("/v1/submissions", asked, key="k")
+        assert (first.status_code, kept()) == (202, 1)
+        again = await ada.post("/v1/submissions", asked, key="k")
+        assert (again.status_code, again.json()) == (202, first.json())
+        reused = await ada.post("/v1/submissions", large(), key="k")
+        assert said(reused) == "idempotency_key_reused"
+        refused = await ada.post("/v1/submissions", large())
+        assert said(refused) == "too_soon"
+        assert (await ada.post("/v1/submissions", program("prob_product"))).status_code == 202
+        assert said(await ada.post("/v1/submissions", large())) == "quota_spent"
+        assert kept() == 1
 
 
 async def test_d2_requests_of_any_kind_have_a_rate(opened: Opened, pool: Pool) -> None:

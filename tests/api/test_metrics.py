@@ -61,9 +61,35 @@ async def test_it_tells_what_waits_and_who_works(
         "deemster_dead_letters_open": 2,
         "deemster_outbox_unsent": 4,
         "deemster_webhooks waiting": 0,
+        "deemster_webhooks retrying": 0,
         "deemster_webhooks failed": 0,
+        "deemster_webhooks_overdue_seconds": 0,
     }
     assert {name: shown.get(name) for name in expected} == expected
+
+
+HOOKS = """
+INSERT INTO webhook_delivery (id, submission_id, account_id, kind, url, state, tries,
+                              available_at, claimed_until, ended_at)
+SELECT 'whd_' || n, $1, $2, 'kind ' || n, 'https://receiver.example/', state, tries,
+       now() + due * interval '1 hour', now() + claimed * interval '1 hour',
+       now() + ended * interval '1 hour'
+  FROM (VALUES (1, 'waiting', 0, -2, NULL, NULL), (2, 'waiting', 0, -5, 1, NULL),
+               (3, 'waiting', 1, 1, NULL, NULL), (4, 'failed', 3, -9, NULL, -1),
+               (5, 'failed', 3, -99, NULL, -25), (6, 'delivered', 1, -9, NULL, -1))
+       AS hook (n, state, tries, due, claimed, ended)"""
+
+
+async def test_o1_it_tells_of_webhooks_what_the_keeper_knows(admin: Api, pool: Pool) -> None:
+    """Nobody asks the keeper, and one that is gone could not tell."""
+    submission = await make_submission(pool, admin.user.id)
+    async with connection(pool) as acquired:
+        await acquired.execute(HOOKS, submission, admin.user.id)
+    shown = await numbers(admin)
+    states = {name: shown[f"deemster_webhooks {name}"] for name in ("waiting", "retrying")}
+    assert states == {"waiting": 2, "retrying": 1}
+    assert shown["deemster_webhooks failed"] == 1, "of those within a day"
+    assert 7_200 <= shown["deemster_webhooks_overdue_seconds"] < 3 * 3600
 
 
 async def test_requests_are_counted_by_route_and_never_by_what_clients_make_up(

@@ -1,13 +1,17 @@
 """I1, I2: whatever a POST makes, it makes once for a key."""
 
 import asyncio
+import hashlib
 from typing import Any
 
 import httpx
 import pytest
 
+from deemster.api.people import UserIn
+from deemster.domain.account import Scope
+from deemster.store.accounts import add_token
 from deemster.store.pool import Pool, connection
-from tests.api.conftest import Api
+from tests.api.conftest import Api, User
 from tests.making import make_problem
 
 MADE: dict[str, dict[str, Any]] = {
@@ -74,3 +78,31 @@ async def test_o6_a_kept_answer_shows_no_token(
     for row in rows:
         assert token not in row["text"]
         assert token.encode() not in row["sealed"]
+
+
+async def test_o6_no_quick_hash_of_a_password_is_kept(pool: Pool, admin: Api) -> None:
+    """Whoever reads the database could try millions of words a second on one."""
+    asked = UserIn(name="grace", password="three plain words")
+    body = asked.model_dump(exclude_unset=True)
+    assert (await admin.post("/v1/admin/users", body, key="k")).status_code == 201
+    text = f"POST /v1/admin/users\n{asked.model_dump_json()}"
+    async with connection(pool) as acquired:
+        kept = await acquired.fetchval("SELECT request_digest FROM once")
+    assert kept != hashlib.sha256(text.encode()).digest()
+    assert kept != hashlib.sha256(f"once\n{text}".encode()).digest()
+
+
+async def test_o6_a_smaller_token_is_not_shown_what_a_larger_one_made(
+    pool: Pool, ada: Api
+) -> None:
+    body = {"name": "for my script"}
+    made = await ada.post("/v1/tokens", body, key="k")
+    assert len(made.json()["scopes"]) == len(Scope)
+    async with connection(pool) as acquired:
+        token = await add_token(
+            acquired, ada.user.id, "less", scopes=frozenset({Scope.ACCOUNT})
+        )
+    less = Api(ada.client, User(ada.user.id, "ada", token))
+    refused = await less.post("/v1/tokens", body, key="k")
+    assert refused.status_code == 422
+    assert made.json()["token"] not in refused.text

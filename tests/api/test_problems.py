@@ -86,13 +86,27 @@ async def test_a_retired_problem_is_gone(ada: Api, pool: Pool) -> None:
 
 
 async def test_a_language_is_available_if_some_worker_has_it(ada: Api, pool: Pool) -> None:
-    """J6: its command lines are shown."""
+    """J6: its command lines are shown, and the exact versions that workers have."""
     await make_worker(pool, "python3")
-    await make_worker(pool, "cpp")
+    await make_worker(pool, "cpp", version="GCC 13.1.0")
+    await make_worker(pool, "cpp", version="GCC 12.2.0")
+    await make_worker(pool, "cpp", version="GCC 12.2.0")
+    drained = await make_worker(pool, "cpp", "rust", version="GCC 11.4.0")
+    async with connection(pool) as acquired:
+        await acquired.execute("UPDATE worker SET draining_at = now() WHERE id = $1", drained)
+        await acquired.execute(
+            """INSERT INTO worker (id, host, process, slots, languages)
+               VALUES ('wrk_of_an_earlier_release', 'h', 'p', 1, '{cpp,c}')"""
+        )
     answer = await ada.get("/v1/languages")
     assert answer.status_code == 200
     shown = {each["id"]: each for each in answer.json()["items"]}
-    assert {name for name, each in shown.items() if each["available"]} == {"python3", "cpp"}
+    assert {name: each["versions"] for name, each in shown.items() if each["available"]} == {
+        "c": [],
+        "cpp": ["GCC 12.2.0", "GCC 13.1.0"],
+        "python3": ["1.0"],
+    }
+    assert shown["rust"]["versions"] == []
     assert "c++" in shown["cpp"]["aliases"]
     assert shown["cpp"]["compile"]
     assert shown["python3"]["run"]

@@ -12,6 +12,8 @@ from fastapi import FastAPI
 from deemster.api import body
 from deemster.api.body import BODY_BYTES
 from deemster.store.pool import Pool
+from deemster.wiring import connection
+from deemster.wiring.connection import HEAD_BYTES, Connection
 from tests.api.conftest import User, make_user, make_worker, program
 from tests.making import make_problem
 
@@ -21,7 +23,7 @@ PIECE = 64 * 1024
 @pytest.fixture
 async def port(app: FastAPI) -> AsyncIterator[int]:
     config = uvicorn.Config(
-        app, host="127.0.0.1", port=0, http="httptools", log_config=None, access_log=False
+        app, host="127.0.0.1", port=0, http=Connection, log_config=None, access_log=False
     )
     server = uvicorn.Server(config)
     server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign, assignment]
@@ -168,3 +170,63 @@ async def test_a_length_that_is_no_number_harms_nobody(port: int, user: User) ->
     assert b" 400 " in answer or b" 413 " in answer
     writer.close()
     await test_many_requests_go_over_one_connection(port, user)
+
+
+@pytest.mark.parametrize("piece", [b"x" * PIECE, b"X-Many: x\r\n" * 5000], ids=["one", "many"])
+async def test_headers_without_end_are_cut_off(port: int, user: User, piece: bytes) -> None:
+    """D3: before anybody is asked who they are."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(b"GET /healthz HTTP/1.1\r\nX-Long: ")
+    answered = asyncio.Event()
+
+    async def flood() -> None:
+        with contextlib.suppress(ConnectionError):
+            while not answered.is_set():
+                writer.write(piece)
+                await writer.drain()
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(flood())
+        try:
+            status = await reader.readline()
+        except ConnectionError:
+            status = b""  # what was sent meanwhile may end it before we have read
+        finally:
+            answered.set()
+    assert status in {b"HTTP/1.1 400 Bad Request\r\n", b""}
+    writer.close()
+    await test_many_requests_go_over_one_connection(port, user)
+
+
+async def test_headers_may_come_in_pieces_and_behind_a_long_body(port: int, user: User) -> None:
+    content = json.dumps(program()).encode().ljust(3 * HEAD_BYTES)
+    asked = head(user, f"Content-Length: {len(content)}") + content
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    half = len(asked) + 40
+    writer.write((asked * 2)[:half])
+    assert (await answer_of(reader))[0] == 202
+    writer.write((asked * 2)[half:])
+    assert (await answer_of(reader))[0] == 202
+    writer.close()
+
+
+@pytest.mark.parametrize("begun", [b"", b"GET /healthz HTTP/1.1\r\nHost: j"])
+async def test_d3_who_says_nothing_holds_no_place(
+    port: int, monkeypatch: pytest.MonkeyPatch, begun: bytes
+) -> None:
+    monkeypatch.setattr(connection, "HEAD_S", 0.1)
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(begun)
+    assert await reader.read() == b""
+    writer.close()
+
+
+async def test_d3_a_second_head_is_not_waited_for_for_ever_either(
+    port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    monkeypatch.setattr(connection, "HEAD_S", 0.1)
+    writer.write(b"GET /healthz HTTP/1.1\r\nHost: judge\r\n\r\nGET /heal")
+    assert (await answer_of(reader))[0] == 200
+    assert await reader.read() == b""
+    writer.close()

@@ -15,6 +15,7 @@ import uvicorn
 from fastapi import FastAPI
 from structlog.typing import EventDict
 
+from deemster.api.app import create_app
 from deemster.domain.account import Scope
 from deemster.domain.ids import SubmissionId
 from deemster.domain.verdict import Verdict
@@ -24,7 +25,7 @@ from deemster.pipeline.verdict.settle import settle
 from deemster.store import accounts
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool, connection
-from tests.api.conftest import Api, User, until
+from tests.api.conftest import Api, MakeService, User, make_user, running, until
 from tests.api.judging import HIDDEN, JUDGEMENTS
 from tests.making import make_submission, queue_submission, start_submission
 from tests.pipeline.deliver.conftest import carrying
@@ -46,8 +47,8 @@ async def end(
     if verdict is None:
         await cancel(pool, submission)
     else:
-        running = await start_submission(pool, submission)
-        await settle(pool, artifacts, running, JUDGEMENTS[verdict])
+        started = await start_submission(pool, submission)
+        await settle(pool, artifacts, started, JUDGEMENTS[verdict])
     return submission
 
 
@@ -329,3 +330,40 @@ async def test_the_lines_of_the_page_verify_a_signature(
         bad = await run_the_page(tmp_path, port, ada.user, forged)
         assert bad == "webhook-signature: BAD\nX-Judge-Signature: BAD\n"
         await ada.post("/v1/webhook-secret/rotate")
+
+
+async def test_i1_a_rotation_that_is_sent_again_with_its_key_rotates_once(ada: Api) -> None:
+    """Twice, and the secret that receivers still have would sign no more."""
+    first = await told(ada, "/v1/webhook-secret")
+    once = await ada.post("/v1/webhook-secret/rotate", key="k")
+    again = await ada.post("/v1/webhook-secret/rotate", key="k")
+    assert (again.status_code, again.json()) == (200, once.json())
+    assert again.headers["cache-control"] == "no-store"
+    shown = await told(ada, "/v1/webhook-secret")
+    assert shown["previous"]["secret"] == first["secret"]
+
+
+async def test_d2_nobody_hammers_a_receiver_through_us(
+    pool: Pool, artifacts: Artifacts, make_service: MakeService
+) -> None:
+    """What was answered before is answered again all the same (I1)."""
+    async with running(create_app(make_service(submits_per_minute_user=1))) as client:
+        ada = Api(client, await make_user(pool, "ada"))
+        for number in range(2):
+            await end(pool, artifacts, ada, f"https://receiver{number}.example/")
+        async with connection(pool) as acquired:
+            await acquired.execute(
+                "UPDATE webhook_delivery SET state = 'failed', ended_at = now()"
+            )
+        paths = [
+            f"/v1/webhooks/{each['id']}/resend"
+            for each in (await told(ada, "/v1/webhooks"))["items"]
+        ]
+        first = await ada.post(paths[0], key="k")
+        assert first.status_code == 202
+        refused = await ada.post(paths[1], key="other")
+        assert refused.status_code == 429
+        assert int(refused.headers["retry-after"]) >= 1
+        again = await ada.post(paths[0], key="k")
+        assert (again.status_code, again.json()) == (202, first.json())
+        assert len((await told(ada, "/v1/webhooks"))["items"]) == 3

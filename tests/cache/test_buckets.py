@@ -6,8 +6,10 @@ from collections.abc import AsyncIterator
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from redis.asyncio import Redis
 
 from deemster.cache.buckets import MOST_KNOWN, Buckets, Limit, OwnBuckets, network_of
+from deemster.cache.shared import MOST_CONNECTIONS
 from deemster.cache.shared_buckets import open_buckets
 
 
@@ -74,6 +76,18 @@ async def test_d2_two_processes_share_one_bucket(redis_url: str, queue_env: str)
     ):
         answers = [await each.take([limit(3)]) for each in (first, second) * 3]
     assert sum(each.ok for each in answers) == 3
+
+
+async def test_d5_a_burst_makes_few_connections(redis_url: str, queue_env: str) -> None:
+    """One for each request of a burst would be refused by Redis, and miss from its limits."""
+    joint = "&" if "?" in redis_url else "?"
+    named = f"{redis_url}{joint}client_name={queue_env}"
+    async with open_buckets(named, queue_env) as buckets, Redis.from_url(redis_url) as redis:
+        answers = await asyncio.gather(*(buckets.take([limit(7)]) for _ in range(300)))
+        clients = await redis.client_list()
+    assert sum(each.ok for each in answers) == 7
+    mine = [each for each in clients if each["name"] == queue_env]
+    assert 1 <= len(mine) <= MOST_CONNECTIONS
 
 
 async def test_d5_with_redis_away_each_process_counts_by_itself(queue_env: str) -> None:

@@ -2,9 +2,11 @@
 
 import pytest
 
+from deemster.cli import dlq
 from deemster.domain.errors import Unavailable
 from deemster.domain.ids import SubmissionId
 from deemster.domain.lifecycle import State
+from deemster.domain.task import Task
 from deemster.pipeline.verdict.give_up import give_up
 from deemster.store import audit, dead_letters, submissions
 from deemster.store.pool import Pool, connection
@@ -39,6 +41,19 @@ async def test_q7_a_dead_letter_is_listed_and_shown(
     assert shown["error"] == "Unavailable: the cage broke"
     assert shown["context"]["language"] == "python3"
     assert f"submission: {dead}".encode() in operate("dlq", "show", str(number)).out
+
+
+async def test_q7_all_letters_are_listed_however_many(
+    operate: Deemster, pool: Pool, dead: SubmissionId, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dlq, "AT_ONCE", 2)
+    first = await number_of(pool, dead)
+    async with connection(pool) as acquired:
+        for attempt in range(2, 6):
+            await dead_letters.bury(acquired, dead, Task.RUN, attempt, "again", {})
+    listed = operate("dlq", "list", "--json").json["letters"]
+    assert [each["attempt"] for each in listed] == [5, 4, 3, 2, 1]
+    assert listed[-1]["id"] == first
 
 
 async def test_q7_a_requeued_letter_keeps_its_story(

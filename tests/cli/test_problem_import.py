@@ -11,7 +11,7 @@ from deemster.settings import load_settings
 from deemster.store import audit
 from deemster.store.pool import Pool, connection
 from deemster.store.problems import ProblemSheet, in_force
-from deemster.wiring.judging import open_shelf
+from deemster.wiring.revisions import open_shelf
 from deemster.wiring.service import open_artifacts
 from tests.cli.conftest import Deemster
 

@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+import pytest
+
+from deemster.cli import rejudging
 from deemster.domain.ids import SubmissionId
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.verdict.settle import settle
@@ -58,7 +61,7 @@ async def test_a9_many_are_chosen_by_problem_verdict_and_user(
     unsure = operate("rejudge", *options)
     assert unsure.code == 2
     assert "1 submissions would be judged again: add --yes" in unsure.err
-    done = operate("rejudge", *options, "--language", "python3", "--yes", "--json")
+    done = operate("rejudge", *options, "--language", "py", "--yes", "--json")
     assert set(done.json["rejudged"]) == {wanted}
     assert operate("rejudge", *options, "--yes", "--json").json["rejudged"] == {}
 
@@ -78,6 +81,7 @@ def test_names_that_choose_nothing_are_told(operate: Deemster) -> None:
     assert "There is no account x" in operate("rejudge", "--user", "x").err
     assert "There is no problem sum" in operate("rejudge", "--problem", "sum").err
     assert "No verdict is called 'Fine'" in operate("rejudge", "--verdict", "Fine").err
+    assert "english" in operate("rejudge", "--language", "english").err
     assert "Name submissions, or choose" in operate("rejudge").err
 
 
@@ -115,6 +119,25 @@ async def test_a9_a_set_is_staged_looked_at_and_applied(
         )
     (actor,) = actors
     assert actor["actor"].endswith("by command")
+
+
+async def test_a9_no_change_is_kept_back(
+    operate: Deemster, pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever decides by it must know that there is more than a screen shows."""
+    monkeypatch.setattr(rejudging, "MOST", 2)
+    for _ in range(3):
+        await ended(pool, tmp_path, Verdict.WRONG_ANSWER)
+    made = operate("rejudge", "--problem", "prob_sum", "--stage", "--json").json["id"]
+    async with connection(pool) as acquired:
+        trials = await acquired.fetch("SELECT id FROM submission WHERE staged_in = $1", made)
+    for trial in trials:
+        running = await start_submission(pool, trial["id"])
+        await settle(pool, make_artifacts(tmp_path), running, judged())
+    shown = operate("rejudge", "show", made).out.decode()
+    assert shown.count(" → sub_") == 2
+    assert "… and 1 more: --json shows all of them" in shown
+    assert len(operate("rejudge", "show", made, "--json").json["changes"]) == 3
 
 
 async def test_a9_a_named_set_is_dropped(operate: Deemster, pool: Pool, tmp_path: Path) -> None:

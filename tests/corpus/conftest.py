@@ -21,7 +21,8 @@ from deemster.pipeline.judge.build.toolchain import Missing, Toolchains
 from deemster.pipeline.judge.sources import submission_source
 from deemster.problems.revision import Revision
 from deemster.settings import Settings
-from deemster.wiring.judging import make_spool, open_judging, open_revisions
+from deemster.wiring.judging import make_spool, open_judging
+from deemster.wiring.revisions import open_revisions
 
 NEVER_SKIPPED = frozenset({"c", "cpp", "python3", "java", "javascript"})
 

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from deemster.domain.errors import Refused
+from deemster.domain.errors import Refused, Unavailable
 from deemster.domain.language import Language
 from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.judge.build.toolchain import (
+    KEPT_S,
+    LOST_S,
     Missing,
     Toolchain,
     Toolchains,
@@ -119,3 +121,105 @@ async def test_a_language_is_looked_for_once(tmp_path: Path) -> None:
     for _ in range(3):
         await toolchains.find(language)
     assert count.read_text() == "x\n"
+
+
+class Machine:
+    """A language whose tools and packages are changed while they are in use."""
+
+    def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.root = root
+        self.now_s = 0.0
+        self.packages = root / "status"
+        self.packages.write_text("")
+        files = (str(self.packages),)
+        monkeypatch.setattr("deemster.pipeline.judge.build.toolchain.SYSTEM_FILES", files)
+        tools = {"interpreter": (f"{root}/tool-*",)}
+        self.language = replace(language_with(tools), binds=(f"{root}/etc-*",))
+        self.toolchains = Toolchains(clock=lambda: self.now_s)
+
+    def install(self, name: str = "tool-1", text: str = "echo v7") -> Path:
+        """As package managers do: another file takes the name."""
+        return make_tool(self.root / "new", text).rename(self.root / name)
+
+    async def found(self) -> str | None:
+        found = await self.toolchains.find(self.language)
+        version = found.version if isinstance(found, Toolchain) else None
+        assert self.toolchains.versions == ({"python3": version} if version else {})
+        return version
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    return Machine(tmp_path, monkeypatch)
+
+
+async def test_a_tool_that_was_replaced_tells_its_version_anew(machine: Machine) -> None:
+    """J6: what is recorded is what runs."""
+    machine.install()
+    assert await machine.found() == "Tool 7"
+    machine.install(text="echo v8")
+    assert await machine.found() == "Tool 8"
+
+
+async def test_what_no_file_tells_is_looked_for_after_twelve_hours(machine: Machine) -> None:
+    """C3: or when packages of this machine changed."""
+    library = machine.root / "library"
+    library.write_text("v7\n")
+    machine.install(text=f"cat {library}")
+    assert await machine.found() == "Tool 7"
+    library.write_text("v8\n")
+    machine.now_s += KEPT_S - 1
+    assert await machine.found() == "Tool 7"
+    machine.now_s += 1
+    assert await machine.found() == "Tool 8"
+    library.write_text("v9\n")
+    assert await machine.found() == "Tool 8"
+    machine.packages.write_text("library is new")
+    assert await machine.found() == "Tool 9"
+
+
+async def test_a_language_that_disappeared_may_come_back(machine: Machine) -> None:
+    """Its packages may just be changing: that is no reason to fail a submission for good."""
+    tool = machine.install()
+    await machine.toolchains.require(machine.language)
+    tool.unlink()
+    with pytest.raises(Unavailable, match="not here, and was at the start"):
+        await machine.toolchains.require(machine.language)
+    assert await machine.found() is None
+    machine.install(text="echo v8")
+    machine.now_s += LOST_S
+    assert await machine.found() == "Tool 8"
+
+
+async def test_a_language_that_came_later_waits_for_a_new_worker(
+    machine: Machine, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Boxes were opened without it; whoever reads the log hears of that."""
+    assert await machine.found() is None
+    machine.install()
+    machine.packages.write_text("tool is new")
+    for _ in range(3):
+        assert await machine.found() is None
+        machine.now_s += LOST_S
+    (line,) = caplog.messages
+    assert "start the worker anew" in line
+    with pytest.raises(Refused, match="apt-get install"):
+        await machine.toolchains.require(machine.language)
+
+
+async def test_a_tool_that_needs_what_no_box_shows_waits_for_a_new_worker(
+    machine: Machine,
+) -> None:
+    """The old one is used, as long as it is what it was."""
+    (machine.root / "etc-1").mkdir()
+    old = machine.install()
+    assert await machine.found() == "Tool 7"
+    (machine.root / "etc-2").mkdir()
+    machine.install("tool-2", "echo v8")
+    machine.packages.write_text("tool-2 is new")
+    assert await machine.found() == "Tool 7"
+    old.unlink()
+    assert await machine.found() is None
+    (machine.root / "etc-2").rmdir()
+    machine.packages.write_text("tool-1 is gone")
+    assert await machine.found() == "Tool 8"

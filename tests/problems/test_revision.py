@@ -20,7 +20,7 @@ from deemster.domain.limits import MIB
 from deemster.locks import lock_directory
 from deemster.problems.archive import Bounds
 from deemster.problems.digest import unseal
-from deemster.problems.revision import STAGING, Revision, RevisionStore
+from deemster.problems.revision import KEPT_S, STAGING, Revision, RevisionStore
 from tests.problems.trees import read_tree, write_tree
 
 FILES = {"testdata/1.in": "1\n", "testdata/1.out": "1\n", "problem.yaml": "title: x\n"}
@@ -225,6 +225,26 @@ async def test_damage_is_found_by_the_next_process_that_opens_it(
     damage(revision)
     with pytest.raises(Unavailable, match="damaged"):
         async with RevisionStore(root, 100 * MIB).opened(revision.digest):
+            pass
+
+
+async def test_what_was_found_is_believed_for_an_hour(root: Path, package: Path) -> None:
+    """C3: then all of it is read again, and damage is found."""
+    now_s = [0.0]
+    store = RevisionStore(root, 100 * MIB, clock=lambda: now_s[0])
+    digest = (await store.import_package(package)).digest
+    async with store.opened(digest) as first, store.opened(digest) as second:
+        assert second.problem is first.problem, "it is not read twice"
+    now_s[0] += KEPT_S
+    async with store.opened(digest) as third:
+        assert third == first
+        assert third.problem is not first.problem
+    damage(third)
+    async with store.opened(digest) as fourth:
+        assert fourth.problem is third.problem
+    now_s[0] += KEPT_S
+    with pytest.raises(Unavailable, match="damaged"):
+        async with store.opened(digest):
             pass
 
 

@@ -70,6 +70,43 @@ async def test_a_log_in_waits_for_who_is_just_being_disabled(pool: Pool) -> None
         assert await acquired.fetchval("SELECT count(*) FROM session") == 0
 
 
+async def test_who_is_disabled_loses_also_the_token_that_is_just_being_made(
+    pool: Pool,
+) -> None:
+    """O6: else it would be good when the account is enabled again."""
+    account = await make(pool)
+
+    async def disable() -> None:
+        async with transaction(pool) as acquired:
+            await accounts.change(acquired, account, Change(disabled=True))
+
+    async with asyncio.TaskGroup() as group, transaction(pool) as acquired:
+        await accounts.add_token(acquired, account, "x")
+        disabling = group.create_task(disable())
+        async with asyncio.timeout(30):
+            while True:
+                if disabling.done() or await is_someone_waiting(pool):
+                    break
+                await asyncio.sleep(0.01)
+    async with connection(pool) as acquired:
+        rows = await acquired.fetch("SELECT revoked_at FROM token")
+    assert [row["revoked_at"] is not None for row in rows] == [True]
+
+
+async def test_a_password_that_has_just_changed_is_not_replaced(pool: Pool) -> None:
+    """O6: who proved the old one meanwhile comes too late."""
+    account = await make(pool)
+    async with connection(pool) as acquired:
+        await accounts.replace_password(acquired, account, old=OLD, password=NEW)
+        with pytest.raises(Conflict, match="changed meanwhile"):
+            await accounts.replace_password(acquired, account, old=OLD, password=OLD)
+        with pytest.raises(Conflict):
+            await accounts.replace_password(acquired, account, old=None, password=OLD)
+        found = await accounts.credentials_by_id(acquired, account)
+    assert found is not None
+    assert found.password == NEW
+
+
 async def test_who_is_disabled_loses_everything_in_one_step(pool: Pool) -> None:
     account, other = await make(pool), await make(pool, "bob")
     async with transaction(pool) as acquired:

@@ -194,3 +194,19 @@ async def test_the_feed_finds_its_rows_by_an_index(pool: Pool) -> None:
             if not all(each in plan for each in indexes) or "Seq Scan" in plan:
                 wrong[name] = plan
     assert not wrong, "\n\n".join(f"{name}:\n{plan}" for name, plan in wrong.items())
+
+
+async def test_a_transaction_that_stays_open_does_not_make_each_look_longer(pool: Pool) -> None:
+    """What was seen is not looked at again, however much came since the oldest that runs."""
+    sheet = await make_problem(pool)
+    async with connection(pool) as acquired:
+        await acquired.execute(PEOPLE)
+        await acquired.execute(FILL, sheet.id, sheet.digest)
+        await acquired.execute(TOLD)
+        await acquired.execute("ANALYZE")
+        explain = f"EXPLAIN (ANALYZE, TIMING off) {feed.SQL.touched.sql}"
+        rows = await acquired.fetch(explain, f"3:{LATE}:3,5")
+        _, touches = await feed.touched(acquired, feed.Sight(f"3:{LATE}:3,5"))
+    assert {each.xact for each in touches} == {3, 5, LATE, LATE + 1, LATE + 2, LATE + 3}
+    plan = "\n".join(row[0] for row in rows)
+    assert "Rows Removed by Filter" not in plan, plan

@@ -13,6 +13,7 @@ from deemster.store import (
     rejudgings,
     sessions,
     submissions,
+    tallies,
 )
 from deemster.store.pool import Pool, connection, open_pool
 from tests.making import make_problem
@@ -43,6 +44,9 @@ SENT = """
 INSERT INTO outbox (submission_id, task, dispatch, attempt, sent_at)
 SELECT id, 'run', 1, 0, CASE WHEN id <= 'sub_00005900' THEN now() - interval '1 hour' END
   FROM submission"""
+COUNTED = """
+INSERT INTO account_tally (account_id, problem_id, submits, accepted)
+SELECT id, $1, 3, 1 FROM account"""
 TOLD = """
 INSERT INTO submission_event (submission_id, event, state, attempt)
 SELECT id, 'submit', 'PENDING', 0 FROM submission"""
@@ -59,6 +63,7 @@ async def full(database_url: str) -> AsyncIterator[Pool]:
             await acquired.execute(FILL, sheet.id, sheet.digest)
             await acquired.execute(SENT)
             await acquired.execute(TOLD)
+            await acquired.execute(COUNTED, sheet.id)
             await acquired.execute("ANALYZE")
         yield pool
 
@@ -85,6 +90,12 @@ PLANS: dict[str, tuple[Any, list[Any], str]] = {
     "what happened": (submissions.SQL.events, [SOME, 0], "event_of_submission"),
     "trials of a set": (rejudgings.SQL.progress, ["rej_x"], "submission_once_staged"),
     "what a set changed": (rejudgings.SQL.matrix, ["rej_x"], "submission_applied"),
+    "what someone did": (tallies.SQL.of_account, ["usr_7"], "account_tally_pkey"),
+    "what someone solved": (
+        tallies.SQL.solved,
+        ["usr_7", ["prob_sum"]],
+        "account_tally_pkey",
+    ),
     "who holds a token": (accounts.SQL.of_token, [b"x" * 32], "token_digest_key"),
     "who is logged in": (sessions.SQL.of_digest, [b"x" * 32], "session_pkey"),
 }

@@ -10,7 +10,6 @@ from deemster.api.service import Service
 from deemster.cache.buckets import Limit, OwnBuckets, Taken, network_of
 from deemster.domain.account import Account, Role
 from deemster.domain.errors import Enough, Unavailable
-from deemster.domain.ids import AccountId
 from deemster.pipeline.accept.floodgate import Floodgate
 from deemster.store.arrivals import is_key_taken
 from deemster.store.pool import connection
@@ -52,18 +51,17 @@ class Admission:
         if caller.role is not Role.ADMIN:
             taken = await self._service.buckets.take(self._limits(request, caller))
             headers = {**rate_headers(taken), "RateLimit-Policy": self._policy}
-            refuse(taken, "You send submissions too fast")
+            await self._refuse(taken, "You send submissions too fast", caller, key)
         try:
             await self._gate.check()
             warning = await self._crew.warning()
         except Unavailable:
-            # What was accepted before is answered as before, whoever works now (I1).
-            if key is None or not await self._is_taken(caller.id, key):
+            if not await self.was_answered(caller, key):
                 raise
             warning = None
         return {**headers, "Warning": warning} if warning else headers
 
-    async def admit_for(self, problem: str, caller: Account) -> None:
+    async def admit_for(self, problem: str, caller: Account, key: str | None) -> None:
         """When it is known what for."""
         if caller.role is Role.ADMIN:
             return
@@ -71,7 +69,19 @@ class Admission:
             "submit.problem", problem, self._service.settings.submits_per_minute_problem
         )
         taken = await self._service.buckets.take([limit])
-        refuse(taken, "Too many people hand in for this problem just now")
+        said = "Too many people hand in for this problem just now"
+        await self._refuse(taken, said, caller, key)
+
+    async def was_answered(self, caller: Account, key: str | None) -> bool:
+        """Then it is answered as before, whatever holds now: that makes nothing (I1)."""
+        if key is None:
+            return False
+        async with connection(self._service.pool) as acquired:
+            return await is_key_taken(acquired, caller.id, key)
+
+    async def _refuse(self, taken: Taken, said: str, caller: Account, key: str | None) -> None:
+        if not taken.ok and not await self.was_answered(caller, key):
+            refuse(taken, said)
 
     def _limits(self, request: Request, caller: Account) -> list[Limit]:
         settings = self._service.settings
@@ -79,10 +89,6 @@ class Admission:
             a_minute("submit.user", caller.id, settings.submits_per_minute_user),
             a_minute("submit.ip", address_of(request), settings.submits_per_minute_ip),
         ]
-
-    async def _is_taken(self, account: AccountId, key: str) -> bool:
-        async with connection(self._service.pool) as acquired:
-            return await is_key_taken(acquired, account, key)
 
 
 def address_of(request: Request) -> str:

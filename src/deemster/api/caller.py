@@ -12,10 +12,15 @@ from deemster.api.auth.vouched import looks_like_jwt
 from deemster.api.desk import Desk, desk_of
 from deemster.api.faults import Unauthorised, request_id_of
 from deemster.api.permissions import check, need_of
-from deemster.domain.account import Account, Role
+from deemster.domain.account import Account, Role, Scope
 from deemster.domain.ids import AccountId
 from deemster.store.accounts import token_digest
 from deemster.store.audit import Actor
+
+REMEMBERED: Final = frozenset({Scope.READ, Scope.SUBMIT, Scope.METRICS})
+"""For the rest nobody is let in from memory: who was shut out elsewhere a moment ago could make
+a token or an admin in that moment, and stay.
+"""
 
 
 class Bearer(SecurityBase):
@@ -28,22 +33,24 @@ class Bearer(SecurityBase):
     async def __call__(self, request: Request) -> Account:
         need = need_of(request.method, request.scope["route"].path)
         assert need is not None, "a route for anyone does not ask who it is"
-        account = await identify(request)
+        account = await identify(request, afresh=need.scope not in REMEMBERED)
         structlog.contextvars.bind_contextvars(userId=account.id)
         desk_of(request).admission.count_request(account)
         check(account, need)
         return account
 
 
-async def identify(request: Request) -> Account:
+async def identify(request: Request, *, afresh: bool = False) -> Account:
     """By the header, if there is one; else by the cookie of a log-in."""
     desk = desk_of(request)
     header = request.headers.get("authorization")
     if header is not None:
-        return await by_token(request, desk, header)
+        return await by_token(request, desk, header, afresh=afresh)
     digest = session_of(request)
     if digest is None:
         raise Unauthorised("Send your token in the header Authorization: Bearer ….")
+    if afresh:
+        desk.guard.forget([digest])
     account = await desk.guard.of_session(digest)
     if account is None:
         await desk.auth.throttle.count_stranger(request)
@@ -52,18 +59,21 @@ async def identify(request: Request) -> Account:
     return account
 
 
-async def by_token(request: Request, desk: Desk, header: str) -> Account:
+async def by_token(request: Request, desk: Desk, header: str, *, afresh: bool) -> Account:
     scheme, _, token = header.partition(" ")
     token = token.strip()
     if scheme.lower() != "bearer" or not token:
         raise Unauthorised("Send your token in the header Authorization: Bearer ….")
     if desk.auth.vouched is not None and looks_like_jwt(token):
         try:
-            return await desk.auth.vouched.account(token)
+            return await desk.auth.vouched.account(token, afresh=afresh)
         except Unauthorised:
             await desk.auth.throttle.count_stranger(request)
             raise
-    account = await desk.guard.of_token(token_digest(token))
+    digest = token_digest(token)
+    if afresh:
+        desk.guard.forget([digest])
+    account = await desk.guard.of_token(digest)
     if account is None:
         await desk.auth.throttle.count_stranger(request)
         raise Unauthorised(

@@ -29,8 +29,9 @@ async def answer_once(
     key = idempotency_key(request)
     if key is None:
         return await make()
-    seal = seal_of(desk_of(request).service.secret)
-    kept = await once.claim(writing, caller.id, key, digest_of(request, asked))
+    secret = desk_of(request).service.secret
+    seal = seal_of(secret)
+    kept = await once.claim(writing, caller.id, key, digest_of(secret, request, asked))
     if kept is not None:
         headers = {"Location": kept.location} if kept.location else None
         content = seal.decrypt(kept.sealed)
@@ -42,9 +43,11 @@ async def answer_once(
     return made
 
 
-def digest_of(request: Request, asked: BaseModel | None) -> bytes:
+def digest_of(secret: bytes, request: Request, asked: BaseModel | None) -> bytes:
+    """By a key: there may be a password in it, which a plain hash would not hide."""
     body = asked.model_dump_json() if asked is not None else ""
-    return hashlib.sha256(f"{request.method} {request.url.path}\n{body}".encode()).digest()
+    text = f"once\n{request.method} {request.url.path}\n{body}"
+    return hmac.digest(secret, text.encode(), hashlib.sha256)
 
 
 def seal_of(secret: bytes) -> Fernet:

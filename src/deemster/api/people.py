@@ -47,6 +47,21 @@ class MeOut(Told):
     role: Role
 
 
+class ProfileOut(Told):
+    """Of what was judged; what was judged again counts as it was judged last."""
+
+    submits: int
+    accepted: int
+    solved: int
+    """Problems with one that was accepted."""
+    tried: int
+    """Problems without one, so far."""
+    daily_quota: int | None
+    """null: as many as you like."""
+    left_today: int | None
+    """Of the quota, until midnight UTC."""
+
+
 class SessionOut(Told):
     user: MeOut
     scopes: list[Scope]
@@ -56,6 +71,8 @@ class SessionOut(Told):
     token_id: str | None = None
     expires_at: datetime | None = None
     """Of a new log-in: later, if it is used meanwhile."""
+    profile: ProfileOut | None = None
+    """Told by GET."""
 
 
 class UserOut(Told):

@@ -1,9 +1,13 @@
 """What is told of problems: statements, samples and limits, nothing of hidden tests (A11)."""
 
 from collections.abc import Mapping, Sequence
+from typing import Final, Literal
 
 from deemster.api.shapes import Told
 from deemster.store.problems import ProblemLine, ProblemSheet
+
+Mine = Literal["solved", "tried"]
+MINE: Final[Mapping[bool | None, Mine | None]] = {None: None, True: "solved", False: "tried"}
 
 
 class ProblemLineOut(Told):
@@ -14,6 +18,8 @@ class ProblemLineOut(Told):
     revision: int
     submits: int
     accepted: int
+    mine: Mine | None = None
+    """With `mine=true`: what came of your own; null: none was judged."""
 
 
 class ProblemPage(Told):
@@ -68,6 +74,11 @@ def problem_line_out(line: ProblemLine) -> ProblemLineOut:
         submits=line.submits,
         accepted=line.accepted,
     )
+
+
+def with_mine(line: ProblemLineOut, is_solved: bool | None) -> ProblemLineOut:
+    """`is_solved` is None of one that was not tried."""
+    return line.model_copy(update={"mine": MINE[is_solved]})
 
 
 def problem_out(sheet: ProblemSheet, *, submits: int, accepted: int) -> ProblemOut:

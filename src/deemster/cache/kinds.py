@@ -42,9 +42,21 @@ PROBLEM: Final = Public(name="problems:detail", fresh_s=30, kept_s=HOUR_S, absen
 LANGUAGES: Final = Local(
     name="languages:list", fresh_s=24 * HOUR_S, kept_s=24 * HOUR_S, absent_s=0
 )
+PROFILE: Final = Private(
+    name="people:profile", fresh_s=5 * MINUTE_S, kept_s=5 * MINUTE_S, absent_s=0
+)
+CATALOGUE: Final = Private(name="problems:mine", fresh_s=30, kept_s=5 * MINUTE_S, absent_s=0)
 STATUS: Final = Private(name="submissions:status", fresh_s=3, kept_s=3, absent_s=1)
 MINE: Final = Private(name="submissions:mine", fresh_s=30, kept_s=30, absent_s=0)
 RUNNING_S: Final = 1.0
 """How old the progress of a program that runs may be."""
 
-KINDS: Final[tuple[Kind, ...]] = (PROBLEM_LIST, PROBLEM, LANGUAGES, STATUS, MINE)
+KINDS: Final[tuple[Kind, ...]] = (
+    PROBLEM_LIST,
+    PROBLEM,
+    LANGUAGES,
+    PROFILE,
+    CATALOGUE,
+    STATUS,
+    MINE,
+)

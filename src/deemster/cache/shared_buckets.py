@@ -10,6 +10,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from deemster.cache.buckets import Buckets, Limit, OwnBuckets, Taken, decide
+from deemster.cache.shared import connect
 
 log = structlog.get_logger()
 PATIENCE_S: Final = 0.25
@@ -71,9 +72,7 @@ async def open_buckets(url: str | None, env: str) -> AsyncIterator[Buckets]:
     if url is None:
         yield OwnBuckets()
         return
-    redis = Redis.from_url(
-        url, socket_timeout=PATIENCE_S, socket_connect_timeout=PATIENCE_S, retry=None
-    )
+    redis = connect(url, PATIENCE_S)
     try:
         yield SharedBuckets(redis, f"deemster:{env}")
     finally:

@@ -66,7 +66,8 @@ async def revoke(token: str) -> str:
         revoked = await accounts.revoke(acquired, TokenId(token))
         if revoked is None:
             raise NotFound(f"There is no token {token[:80]}: see `deemster user tokens NAME`.")
-        await note(acquired, actor(), "token.revoke", token, account=revoked.account)
+        if revoked.was_good:
+            await note(acquired, actor(), "token.revoke", token, account=revoked.account)
         return revoked.view.name
 
 

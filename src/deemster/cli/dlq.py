@@ -21,7 +21,7 @@ from deemster.store.dead_letters import DeadLetter
 from deemster.store.pool import connection
 
 EXIT_OURS = 2
-MOST = 1000
+AT_ONCE = 1000
 Number = Annotated[int, typer.Argument(metavar="NUMBER", help="As `dlq list` shows it.")]
 Numbers = Annotated[
     list[int], typer.Argument(metavar="NUMBER…", help="As `dlq list` shows them.")
@@ -44,7 +44,7 @@ def list_(
     as_json: AsJson = False,
 ) -> None:
     """List the dead letters that nobody has dealt with, newest first."""
-    letters = uvloop.run(read_page(settled))
+    letters = uvloop.run(read_all(settled))
     if as_json:
         print(as_text({"letters": [asdict(letter) for letter in letters]}))
         return
@@ -101,9 +101,18 @@ def discard(numbers: Numbers, as_json: AsJson = False) -> None:
         raise typer.Exit(EXIT_OURS)
 
 
-async def read_page(settled: bool) -> list[DeadLetter]:
+async def read_all(settled: bool) -> list[DeadLetter]:
+    """After a bad night there are many, and whoever counts them must not stop at a page."""
+    found: list[DeadLetter] = []
     async with open_store(load_settings()) as pool, connection(pool) as acquired:
-        return await dead_letters.page(acquired, settled=settled, most=MOST)
+        while True:
+            before = found[-1].id if found else None
+            page = await dead_letters.page(
+                acquired, settled=settled, before=before, most=AT_ONCE
+            )
+            found += page
+            if len(page) < AT_ONCE:
+                return found
 
 
 async def read_one(number: int) -> DeadLetter:

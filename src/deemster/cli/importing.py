@@ -18,7 +18,8 @@ from deemster.problems.revision import Revision
 from deemster.settings import Settings
 from deemster.store.audit import Actor
 from deemster.wiring.importing import open_importer
-from deemster.wiring.judging import make_spool, open_judging, open_revisions
+from deemster.wiring.judging import make_spool, open_judging
+from deemster.wiring.revisions import open_revisions
 
 
 @dataclass(frozen=True, slots=True)

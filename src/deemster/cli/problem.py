@@ -23,7 +23,8 @@ from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.problems.new import make_package
 from deemster.problems.revision import Revision
 from deemster.settings import load_settings
-from deemster.wiring.judging import make_spool, open_judging, open_revisions
+from deemster.wiring.judging import make_spool, open_judging
+from deemster.wiring.revisions import open_revisions
 
 EXIT_DISAGREES = 1
 

@@ -17,6 +17,7 @@ from deemster.cli.store import open_store, operator
 from deemster.domain.errors import NotFound, Refused
 from deemster.domain.ids import PROBLEM, ContestId, ProblemId, SubmissionId
 from deemster.domain.verdict import Verdict
+from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.verdict.rejudge import rejudge as judge_again
 from deemster.pipeline.verdict.rejudging import Overview, make
 from deemster.settings import load_settings
@@ -196,7 +197,7 @@ async def wanted_of(pool: Pool, asked: Asked) -> Wanted:
         problem=problem,
         contest=contest,
         verdict=verdict_of(asked.verdict) if asked.verdict is not None else None,
-        language=asked.language,
+        language=load_catalogue().named(asked.language).id if asked.language else None,
         submitted_from=time_of(asked.since) if asked.since is not None else None,
         submitted_to=time_of(asked.until) if asked.until is not None else None,
     )

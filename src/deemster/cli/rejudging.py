@@ -21,6 +21,7 @@ from deemster.store.pool import connection
 from deemster.store.rejudgings import Cell, Change, Rejudging
 
 MOST = 1000
+"""On a screen; `--json` has them all."""
 Set = Annotated[str, typer.Argument(metavar="SET", help="As `rejudge list` shows it.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
@@ -57,9 +58,11 @@ def show(rejudging_id: Set, as_json: AsJson = False) -> None:
     tell(overview)
     for cell in matrix:
         print(f"{cell.pairs:>8,}  {cell.old or 'failed'} → {cell.new}")
-    for change in changes:
+    for change in changes[:MOST]:
         new = change.new_verdict or change.state.lower()
         print(f"{change.old} → {change.new}  {change.old_verdict or 'failed'} → {new}")
+    if len(changes) > MOST:
+        print(f"… and {len(changes) - MOST:,} more: --json shows all of them")
 
 
 def apply(rejudging_id: Set, as_json: AsJson = False) -> None:
@@ -107,7 +110,9 @@ async def read_one(
         overview = await rejudging.overview(pool, wanted)
         async with connection(pool) as acquired:
             matrix = await rejudgings.matrix(acquired, wanted)
-            changes = await rejudgings.changes(acquired, wanted, after=None, most=MOST)
+            changes = await rejudgings.changes(
+                acquired, wanted, after=None, most=rejudging.MOST
+            )
     return overview, matrix, changes
 
 

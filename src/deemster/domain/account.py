@@ -56,6 +56,12 @@ class Account:
     daily_quota: int | None = None
     """None: that of the settings."""
 
+    def quota(self, usual: int | None) -> int | None:
+        """How many it may hand in on a day (D2); None: as many as it likes."""
+        if self.role is Role.ADMIN:
+            return None
+        return self.daily_quota if self.daily_quota is not None else usual
+
 
 def check_name(name: str) -> str:
     if not NAME.fullmatch(name):

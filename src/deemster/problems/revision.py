@@ -19,12 +19,14 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from errno import EEXIST, ENOTEMPTY
 from pathlib import Path
 
+from deemster.cache.recent import Recent
 from deemster.domain.errors import NotFound, Refused, Unavailable
 from deemster.domain.limits import MIB
 from deemster.domain.problem import Problem
@@ -38,7 +40,10 @@ ABOUT = "about.json"
 STAGING = "staging"
 PUBLISH_TRIES = 20
 NAME_LENGTH = 64
+KEPT_S = 3600.0
+"""So long it is believed what a revision was found to be and to say (C3)."""
 MOST_READ = 64
+MOST_SOUND = 10_000
 WIDER = 8
 """What is prepared may hold more files than its package did, and lie deeper."""
 
@@ -76,14 +81,21 @@ class About:
 class RevisionStore:
     """For many processes at once, on one machine."""
 
-    def __init__(self, root: Path, max_bytes: int, bounds: Bounds | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        max_bytes: int,
+        bounds: Bounds | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._root = root
         self._staging = root / STAGING
         self._max_bytes = max_bytes
         self._bounds = bounds or Bounds()
-        self._sound: set[str] = set()
+        self._sound = Recent[bool](keep_s=KEPT_S, most=MOST_SOUND, clock=clock)
         """Those whose content this process has seen to be theirs."""
-        self._problems: dict[str, Problem] = {}
+        self._problems = Recent[Problem](keep_s=KEPT_S, most=MOST_READ, clock=clock)
         """Read already: a revision says the same every time."""
 
     @property
@@ -126,7 +138,7 @@ class RevisionStore:
 
     async def verify(self, digest: str) -> None:
         """Reads all of it again; says so if it is not what it was."""
-        self._sound.discard(digest)
+        self._sound.forget(digest)
         async with self.opened(digest):
             pass
 
@@ -165,15 +177,15 @@ class RevisionStore:
             os.close(lock)
 
     def _is_sound(self, digest: str) -> bool:
-        """Looked at once in the life of a process: it can't change, but a disk can fail."""
-        if digest not in self._sound:
+        """Looked at once an hour, if it is opened: it can't change, but a disk can fail."""
+        if not self._sound.get(digest):
             about = read_about(self._root / digest)
             try:
                 if about is None or measure(self._directory(digest)).digest != digest:
                     return False
             except OSError:
                 return False
-            self._sound.add(digest)
+            self._sound.put(digest, True)
         return True
 
     def _sound_revision(self, digest: str) -> Revision:
@@ -184,9 +196,8 @@ class RevisionStore:
         directory = self._directory(digest)
         problem = self._problems.get(digest)
         if problem is None:
-            problem = self._problems[digest] = read_problem(directory)
-            if len(self._problems) > MOST_READ:
-                self._problems.pop(next(iter(self._problems)), None)
+            problem = read_problem(directory)
+            self._problems.put(digest, problem)
         return Revision(digest, directory, problem)
 
     def _directory(self, digest: str) -> Path:
@@ -237,7 +248,7 @@ class RevisionStore:
         about = {"name": directory.name, "size_bytes": measured.size_bytes}
         (container / ABOUT).write_text(json.dumps(about), encoding="utf-8")
         lock = self._publish(container, measured.digest, place)
-        self._sound.add(measured.digest)
+        self._sound.put(measured.digest, True)
         revision = Revision(measured.digest, self._directory(measured.digest), problem)
         return Held(revision, lock)
 
@@ -269,7 +280,7 @@ class RevisionStore:
             present = self._lock_present(digest)
             if present is None:
                 continue
-            self._sound.discard(digest)
+            self._sound.forget(digest)
             if self._is_sound(digest):
                 return present
             os.close(present)

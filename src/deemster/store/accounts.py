@@ -69,6 +69,8 @@ class Revoked:
     account: AccountId
     view: TokenView
     digest: bytes
+    was_good: bool
+    """False: it was revoked before."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -158,6 +160,14 @@ async def set_password(connection: Connection, account: AccountId, password: str
     await SQL.set_password(connection, id=account, password=password)
 
 
+async def replace_password(
+    connection: Connection, account: AccountId, *, old: str | None, password: str
+) -> None:
+    done = await SQL.replace_password(connection, id=account, old=old, password=password)
+    if not changed(done):
+        raise Conflict("The password was changed meanwhile: log in anew.")
+
+
 async def renew_password(
     connection: Connection, account: AccountId, *, old: str, password: str
 ) -> None:
@@ -185,11 +195,11 @@ async def make_token(
     days: int | None = None,
     scopes: frozenset[Scope] = ALL_SCOPES,
 ) -> NewToken:
-    known = await view(connection, account)
-    if known is None:
+    held = await SQL.hold(connection, id=account)
+    if held is None:
         raise NotFound("There is no such account.")
-    if known.disabled:
-        raise Conflict(f"The account {known.name} is disabled: enable it first.")
+    if held["disabled_at"] is not None:
+        raise Conflict(f"The account {held['name']} is disabled: enable it first.")
     if await SQL.live_tokens(connection, account=account) >= MOST_TOKENS:
         raise Conflict(f"An account has up to {MOST_TOKENS} tokens: revoke one first.")
     secret = TOKEN_PREFIX + secrets.token_urlsafe(32)
@@ -220,7 +230,9 @@ async def revoke(
     row = await SQL.revoke(connection, id=token, account=account)
     if row is None:
         return None
-    return Revoked(AccountId(row["account_id"]), token_view_of(row), row["digest"])
+    return Revoked(
+        AccountId(row["account_id"]), token_view_of(row), row["digest"], row["was_good"]
+    )
 
 
 async def of_token(connection: Connection, token: str) -> Account | None:

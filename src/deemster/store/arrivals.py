@@ -84,9 +84,12 @@ async def accept_all(
             (await accept_all(connection, [each], interval_s=interval_s))[0]
             for each in arrivals
         ]
+    if None in fresh.values():
+        same = [each for each in arrivals if fresh.get(each.new.id, True) is None]
+        await give_back(connection, same)
     return [
-        (accepted(each.new, fresh[each.new.id]), True)
-        if each.new.id in fresh
+        (accepted(each.new, at), True)
+        if (at := fresh.get(each.new.id)) is not None
         else await missing(connection, each, interval_s)
         for each in arrivals
     ]
@@ -94,8 +97,8 @@ async def accept_all(
 
 async def write(
     connection: Connection, arrivals: Sequence[Arrival], interval_s: float
-) -> dict[str, datetime]:
-    """When those came that are new."""
+) -> dict[str, datetime | None]:
+    """When those came that are new; None: it was let in, but its key was taken meanwhile."""
     # In one order everywhere: two of these that wait for each other's keys would be deadlocked.
     ordered = sorted(
         arrivals, key=lambda each: (each.new.account, each.new.idempotency_key or "")
@@ -132,14 +135,29 @@ async def write(
     return {row["id"]: row["submitted_at"] async for row in rows}
 
 
+async def give_back(connection: Connection, counted: Sequence[Arrival]) -> None:
+    """To the quota of their users: of several that came with one key at once, one was made."""
+    accounts = Counter(each.new.account for each in counted if each.quota is not None)
+    for account, count in accounts.items():
+        await SQL.give_back(connection, account=account, count=count)
+
+
 async def missing(
     connection: Connection, arrival: Arrival, interval_s: float
-) -> Answer | KeyReused | Enough:
+) -> Answer | Refused:
     """What to answer to one that was not written: why not, or what came first."""
+    found = await foreseen(connection, arrival, interval_s)
+    return found if found is not None else too_soon(arrival.new.problem, 0.0)
+
+
+async def foreseen(
+    connection: Connection, arrival: Arrival, interval_s: float
+) -> Answer | Refused | None:
+    """What it would be answered now if it can't be taken in; None: it can."""
     new = arrival.new
     row = await SQL.of_key(connection, account=new.account, key=new.idempotency_key)
     if row is not None:
-        return earlier(row, new)
+        return earlier(row, new.request_digest)
     left = await allowance(connection, new.account, new.problem, interval_s)
     if arrival.quota is not None and left.today >= arrival.quota:
         return QuotaSpent(
@@ -147,17 +165,30 @@ async def missing(
             left.day_left_s,
             most=arrival.quota,
         )
-    wait_s = max(left.wait_s, 1.0)
+    return too_soon(new.problem, left.wait_s) if arrival.is_paced and left.wait_s else None
+
+
+def too_soon(problem: ProblemId, wait_s: float) -> TooSoon:
+    wait_s = max(wait_s, 1.0)
     return TooSoon(
-        f"You handed in for {new.problem} just now: try again in {wait_s:.0f} s.",
-        wait_s,
-        most=1,
+        f"You handed in for {problem} just now: try again in {wait_s:.0f} s.", wait_s, most=1
     )
 
 
-def earlier(row: Mapping[str, Any], new: NewSubmission) -> Answer | KeyReused:
+async def answered(
+    connection: Connection, account: AccountId, key: str, digest: bytes
+) -> Answer | None:
+    """What a request was answered when it came first; None: the key is new (I1, I2)."""
+    row = await SQL.of_key(connection, account=account, key=key)
+    answer = earlier(row, digest) if row is not None else None
+    if isinstance(answer, KeyReused):
+        raise answer
+    return answer
+
+
+def earlier(row: Mapping[str, Any], digest: bytes) -> Answer | KeyReused:
     """What was answered to who used the key first (I1)."""
-    if row["request_digest"] != new.request_digest:
+    if row["request_digest"] != digest:
         return KeyReused()
     first = Accepted(
         SubmissionId(row["id"]),

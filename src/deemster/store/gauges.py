@@ -17,8 +17,12 @@ class Gauges:
     """Nobody dealt with them yet."""
     outbox_unsent: int
     webhooks_waiting: int
+    """Not tried yet."""
+    webhooks_retrying: int
     webhooks_failed: int
     """Within a day."""
+    webhooks_overdue_s: float
+    """The one that is due for the longest time, and that nobody carries."""
     workers: int
     draining: int
     """Of the workers."""

@@ -1,6 +1,7 @@
 """How many were submitted and accepted, by problem and by account: once per submission (I3)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from deemster.domain.ids import AccountId, ProblemId
@@ -31,6 +32,41 @@ async def of_problem(connection: Connection, problem: ProblemId) -> tuple[int, i
     """How many were submitted, and how many of them accepted."""
     row = await SQL.of_problem(connection, problem=problem)
     return (row["submits"], row["accepted"]) if row else (0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Deeds:
+    """Of one account."""
+
+    submits: int
+    accepted: int
+    solved: int
+    """Problems."""
+    tried: int
+    """Problems that are not solved."""
+    today: int
+    """Handed in since midnight, UTC, as far as there is a quota that counts them."""
+
+
+async def of_account(connection: Connection, account: AccountId) -> tuple[Deeds, float]:
+    """And for how many seconds today is today."""
+    row = await SQL.of_account(connection, account=account)
+    deeds = Deeds(
+        submits=row["submits"],
+        accepted=row["accepted"],
+        solved=row["solved"],
+        tried=row["tried"],
+        today=row["today"],
+    )
+    return deeds, row["day_left_s"]
+
+
+async def solved(
+    connection: Connection, account: AccountId, problems: Iterable[ProblemId]
+) -> dict[ProblemId, bool]:
+    """Those of the problems that it tried, and whether it solved them."""
+    rows = SQL.solved(connection, account=account, problems=list(problems))
+    return {ProblemId(row["problem_id"]): row["solved"] async for row in rows}
 
 
 async def wrong(connection: Connection) -> list[Mapping[str, Any]]:

@@ -82,10 +82,15 @@ class Filter:
 
 
 async def claim(
-    connection: Connection, *, most: int, per_host: int, claim_s: float
+    connection: Connection, *, most: int, per_host: int, per_account: int, claim_s: float
 ) -> list[Claimed]:
     rows = SQL.claim(
-        connection, most=most, per_host=per_host, claim_s=float(claim_s), overlap_s=OVERLAP_S
+        connection,
+        most=most,
+        per_host=per_host,
+        per_account=per_account,
+        claim_s=float(claim_s),
+        overlap_s=OVERLAP_S,
     )
     return [claimed_of(row) async for row in rows]
 

@@ -21,6 +21,8 @@ class WorkerView:
     host: str
     slots: int
     languages: Sequence[str]
+    versions: Mapping[str, str]
+    """Of these; a worker of an earlier release tells none."""
     busy: int
     cycle_s: float | None
     started_at: datetime
@@ -40,17 +42,25 @@ async def register(
     host: str,
     process: str,
     slots: int,
-    languages: Sequence[str],
+    versions: Mapping[str, str],
 ) -> None:
-    """`process` tells a living process of that host from one that has its number by now."""
+    """`process` tells a living process of that host from one that has its number by now;
+    `versions` are those of its languages.
+    """
     await SQL.register(
         connection,
         id=worker,
         host=host,
         process=process,
         slots=slots,
-        languages=list(languages),
+        languages=sorted(versions),
+        versions=dict(versions),
     )
+
+
+async def tell(connection: Connection, worker: WorkerId, versions: Mapping[str, str]) -> None:
+    """Its languages are not what they were."""
+    await SQL.tell(connection, id=worker, languages=sorted(versions), versions=dict(versions))
 
 
 class Bidding(Enum):
@@ -112,6 +122,7 @@ async def alive(connection: Connection) -> list[WorkerView]:
             host=row["host"],
             slots=row["slots"],
             languages=tuple(row["languages"]),
+            versions=row["versions"],
             busy=row["busy"],
             cycle_s=row["cycle_s"],
             started_at=row["started_at"],

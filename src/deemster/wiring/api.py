@@ -2,7 +2,7 @@
 
 import gc
 import resource
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from typing import Final
 
@@ -18,6 +18,7 @@ from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.queue.producer import Producer
 from deemster.settings import Settings
 from deemster.store.wake import OUTBOX, Bell
+from deemster.wiring.connection import Connection
 from deemster.wiring.importing import open_importer
 from deemster.wiring.process import signals_heard
 from deemster.wiring.secret import open_secret
@@ -59,16 +60,20 @@ async def run_api(settings: Settings) -> None:
             queues=producer,
             importer=open_importer(settings, pool),
         )
-        await serve(create_app(service), settings)
+        app = create_app(service)
+        # Who listens would else be waited for.
+        await serve(app, settings, at_end=app.state.desk.feed.drain)
 
 
-async def serve(app: FastAPI, settings: Settings) -> None:
+async def serve(
+    app: FastAPI, settings: Settings, *, at_end: Callable[[], None] = lambda: None
+) -> None:
     """Until it is told to end."""
     config = uvicorn.Config(
         app,
         host=settings.host,
         port=settings.port,
-        http="httptools",
+        http=Connection,
         log_config=None,
         access_log=False,
         server_header=False,
@@ -81,7 +86,7 @@ async def serve(app: FastAPI, settings: Settings) -> None:
     calm_collector()
 
     def end(times: int) -> None:
-        app.state.desk.feed.drain()  # else who listens would be waited for
+        at_end()
         server.should_exit = True
         server.force_exit = times > 1
 

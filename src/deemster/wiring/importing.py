@@ -3,7 +3,7 @@
 from deemster.problems.importing import Importer
 from deemster.settings import Settings
 from deemster.store.pool import Pool
-from deemster.wiring.judging import open_revisions, open_shelf
+from deemster.wiring.revisions import open_revisions, open_shelf
 from deemster.wiring.service import open_artifacts
 
 

@@ -12,14 +12,10 @@ from deemster.pipeline.judge.build.compiler import Compiler
 from deemster.pipeline.judge.build.toolchain import Toolchain, Toolchains
 from deemster.pipeline.judge.jury import Workshop
 from deemster.pipeline.judge.workspace import sweep
-from deemster.problems.archive import Bounds
-from deemster.problems.revision import RevisionStore
-from deemster.problems.shelf import Shelf
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import STANDARD_PROFILES, Bind, Layers, Profile
 from deemster.sandbox.lanes import Lanes
 from deemster.settings import Settings
-from deemster.store.artifacts import Artifacts
 
 
 @asynccontextmanager
@@ -126,17 +122,6 @@ async def open_judging(
         open_compiler(settings) as compiler,
     ):
         yield Workshop(catalogue, toolchains, compiler, settings.work_dir), opened
-
-
-def open_revisions(settings: Settings) -> RevisionStore:
-    """Where imported problems lie."""
-    bounds = Bounds(total_bytes=settings.package_mb * MIB, files=settings.package_files)
-    return RevisionStore(settings.data_dir / "revisions", settings.revisions_mb * MIB, bounds)
-
-
-def open_shelf(settings: Settings, artifacts: Artifacts) -> Shelf:
-    """Where test data lies, and how it comes to this machine."""
-    return Shelf(artifacts, open_revisions(settings))
 
 
 def make_spool(settings: Settings) -> Path:

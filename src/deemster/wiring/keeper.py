@@ -90,12 +90,17 @@ async def trim(pool: Pool, producer: Producer) -> int:
 
 
 async def again_and_again(work: Callable[[], Awaitable[int]], pause_s: float) -> None:
-    """While there is something to do, without a pause."""
+    """While there is something to do, without a pause. One duty that fails, whatever it is,
+    must not keep the others from theirs: who would rescue runs then?
+    """
     while True:
         found = 0
         try:
             found = await work()
         except Unavailable as fault:
             log.warning("keeper.unavailable", error=str(fault))
+            await asyncio.sleep(RECOVERY_S)
+        except Exception:
+            log.exception("keeper.crashed")
             await asyncio.sleep(RECOVERY_S)
         await asyncio.sleep(0 if found else pause_s)

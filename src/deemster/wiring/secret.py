@@ -8,12 +8,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from deemster.domain.errors import Refused
 from deemster.settings import Settings
 from deemster.store.facts import hold_secret
 from deemster.store.pool import Pool, connection
 from deemster.wiring.service import revealed
 
 SECRET_FILE: Final = "secret.key"  # noqa: S105 - a file's name
+LEAST_LETTERS: Final = 16
 
 
 async def open_secret(settings: Settings, pool: Pool) -> bytes:
@@ -29,11 +31,21 @@ def secret_of(settings: Settings) -> bytes:
     """That of the settings; else the one in data_dir, made if there is none."""
     given = revealed(settings.secret_key)
     if given is not None:
-        return given.encode()
+        return long_enough(given, "DEEMSTER_SECRET_KEY")
     path = settings.data_dir / SECRET_FILE
     if not path.exists():
         make_secret(path)
-    return path.read_text(encoding="utf-8").strip().encode()
+    return long_enough(path.read_text(encoding="utf-8").strip(), str(path))
+
+
+def long_enough(secret: str, where: str) -> bytes:
+    """An empty variable, or a file that was never written, would let anyone sign."""
+    if len(secret) < LEAST_LETTERS:
+        raise Refused(
+            f"The secret key in {where} has {len(secret)} characters: give it at least "
+            f"{LEAST_LETTERS}, by chance, or leave it out to have one made."
+        )
+    return secret.encode()
 
 
 def make_secret(path: Path) -> None:

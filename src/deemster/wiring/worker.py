@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Final
@@ -37,8 +37,9 @@ from deemster.store.pool import Pool, connection
 from deemster.store.small import fetch
 from deemster.store.wake import STOP, Ear
 from deemster.store.workers import Bidding
-from deemster.wiring.judging import make_spool, open_judging, open_shelf
+from deemster.wiring.judging import make_spool, open_judging
 from deemster.wiring.process import host_name, is_alive, process_name, signals_heard
+from deemster.wiring.revisions import open_shelf
 from deemster.wiring.service import database_url, open_artifacts, open_database, queue_url
 
 log = structlog.get_logger()
@@ -46,6 +47,8 @@ log = structlog.get_logger()
 BEAT_S: Final = 1.0
 FULL_S: Final = 0.5
 """How long a job waits before it is tried again when as many run as may."""
+LOOK_S: Final = 60.0
+"""Between two looks whether all languages are as they were."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,16 +119,20 @@ def handler_of(execution: Execution) -> Handler:
 class Registration:
     """This worker's row: renewed by beats, made anew if it was taken for dead."""
 
-    def __init__(self, pool: Pool, slots: int, languages: frozenset[str]) -> None:
+    def __init__(self, pool: Pool, slots: int, versions: Mapping[str, str]) -> None:
+        """`versions` are those of the languages that work here; they may change meanwhile."""
         self._pool = pool
         self._slots = slots
-        self._languages = languages
+        self._versions = versions
+        self._told: dict[str, str] = {}
         self.runs = Runs(pool, WorkerId(new_id(WORKER)))
         self._known = False
 
     async def beat(self, consumer: Consumer) -> None:
         if not self._known:
             await self._register(held=consumer.is_held)
+        elif self._told != self._versions:
+            await self._tell()
         async with connection(self._pool) as acquired:
             heard = await workers.beat(
                 acquired,
@@ -153,7 +160,7 @@ class Registration:
 
     async def _register(self, *, held: bool) -> None:
         """Also says which workers of this machine are dead: their runs are rescued at once."""
-        host = host_name()
+        host, told = host_name(), dict(self._versions)
         async with connection(self._pool) as acquired:
             others = await workers.of_host(acquired, host)
             dead = [worker for worker, process in others.items() if not is_alive(process)]
@@ -164,12 +171,18 @@ class Registration:
                 host=host,
                 process=process_name() or "",
                 slots=self._slots,
-                languages=sorted(self._languages),
+                versions=told,
             )
             if held:
                 # What an admin said of the worker that it was holds for it still.
                 await workers.drain(acquired, self.runs.worker)
-        self._known = True
+        self._known, self._told = True, told
+
+    async def _tell(self) -> None:
+        told = dict(self._versions)
+        async with connection(self._pool) as acquired:
+            await workers.tell(acquired, self.runs.worker, told)
+        self._told = told
 
     async def drain(self) -> None:
         async with connection(self._pool) as acquired:
@@ -196,6 +209,13 @@ async def heed_cancellations(ear: Ear, runs: Runs) -> None:
             runs.abandon(SubmissionId(word))
 
 
+async def keep_looking(workshop: Workshop) -> None:
+    """Jobs look for their own language; this is for those that nobody asks for."""
+    while True:
+        await asyncio.sleep(LOOK_S)
+        await workshop.toolchains.look_after(workshop.catalogue)
+
+
 async def run_worker(settings: Settings, slots: int | None = None) -> None:
     slots = slots or settings.slots or max(1, len(os.sched_getaffinity(0)) - 1)
     catalogue = load_catalogue()
@@ -210,8 +230,8 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
         )
         shelf = open_shelf(settings, artifacts)
         courthouse = await enter(open_courthouse(settings, workshop, lanes, shelf))
-        installed = await workshop.toolchains.installed(catalogue)
-        registration = Registration(pool, slots, installed)
+        versions = workshop.toolchains.versions
+        registration = Registration(pool, slots, versions)
         execution = Execution(
             pool=pool,
             artifacts=artifacts,
@@ -222,7 +242,7 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
                 settings.most_running_per_user,
                 settings.most_running_by_language,
             ),
-            languages=installed,
+            languages=versions,
             lease_s=settings.lease_s,
             most_attempts=settings.run_attempts,
             overhead_s=settings.run_overhead_s,
@@ -239,10 +259,12 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
             )
         )
         ear = await enter(Ear.open(database_url(settings), STOP))
-        await serve_worker(registration, consumer, ear)
+        await serve_worker(registration, consumer, ear, workshop)
 
 
-async def serve_worker(registration: Registration, consumer: Consumer, ear: Ear) -> None:
+async def serve_worker(
+    registration: Registration, consumer: Consumer, ear: Ear, workshop: Workshop
+) -> None:
     """SIGTERM drains; a second one stops at once, and what runs goes back (Q14)."""
     async with asyncio.TaskGroup() as group:
 
@@ -257,6 +279,7 @@ async def serve_worker(registration: Registration, consumer: Consumer, ear: Ear)
             services = [
                 group.create_task(keep_beating(registration, consumer)),
                 group.create_task(heed_cancellations(ear, registration.runs)),
+                group.create_task(keep_looking(workshop)),
             ]
             await consumer.run()
             for service in services:

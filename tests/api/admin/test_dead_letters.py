@@ -10,8 +10,9 @@ from deemster.domain.ids import SubmissionId
 from deemster.pipeline.verdict.give_up import give_up
 from deemster.store import audit, dead_letters
 from deemster.store.audit import Deed
-from deemster.store.pool import Pool, connection
-from tests.api.conftest import Api
+from deemster.store.lifecycle import lock_state
+from deemster.store.pool import Pool, connection, transaction
+from tests.api.conftest import Api, until
 from tests.making import make_submission, queue_submission, start_submission
 
 PATH = "/v1/admin/dead-letters"
@@ -86,6 +87,30 @@ async def test_i1_a_requeue_that_is_sent_again_with_its_key_is_answered_again(
     assert (again.status_code, again.json()) == (202, first.json())
     assert (await admin.post(f"{PATH}/{number}/requeue")).status_code == 409
     assert len(await deeds(pool)) == 1
+
+
+async def test_i1_two_who_come_at_once_with_one_key_get_one_answer(
+    admin: Api, pool: Pool
+) -> None:
+    """Both have looked, and found that nobody had dealt with it."""
+    number, submission = await bury(pool)
+    async with asyncio.TaskGroup() as group, transaction(pool) as holding:
+        await lock_state(holding, submission)
+        asked = [
+            group.create_task(admin.post(f"{PATH}/{number}/requeue", key="k")) for _ in range(2)
+        ]
+        await until(lambda: two_wait(pool))
+    first, second = (each.result() for each in asked)
+    assert (first.status_code, second.status_code) == (202, 202)
+    assert first.json() == second.json()
+    assert len(await deeds(pool)) == 1
+
+
+async def two_wait(pool: Pool) -> bool:
+    async with connection(pool) as acquired:
+        waiting = """SELECT count(*) FROM pg_stat_activity
+                      WHERE datname = current_database() AND wait_event_type = 'Lock'"""
+        return bool(await acquired.fetchval(waiting) == 2)
 
 
 async def test_q7_a_letter_is_dealt_with_once(admin: Api, pool: Pool) -> None:

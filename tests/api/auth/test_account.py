@@ -1,5 +1,7 @@
 """O6: one's own account: sign up where that is allowed, change the password."""
 
+import asyncio
+
 import httpx
 import pytest
 from fastapi import FastAPI
@@ -108,6 +110,23 @@ async def test_the_old_password_must_be_known(
         body = {"current_password": PASSWORD, "password": NEW}
         assert (await browser.ask("PUT", CHANGE, body)).status_code == 429
     assert (await enter(client)).status_code == 429
+
+
+async def test_of_two_new_passwords_at_once_one_holds(
+    app: FastAPI, client: httpx.AsyncClient, pool: Pool
+) -> None:
+    """O6: who knew the old one can't set theirs over the new one, nor after it."""
+    await make_person(pool)
+    mine, theirs = NEW, "words of a thief"
+    async with browsing(app) as here, browsing(app) as there:
+        answers = await asyncio.gather(
+            here.ask("PUT", CHANGE, {"current_password": PASSWORD, "password": mine}),
+            there.ask("PUT", CHANGE, {"current_password": PASSWORD, "password": theirs}),
+        )
+    won = [answer.status_code == 200 for answer in answers]
+    assert sorted(won) == [False, True]
+    held = mine if won[0] else theirs
+    assert (await enter(client, password=held)).status_code == 201
 
 
 async def test_a_first_password_needs_all_scopes(ada: Api, pool: Pool) -> None:

@@ -207,6 +207,51 @@ async def test_known_keys_outlast_an_issuer_that_is_away(issuer: LittleIssuer) -
         await known.find("one", "ES256")
 
 
+async def test_an_issuer_that_hangs_is_asked_by_one_not_by_all_in_line() -> None:
+    clock = Clock()
+    asked = 0
+
+    async def where() -> str:
+        nonlocal asked
+        asked += 1
+        await asyncio.sleep(0)
+        clock.now_s += 8
+        raise IssuerDown("It took eight seconds.")
+
+    known = Keys(where, clock)
+    answers = await asyncio.gather(
+        *(known.find("one", "ES256") for _ in range(20)), return_exceptions=True
+    )
+    assert {type(answer) for answer in answers} == {IssuerDown}
+    assert asked == 1
+
+
+async def test_nobody_waits_for_an_issuer_that_hangs_with_a_key_that_is_known(
+    issuer: LittleIssuer,
+) -> None:
+    clock = Clock()
+    hangs, goes_on = asyncio.Event(), asyncio.Event()
+    goes_on.set()
+
+    async def where() -> str:
+        hangs.set()
+        await goes_on.wait()
+        return f"{issuer.url}/keys"
+
+    known = Keys(where, clock)
+    assert await known.find("one", "ES256") is not None
+    clock.now_s += 3600
+    hangs.clear()
+    goes_on.clear()
+    async with asyncio.timeout(30), asyncio.TaskGroup() as group:
+        first = group.create_task(known.find("one", "ES256"))
+        await hangs.wait()
+        assert await known.find("one", "ES256") is not None
+        assert not first.done()
+        goes_on.set()
+    assert issuer.fetched == 2
+
+
 async def test_without_its_issuer_only_jwts_suffer(
     issuer: LittleIssuer, judge: httpx.AsyncClient, ada: Api
 ) -> None:

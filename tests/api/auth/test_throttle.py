@@ -6,6 +6,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from deemster.api.auth import throttle
 from deemster.api.auth.passwords import HASHER, Crowded, Passwords, hash_of_nobody
 from deemster.api.auth.throttle import GUESSES
 from deemster.store.pool import Pool
@@ -54,6 +55,26 @@ async def test_those_who_are_right_are_never_counted(
     async with serving(make_service(strangers_per_minute_ip=1)) as client:
         for _ in range(4):
             assert (await enter(client)).status_code == 201
+
+
+async def test_who_is_right_again_and_again_does_not_keep_others_out(
+    client: httpx.AsyncClient, pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each log-in takes a core for a while: one person gets so many, whatever they know."""
+    monkeypatch.setattr(throttle, "LOG_INS", 3)
+    monkeypatch.setattr(throttle, "LOG_IN_EVERY_S", 3600)
+    await make_person(pool)
+    await make_person(pool, "bob")
+    answers = [await enter(client) for _ in range(3)]
+    assert [answer.status_code for answer in answers] == [201, 201, 201]
+    refused = await enter(client)
+    assert refused.status_code == 429
+    assert int(refused.headers["retry-after"]) > 60
+    change = {"current_password": PASSWORD, "password": "four rather plain words"}
+    headers = {"X-CSRF-Token": answers[-1].json()["csrf_token"]}
+    answer = await client.put("/v1/account/password", json=change, headers=headers)
+    assert answer.status_code == 429
+    assert (await enter(client, "bob")).status_code == 201
 
 
 async def test_unknown_tokens_are_counted_and_known_ones_are_not_held_up(

@@ -51,7 +51,7 @@ async def test_no_token_makes_one_that_may_more(ada: Api, pool: Pool) -> None:
     assert made.json()["scopes"] == ["account", "read"], "its own, unless told"
 
 
-async def test_a_revoked_token_is_no_good_at_once(ada: Api) -> None:
+async def test_a_revoked_token_is_no_good_at_once(ada: Api, pool: Pool) -> None:
     made = (await ada.post(PATH, {"name": "x"})).json()
     by_it = Api(ada.client, User(ada.user.id, "ada", made["token"]))
     assert (await by_it.get(PATH)).status_code == 200
@@ -62,6 +62,8 @@ async def test_a_revoked_token_is_no_good_at_once(ada: Api) -> None:
     assert (await ada.delete(f"{PATH}/{made['id']}")).status_code == 200, "again: no harm"
     listed = (await ada.get(PATH)).json()["items"]
     assert [each["revoked"] for each in listed] == [True, False]
+    noted = [act for _, act, target, _ in await deeds(pool) if target == made["id"]]
+    assert noted == ["token.make", "token.revoke"], "once: nobody fills the record by that"
 
 
 async def test_tokens_of_others_are_not_there(ada: Api, bob: Api) -> None:

@@ -2,23 +2,27 @@
 
 import asyncio
 import socket
+from collections.abc import MutableMapping, Sequence
+from typing import Any
 
 import httpx
 import pytest
 
 from deemster.api.feed import feed as feed_module
 from deemster.api.feed import listener as listener_module
-from deemster.api.feed import stream
+from deemster.api.feed import reading, stream
 from deemster.api.feed.feed import Feed
 from deemster.api.feed.listener import Listener, Topic
 from deemster.api.feed.notice import Notice
+from deemster.api.feed.stream import Telling
 from deemster.metrics import STREAMS
+from deemster.pipeline.verdict.cancel import cancel
 from deemster.store import feed as stored
 from deemster.store.feed import Mark, Touch
 from deemster.store.pool import Pool, connection
 from tests.api.conftest import Api
 from tests.api.events.ear import listening
-from tests.making import make_submission
+from tests.making import make_account, make_submission, queue_submission, start_submission
 from tests.system.waiting import until
 
 MANY = 40_000
@@ -159,3 +163,72 @@ async def test_d2_one_user_has_no_more_than_so_many_streams(
         assert (await bob.get("/v1/events", params={"seconds": 0})).status_code == 200
     await until(lambda: feed.streams[ada.user.id] == 99)
     assert (await ada.get("/v1/events", params={"seconds": 0})).status_code == 200
+
+
+@pytest.mark.parametrize("seconds", [None, 0.0])
+async def test_what_is_past_is_told_no_longer_than_what_is_to_come(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch, seconds: float | None
+) -> None:
+    """O6: who reads a long past slowly may lose the right to it, or their time is over."""
+    monkeypatch.setattr(reading, "AT_ONCE", 2)
+    monkeypatch.setattr(stream, "HEARTBEAT_S", 0.0)
+    account = await make_account(pool)
+    for _ in range(6):
+        await make_submission(pool, account)
+    told: list[bytes] = []
+
+    async def send(message: MutableMapping[str, Any]) -> None:
+        told.append(message["body"])
+
+    async def is_welcome() -> bool:
+        return seconds is not None or b"".join(told).count(b"event:") < 4
+
+    feed = Feed(pool)
+    with feed.listening(Topic(account=account)) as listener:
+        telling = Telling(feed, listener, Mark(0, 0), is_welcome, send, seconds)
+        assert await telling.run()
+    pages = 2 if seconds is None else 1
+    assert b"".join(told).count(b"event:") == 2 * pages
+
+
+async def test_a_table_that_is_away_for_a_moment_ends_nothing(
+    ada: Api,
+    pool: Pool,
+    feed: Feed,
+    monkeypatch: pytest.MonkeyPatch,
+    log_lines: Sequence[MutableMapping[str, Any]],
+) -> None:
+    """As while a backup is read in: the process and its streams go on."""
+    monkeypatch.setattr(feed_module, "PROGRESS_S", 0.02)
+    submission = await make_submission(pool, ada.user.id)
+    await start_submission(pool, submission)
+    async with listening(ada, f"/v1/submissions/{submission}/events") as ear:
+        for _ in range(3):
+            await ear.event()
+        async with connection(pool) as acquired:
+            await acquired.execute("ALTER TABLE lease RENAME TO away")
+            await until(
+                lambda: "feed.progress_crashed" in [each["event"] for each in log_lines]
+            )
+            await acquired.execute("ALTER TABLE away RENAME TO lease")
+            await acquired.execute("UPDATE lease SET cases_done = 1, cases_total = 3")
+        assert (await ear.event()).data == '{"case":1,"of":3}'
+
+
+async def test_after_an_outage_all_that_is_listened_to_is_read_again(
+    ada: Api, pool: Pool, feed: Feed, log_lines: Sequence[MutableMapping[str, Any]]
+) -> None:
+    """A server that crashed gives a number that was seen to another transaction."""
+    submission = await make_submission(pool, ada.user.id)
+    async with listening(ada, f"/v1/submissions/{submission}/events") as ear:
+        assert (await ear.event()).content["state"] == "pending"
+        async with connection(pool) as acquired:
+            async with feed._looking:
+                await queue_submission(pool, submission)
+                feed._seen = await stored.now(acquired)
+            await acquired.execute("ALTER TABLE submission_event RENAME TO away")
+            await until(lambda: "feed.crashed" in [each["event"] for each in log_lines])
+            await acquired.execute("ALTER TABLE away RENAME TO submission_event")
+        assert (await ear.event()).content["state"] == "queued"
+        await cancel(pool, submission)
+        assert [each.content["state"] for each in await ear.rest()] == ["cancelled"]

@@ -10,6 +10,7 @@ import pytest
 from deemster.api.feed import reading, stream
 from deemster.domain.ids import SubmissionId
 from deemster.domain.lifecycle import Event
+from deemster.pipeline.verdict.cancel import cancel
 from deemster.store.artifacts import Artifacts
 from deemster.store.lifecycle import advance
 from deemster.store.pool import Pool, connection
@@ -135,3 +136,22 @@ async def test_a_mark_from_before_a_restore_is_no_dead_end(ada: Api, pool: Pool)
     submission = await make_submission(pool, ada.user.id)
     async with listening(ada, "/v1/events", f"{2**62}-0") as ear:
         assert (await ear.event()).content["submission_id"] == submission
+
+
+async def test_a_mark_that_is_not_its_own_is_no_dead_end_either(
+    ada: Api, pool: Pool, artifacts: Artifacts
+) -> None:
+    """Another stream's, or from before a restore: it hears all, and above all the end."""
+    over, open_ = [await make_submission(pool, ada.user.id) for _ in range(2)]
+    await finish(pool, artifacts, over)
+    async with listening(ada, "/v1/events") as ear:
+        opening = await ear.block()
+    assert opening is not None
+    for mark in (f"{2**62}-{2**62}", opening.id):
+        async with listening(ada, f"/v1/submissions/{over}/events", mark) as ear:
+            states = [each.content["state"] for each in await ear.rest()]
+        assert states == ["pending", "queued", "running", "completed"]
+    async with listening(ada, f"/v1/submissions/{open_}/events", f"{2**62}-{2**62}") as ear:
+        assert (await ear.event()).content["state"] == "pending"
+        await cancel(pool, open_)
+        assert [each.content["state"] for each in await ear.rest()] == ["cancelled"]

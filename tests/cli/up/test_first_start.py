@@ -11,13 +11,14 @@ from deemster.domain.account import Role
 from deemster.domain.errors import Refused
 from deemster.settings import load_settings
 from deemster.store import accounts
-from deemster.store.pool import Connection, connect
+from deemster.store.pool import Connection, connect, prepare
 from deemster.wiring.secret import secret_of
 
 
 @pytest.fixture
 async def connection(database_url: str) -> AsyncIterator[Connection]:
     opened = await connect(database_url)
+    await prepare(opened)
     yield opened
     await opened.close()
 
@@ -38,6 +39,10 @@ async def test_o7_the_admins_token_is_made_once(connection: Connection, tmp_path
     assert await make_admin(connection, tmp_path) is None
     assert file.read_text() == f"{token}\n"
     assert names_in(tmp_path) == ["admin.token"]
+    noted = await connection.fetch("SELECT actor, act, target, details FROM audit ORDER BY id")
+    assert [row["act"] for row in noted] == ["user.add", "token.make"]
+    assert [row["target"] for row in noted] == [admin.id, admin.token]
+    assert token not in str(noted)
 
 
 async def test_o7_a_token_that_is_good_no_more_is_replaced(
@@ -64,7 +69,7 @@ async def test_someone_else_who_is_called_admin_gets_no_token(
 def test_o7_the_secret_is_made_once_unless_one_is_given(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("DEEMSTER_SECRET_KEY", "given")
+    monkeypatch.setenv("DEEMSTER_SECRET_KEY", "given by the operator")
     secret_of(load_settings(data_dir=tmp_path))
     assert not (tmp_path / "secret.key").exists()
     monkeypatch.delenv("DEEMSTER_SECRET_KEY")
@@ -74,3 +79,17 @@ def test_o7_the_secret_is_made_once_unless_one_is_given(
     assert stat.S_IMODE((tmp_path / "secret.key").stat().st_mode) == 0o600
     secret_of(load_settings(data_dir=tmp_path))
     assert (tmp_path / "secret.key").read_text() == first
+
+
+@pytest.mark.parametrize("secret", ["", "short"])
+def test_o7_a_secret_that_anyone_guesses_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, secret: str
+) -> None:
+    """An empty variable is easily made: it must not sign what is handed out."""
+    monkeypatch.setenv("DEEMSTER_SECRET_KEY", secret)
+    with pytest.raises(Refused, match="DEEMSTER_SECRET_KEY"):
+        secret_of(load_settings(data_dir=tmp_path))
+    monkeypatch.delenv("DEEMSTER_SECRET_KEY")
+    (tmp_path / "secret.key").write_text(f"{secret}\n")
+    with pytest.raises(Refused, match=r"secret\.key"):
+        secret_of(load_settings(data_dir=tmp_path))

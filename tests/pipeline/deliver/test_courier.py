@@ -12,7 +12,8 @@ from structlog.typing import EventDict
 from deemster import __version__
 from deemster.domain.errors import LostRace
 from deemster.metrics import WEBHOOKS
-from deemster.pipeline.deliver.courier import PER_HOST, PLACES, Rules
+from deemster.pipeline.deliver import courier
+from deemster.pipeline.deliver.courier import PER_ACCOUNT, PER_HOST, PLACES, Rules
 from deemster.pipeline.deliver.sender import Fault
 from deemster.pipeline.verdict.settle import settle
 from deemster.store import webhooks
@@ -37,6 +38,8 @@ from tests.pipeline.deliver.conftest import (
 )
 from tests.pipeline.deliver.receiver import OK, Request, receiving, silence, status
 from tests.system.waiting import until
+
+BOUNDS = {"per_host": PER_HOST, "per_account": PER_ACCOUNT}
 
 
 def verified(request: Request, secret: str) -> object:
@@ -174,8 +177,49 @@ async def test_an_account_with_many_receivers_does_not_go_first(pool: Pool, end:
         await end(f"https://{number}.example/", busy)
     mine = await end("https://calm.example/", calm)
     async with connection(pool) as acquired:
-        first = await webhooks.claim(acquired, most=2, per_host=4, claim_s=60)
+        first = await webhooks.claim(acquired, most=2, claim_s=60, **BOUNDS)
     assert mine in {each.submission.id for each in first}
+
+
+async def test_an_account_with_many_receivers_never_takes_all_places(
+    pool: Pool, end: End
+) -> None:
+    """One that answer nothing: what is under way counts as well."""
+    busy = await make_account(pool, "busy")
+    for number in range(6):
+        await end(f"https://{number}.example/", busy)
+    mine = await end("https://calm.example/", await make_account(pool, "calm"))
+    bounds = {"per_host": 4, "per_account": 3, "claim_s": 60}
+    async with connection(pool) as acquired:
+        first = await webhooks.claim(acquired, most=2, **bounds)
+        more = await webhooks.claim(acquired, most=50, **bounds)
+        assert await webhooks.claim(acquired, most=50, **bounds) == []
+    taken = [each.submission.account for each in [*first, *more]]
+    assert (len(taken), taken.count(busy)) == (4, 3)
+    assert mine in {each.submission.id for each in first}
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [("webhook_key", "webhook.crashed"), ("webhook_attempt", "webhook.not_recorded")],
+)
+async def test_a_fault_of_ours_does_not_end_the_courier(
+    pool: Pool,
+    end: End,
+    monkeypatch: pytest.MonkeyPatch,
+    log_lines: Sequence[EventDict],
+    table: str,
+    said: str,
+) -> None:
+    """Such as a table that is away while a backup is read in."""
+    monkeypatch.setattr(courier, "RECOVERY_S", 0.01)
+    async with receiving() as receiver, carrying(pool), connection(pool) as acquired:
+        await acquired.execute(f"ALTER TABLE {table} RENAME TO away")
+        await end(receiver.url)
+        await until(lambda: said in [each["event"] for each in log_lines])
+        await acquired.execute(f"ALTER TABLE away RENAME TO {table}")
+        later = await end(receiver.url)
+        assert (await ended(pool, later)).state is DeliveryState.DELIVERED
 
 
 async def test_what_another_took_over_is_not_recorded(pool: Pool, end: End) -> None:
@@ -183,9 +227,9 @@ async def test_what_another_took_over_is_not_recorded(pool: Pool, end: End) -> N
     await end("https://receiver.example/")
     delivered = DeliveryState.DELIVERED
     async with connection(pool) as acquired:
-        (stale,) = await webhooks.claim(acquired, most=1, per_host=4, claim_s=0.001)
-        (fresh,) = await webhooks.claim(acquired, most=1, per_host=4, claim_s=60)
-        assert not await webhooks.claim(acquired, most=1, per_host=4, claim_s=60)
+        (stale,) = await webhooks.claim(acquired, most=1, claim_s=0.001, **BOUNDS)
+        (fresh,) = await webhooks.claim(acquired, most=1, claim_s=60, **BOUNDS)
+        assert not await webhooks.claim(acquired, most=1, claim_s=60, **BOUNDS)
 
         async def record(claimed: Claimed, state: DeliveryState) -> bool:
             return await webhooks.record(
@@ -277,7 +321,7 @@ async def test_what_is_due_is_found_by_its_index(pool: Pool) -> None:
         await acquired.execute(FILL, submission, account)
         await acquired.execute("ANALYZE")
         statement = webhooks.SQL.claim.sql
-        rows = await acquired.fetch(f"EXPLAIN {statement}", 4, 50, 15.0, 86400.0)
+        rows = await acquired.fetch(f"EXPLAIN {statement}", 4, 25, 50, 15.0, 86400.0)
     plan = "\n".join(row[0] for row in rows)
     assert "webhook_waiting" in plan
     assert "webhook_claimed" in plan

@@ -19,6 +19,7 @@ from deemster.pipeline.verdict.cancel import cancel
 from deemster.pipeline.verdict.give_up import give_up
 from deemster.pipeline.verdict.rejudge import rejudge
 from deemster.pipeline.verdict.settle import settle
+from deemster.pipeline.verdict.start import Caps, Full
 from deemster.store import audit, rejudgings, submissions, tallies
 from deemster.store.arrivals import KeyReused
 from deemster.store.artifacts import Artifacts
@@ -153,6 +154,23 @@ async def test_only_changed_verdicts_are_announced(pool: Pool, artifacts: Artifa
     async with connection(pool) as acquired:
         rows = await acquired.fetch("SELECT submission_id, kind FROM webhook_delivery")
     assert [tuple(row) for row in rows] == [(of[olds[1]], "submission.finished")]
+
+
+async def test_a_changed_score_is_announced_too(pool: Pool, artifacts: Artifacts) -> None:
+    """I3: a verdict that stays Partial may be worth more, or less."""
+    olds = [await ended(pool, artifacts, Verdict.PARTIAL) for _ in range(2)]
+    await hook_up(pool)
+    made = (await rejudging.make(pool, SUM, ROOT)).rejudging.id
+    of = await trials(pool, made)
+    for old in olds:
+        await end(pool, artifacts, of[old], Verdict.PARTIAL)
+    async with connection(pool) as acquired:
+        await acquired.execute("UPDATE submission SET score = 40")
+        await acquired.execute("UPDATE submission SET score = 70 WHERE id = $1", of[olds[1]])
+    await rejudging.apply(pool, made, ROOT)
+    async with connection(pool) as acquired:
+        rows = await acquired.fetch("SELECT submission_id FROM webhook_delivery")
+    assert [row["submission_id"] for row in rows] == [of[olds[1]]]
 
 
 async def test_a_set_is_applied_only_when_all_of_it_has_ended(
@@ -573,3 +591,16 @@ async def test_users_do_not_wait_for_trials_of_their_own(
     await rejudging.make(pool, SUM, ROOT)
     mine = await view(pool, await make_submission(pool, await make_account(pool)))
     assert mine.priority == Standing.PRACTICE * STANDING_WIDTH + 1
+
+
+async def test_q9_trials_that_run_count_for_nobodys_cap(
+    pool: Pool, artifacts: Artifacts
+) -> None:
+    old = await ended(pool, artifacts)
+    made = (await rejudging.make(pool, SUM, ROOT)).rejudging.id
+    one_each = Caps(per_account=1)
+    await start_submission(pool, (await trials(pool, made))[old], caps=one_each)
+    first, second = [await make_submission(pool) for _ in range(2)]
+    await start_submission(pool, first, caps=one_each)
+    with pytest.raises(Full):
+        await start_submission(pool, second, caps=one_each)

@@ -146,7 +146,7 @@ async def test_the_runs_of_a_worker_known_to_be_dead_are_rescued_at_once(pool: P
     worker = WorkerId("wrk_dead")
     async with connection(pool) as acquired:
         await workers.register(
-            acquired, worker, host="h", process="p", slots=1, languages=["c"]
+            acquired, worker, host="h", process="p", slots=1, versions={"c": "GCC 12"}
         )
     await start_submission(pool, submission, worker, lease_s=600)
     assert await rescue(pool, most_attempts=3) == 0

@@ -36,7 +36,9 @@ class Keys:
     async def find(self, kid: str | None, algorithm: str) -> PyJWK | None:
         """None: the issuer has no such key for such a signature."""
         found = self._match(kid, algorithm)
-        if found is None or self._age_s() > FRESH_S:
+        # One who has an old key waits for new ones; the others go by the old one meanwhile.
+        good_s = STALE_S if self._lock.locked() else FRESH_S
+        if found is None or self._age_s() > good_s:
             await self._refresh()
             found = self._match(kid, algorithm)
         return found
@@ -45,13 +47,15 @@ class Keys:
         # Of many who miss a key one fetches, and the others look again when that is done.
         async with self._lock:
             if self._clock() >= self._next_s:
-                self._next_s = self._clock() + AFTER_FAILURE_S
                 try:
                     document = await fetch_document(await self._where())
                     self._known = usable(document)
                     self._fetched_s = self._clock()
                     self._next_s = self._clock() + AGAIN_S
                 except IssuerDown as fault:
+                    # From the end on: an issuer that hangs takes longer than that to fail, and
+                    # all who wait in line here would ask it again, one after another.
+                    self._next_s = self._clock() + AFTER_FAILURE_S
                     log.warning("issuer.unavailable", error=str(fault))
             if self._age_s() > STALE_S:
                 raise IssuerDown("The issuer's keys can't be had: try again in a few seconds.")

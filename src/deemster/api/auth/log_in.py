@@ -28,6 +28,7 @@ async def log_in(request: Request, name: str, password: str) -> tuple[Account, N
         if not fits or found is None or hashed is None or found.disabled:
             await desk.auth.throttle.count_guess(request, name)
             raise wrong()
+        await desk.auth.throttle.count_log_in(name)
         hashed = await renewed(desk, found, hashed, password)
     session = await begin(desk, found.account, hashed)
     if session is None:
@@ -49,6 +50,7 @@ async def check_own(request: Request, known: Credentials, password: str | None) 
     if not await desk.auth.passwords.fits(password or "", known.password):
         await desk.auth.throttle.count_guess(request, name)
         raise Invalid([FieldFault("current_password", "this is not your password")])
+    await desk.auth.throttle.count_log_in(name)
 
 
 async def renewed(desk: Desk, found: Credentials, hashed: str, password: str) -> str:

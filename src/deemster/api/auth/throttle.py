@@ -13,6 +13,10 @@ GUESSES: Final = 10
 """Wrong passwords for one name, one after another …"""
 GUESS_EVERY_S: Final = 30
 """… and then one in so long, from wherever they come."""
+LOG_INS: Final = 30
+"""Right passwords for one name, one after another …"""
+LOG_IN_EVERY_S: Final = 10
+"""… and then one in so long: each takes a core for a while, and others wait for that."""
 
 
 class Throttle:
@@ -28,11 +32,15 @@ class Throttle:
 
     async def check_guess(self, request: Request, name: str) -> None:
         """Before a password is looked at: who may not guess is not told if it was right."""
-        taken = await self._buckets.look(self._guesses(request, name))
-        refuse(taken, "Too many log-ins failed")
+        limits = [*self._guesses(request, name), log_ins(name)]
+        refuse(await self._buckets.look(limits), "Too many log-ins")
 
     async def count_guess(self, request: Request, name: str) -> None:
         await self._buckets.take(self._guesses(request, name))
+
+    async def count_log_in(self, name: str) -> None:
+        """Someone who may be here can still be one who keeps all others out."""
+        await self._buckets.take([log_ins(name)])
 
     async def sign_up(self, request: Request) -> None:
         limit = a_minute("sign-up.ip", address_of(request), self._a_minute)
@@ -44,10 +52,17 @@ class Throttle:
         return (await self._buckets.take([Limit(name, key, 1 / within_s, 1)])).ok
 
     def _guesses(self, request: Request, name: str) -> list[Limit]:
-        # Buckets may lie in Redis, where nobody's name belongs.
-        key = hashlib.sha256(name.encode()).hexdigest()[:32]
         return [
             # Not that of tokens: a page left open, whose log-in is over, must lock nobody out.
             a_minute("guess.ip", address_of(request), self._a_minute),
-            Limit("guess.name", key, 1 / GUESS_EVERY_S, GUESSES),
+            Limit("guess.name", key_of(name), 1 / GUESS_EVERY_S, GUESSES),
         ]
+
+
+def log_ins(name: str) -> Limit:
+    return Limit("log-in.name", key_of(name), 1 / LOG_IN_EVERY_S, LOG_INS)
+
+
+def key_of(name: str) -> str:
+    """Buckets may lie in Redis, where nobody's name belongs."""
+    return hashlib.sha256(name.encode()).hexdigest()[:32]

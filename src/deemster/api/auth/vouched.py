@@ -19,7 +19,9 @@ class Vouched:
         self._audience = audience
         self._known: Moment[str, Account] = Moment(self._look, keep_s=KEPT_S, most=MOST_KNOWN)
 
-    async def account(self, token: str) -> Account:
+    async def account(self, token: str, *, afresh: bool = False) -> Account:
+        if afresh:
+            self._known.forget(token)
         return await self._known.get(token)
 
     async def _look(self, token: str) -> Account:

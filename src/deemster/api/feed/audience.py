@@ -55,6 +55,10 @@ class Audience:
                 if listener.topic.submission is None:
                     yield listener
 
+    def submissions(self) -> set[SubmissionId]:
+        """Those that are listened to one by one."""
+        return {each.topic.submission for each in self if each.topic.submission is not None}
+
     def running(self) -> list[SubmissionId]:
         """Submissions that are listened to, and run as far as the listeners know."""
         return [SubmissionId(each) for each, group in self._groups.items() if any_runs(group)]

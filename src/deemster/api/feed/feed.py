@@ -48,6 +48,8 @@ class Feed:
         """The last transaction that was seen to have made events."""
         self._looks = 0
         self._looking = asyncio.Lock()
+        self._is_sure = True
+        """Nothing came between the last two looks."""
         self._is_draining = False
 
     def on_event(self, callback: OnEvent) -> None:
@@ -93,8 +95,10 @@ class Feed:
         async with self._looking:
             if self._looks < wanted:
                 self._looks += 1
+                is_sure, self._is_sure = self._is_sure, False
                 async with connection(self.pool) as acquired:
-                    await self._look(acquired)
+                    await self._look(acquired, is_sure=is_sure)
+                self._is_sure = True
 
     def drain(self) -> None:
         """The process is about to end: who listens goes elsewhere."""
@@ -119,7 +123,7 @@ class Feed:
                 is_well = True
             await asyncio.sleep(BUSY_S if len(self.audience) else IDLE_S)
 
-    async def _look(self, acquired: Connection) -> None:
+    async def _look(self, acquired: Connection, *, is_sure: bool) -> None:
         if self._seen is None:
             await self._begin(acquired)
             return
@@ -130,6 +134,10 @@ class Feed:
             self._close_all()
             return
         listened = {each.submission for each in touches if each.submission in self.audience}
+        if not is_sure:
+            # A server that crashed, or a standby in its place, may give numbers of transactions
+            # once more that were seen to end: what they write would be taken for known.
+            listened = self.audience.submissions()
         own = await feed.of_submissions(acquired, listened) if listened else []
         self._seen = seen
         self._newest = max([self._newest, *(each.xact for each in touches)])
@@ -171,6 +179,9 @@ class Feed:
                     found = await feed.progress(acquired, running)
             except Unavailable:
                 continue  # the other loop says so
+            except Exception:
+                log.exception("feed.progress_crashed")
+                continue
             for submission, progress in found.items():
                 for listener in self.audience.of_submission(submission):
                     listener.show(progress)

@@ -23,7 +23,11 @@ class Reading(Protocol):
 
 
 class OneSubmission:
-    """All of it from the beginning, unless some was told before; its ids are in order."""
+    """All of it from the beginning, unless some was told before; its ids are in order.
+
+    A mark that is none of its own says nothing of that: it is another stream's, or is from
+    before this database was restored. To hear it all again is better than to hear no end.
+    """
 
     def __init__(self, submission: SubmissionId, last: Mark | None) -> None:
         self._submission = submission
@@ -34,6 +38,8 @@ class OneSubmission:
 
     async def past(self, acquired: Connection) -> tuple[list[ToldEvent], bool]:
         found = await feed.of_submissions(acquired, [self._submission])
+        if self.last not in [each.mark for each in found]:
+            self.last = None
         return [each for each in found if self.is_new(each)], False
 
 

@@ -64,10 +64,12 @@ class EventStream(Response):
             self._feed.listening(self._topic) as listener,
             STREAMS.track_inprogress(),
         ):
-            telling = Telling(self._feed, listener, self._after, send)
+            telling = Telling(
+                self._feed, listener, self._after, self._is_welcome, send, self._seconds
+            )
             async with asyncio.TaskGroup() as group:
                 leaving = group.create_task(close_when_left(receive, listener))
-                is_stuck = not await telling.run(self._is_welcome, self._seconds)
+                is_stuck = not await telling.run()
                 leaving.cancel()
         if is_stuck:
             raise ClientDisconnect
@@ -77,11 +79,23 @@ class EventStream(Response):
 class Telling:
     """One stream on its way."""
 
-    def __init__(self, feed: Feed, listener: Listener, after: Mark | None, send: Send) -> None:
+    def __init__(
+        self,
+        feed: Feed,
+        listener: Listener,
+        after: Mark | None,
+        is_welcome: Callable[[], Awaitable[bool]],
+        send: Send,
+        seconds: float | None = None,
+    ) -> None:
         self._feed = feed
         self._listener = listener
+        self._is_welcome = is_welcome
         self._send = send
         self._has_ended = False
+        self._clock = asyncio.get_running_loop().time
+        self._ends_s = self._clock() + (inf if seconds is None else seconds)
+        self._due_s = self._clock() + HEARTBEAT_S
         topic = listener.topic
         if topic.submission is None:
             self._reading: Reading = Many(topic, after)
@@ -90,20 +104,18 @@ class Telling:
             self._reading = OneSubmission(topic.submission, after)
             self._opening = opening(after)
 
-    async def run(
-        self, is_welcome: Callable[[], Awaitable[bool]], seconds: float | None = None
-    ) -> bool:
+    async def run(self) -> bool:
         """False: the client does not take what is sent."""
-        ends_s = asyncio.get_running_loop().time() + (inf if seconds is None else seconds)
         try:
             await self._write(self._opening)
             await self._tell_past()
-            await self._tell_on(is_welcome, ends_s)
+            await self._tell_on()
         except TimeoutError:
             return False
         return True
 
     async def _tell_past(self) -> None:
+        """Some of it in any case: who has little time must get on with every visit."""
         more = True
         while more and not self._is_over:
             try:
@@ -111,21 +123,28 @@ class Telling:
                     found, more = await self._reading.past(acquired)
             except Unavailable:
                 await asyncio.sleep(RETRY_S)
-                continue
-            await self._pass_on(map(Notice, found))
+            else:
+                await self._pass_on(map(Notice, found))
+            await self._beat()
+            if self._clock() >= self._ends_s:
+                return
 
-    async def _tell_on(self, is_welcome: Callable[[], Awaitable[bool]], ends_s: float) -> None:
-        loop = asyncio.get_running_loop()
-        due_s = loop.time() + HEARTBEAT_S
-        while not self._is_over and loop.time() < ends_s:
-            came = await self._listener.wait(min(due_s, ends_s) - loop.time())
+    async def _tell_on(self) -> None:
+        while not self._is_over and self._clock() < self._ends_s:
+            came = await self._listener.wait(min(self._due_s, self._ends_s) - self._clock())
             await self._pass_on(each for each in came if self._reading.is_new(each.event))
             await self._show_progress()
-            if loop.time() >= due_s and not self._is_over:
-                if not await is_welcome():
-                    return
-                await self._write(HEARTBEAT)
-                due_s = loop.time() + HEARTBEAT_S
+            await self._beat()
+
+    async def _beat(self) -> None:
+        """When it is time for it, and only for who may still hear."""
+        if self._clock() < self._due_s or self._is_over:
+            return
+        if not await self._is_welcome():
+            self._has_ended = True
+            return
+        await self._write(HEARTBEAT)
+        self._due_s = self._clock() + HEARTBEAT_S
 
     @property
     def _is_over(self) -> bool:

@@ -15,7 +15,7 @@ from deemster.api.paging import PageQuery, cut
 from deemster.api.routes.submissions import accepted_answer
 from deemster.api.shapes import Told
 from deemster.api.submission_out import AcceptedOut
-from deemster.domain.errors import NotFound
+from deemster.domain.errors import Conflict, NotFound
 from deemster.domain.submission import Accepted
 from deemster.pipeline.verdict import dead
 from deemster.store import dead_letters, submissions
@@ -103,13 +103,16 @@ async def requeue(request: Request, caller: Caller, number: str) -> Response:
     key = idempotency_key(request)
     desk = desk_of(request)
     letter = known(number)
-    async with connection(desk.service.pool) as acquired:
-        # It can be done once, so any key that comes twice means the same (I1).
-        done = await requeued(acquired, letter) if key is not None else None
-    if done is None:
-        actor = actor_of(request, caller)
-        done = await dead.requeue(desk.service.pool, letter, actor=actor)
+    try:
+        done = await dead.requeue(desk.service.pool, letter, actor=actor_of(request, caller))
         desk.recall.forget_submissions()
+    except Conflict:
+        # It can be done once, so any key that comes twice means the same, also at once (I1).
+        async with connection(desk.service.pool) as acquired:
+            first = await requeued(acquired, letter) if key is not None else None
+        if first is None:
+            raise
+        done = first
     return accepted_answer(done)
 
 

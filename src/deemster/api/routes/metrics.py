@@ -85,9 +85,22 @@ def of_database(held: Gauges | None) -> Iterator[GaugeMetricFamily]:
     yield gauge("slots_busy", "Programs that are being judged", held.busy)
     yield gauge("dead_letters_open", "Dead letters to be dealt with", held.dead_letters)
     yield gauge("outbox_unsent", "Jobs that wait to be put into a queue", held.outbox_unsent)
-    webhooks = {"waiting": held.webhooks_waiting, "failed": held.webhooks_failed}
+    # From the database: who carries them is another process, which nobody asks.
+    webhooks = {
+        "waiting": held.webhooks_waiting,
+        "retrying": held.webhooks_retrying,
+        "failed": held.webhooks_failed,
+    }
     yield labelled(
-        "webhooks", "Webhooks to be delivered, and given up within a day", "state", webhooks
+        "webhooks",
+        "Webhooks to be sent, to be sent again, and given up within a day",
+        "state",
+        webhooks,
+    )
+    yield gauge(
+        "webhooks_overdue_seconds",
+        "For how long a webhook is due that nobody carries",
+        held.webhooks_overdue_s,
     )
 
 

@@ -1,5 +1,6 @@
 """`/v1/problems` and `/v1/languages`: what can be solved, and in what."""
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Query, Request
@@ -10,19 +11,31 @@ from deemster.api.caller import Caller
 from deemster.api.desk import desk_of
 from deemster.api.etag import IF_NONE_MATCH, UNCHANGED, tagged
 from deemster.api.paging import DEFAULT_LIMIT, MOST, PageQuery, cut
-from deemster.api.problem_out import ProblemOut, ProblemPage, problem_line_out, problem_out
+from deemster.api.problem_out import (
+    ProblemOut,
+    ProblemPage,
+    problem_line_out,
+    problem_out,
+    with_mine,
+)
 from deemster.api.shapes import Told
 from deemster.cache.cache import Found
-from deemster.cache.kinds import LANGUAGES, PROBLEM, PROBLEM_LIST
+from deemster.cache.kinds import CATALOGUE, LANGUAGES, PROBLEM, PROBLEM_LIST
 from deemster.domain.errors import NotFound
 from deemster.domain.ids import ProblemId
 from deemster.domain.language import Language
 from deemster.store import problems, tallies
 from deemster.store.pool import connection
+from deemster.store.workers import WorkerView
 
 router = APIRouter(tags=["problems"])
 MOST_LETTERS: Final = 128
 USUAL_LIMITS: Final = (DEFAULT_LIMIT, MOST)
+
+
+class ProblemQuery(PageQuery):
+    mine: bool = False
+    """Tells of each whether you solved it, or tried."""
 
 
 @router.get(
@@ -32,7 +45,7 @@ USUAL_LIMITS: Final = (DEFAULT_LIMIT, MOST)
     responses={**UNCHANGED, **faults(401, 403, 422, 429, 503)},
 )
 async def list_problems(
-    request: Request, _caller: Caller, query: Annotated[PageQuery, Query()]
+    request: Request, caller: Caller, query: Annotated[ProblemQuery, Query()]
 ) -> Response:
     """By id."""
     desk = desk_of(request)
@@ -42,15 +55,25 @@ async def list_problems(
         async with connection(desk.service.pool) as acquired:
             found = await problems.page(acquired, after=after, most=query.limit + 1)
             is_known = after is None or await problems.is_there(acquired, after)
-        page, cursor = cut(found, query.limit, lambda line: line.id)
-        told = ProblemPage(items=[problem_line_out(line) for line in page], next_cursor=cursor)
+            page, cursor = cut(found, query.limit, lambda line: line.id)
+            items = [problem_line_out(line) for line in page]
+            if query.mine:
+                ids = [line.id for line in page]
+                solved = await tallies.solved(acquired, caller.id, ids)
+                items = [with_mine(each, solved.get(ProblemId(each.id))) for each in items]
+        told = ProblemPage(items=items, next_cursor=cursor)
         # Whoever makes up limits and cursors must not fill the memory that all share.
         is_usual = query.limit in USUAL_LIMITS and is_known
         return Found(json_of(told), keep_s=None if is_usual else 0)
 
     revision = await desk.recall.problems()
     selector = f"{query.limit}:{after or ''}"
-    entry = await desk.recall.cache.get(PROBLEM_LIST, selector, look, revision=revision)
+    cache = desk.recall.cache
+    if query.mine:
+        own = f"{revision}:{selector}"
+        entry = await cache.get_own(CATALOGUE, caller, own, look, subject=caller.id)
+    else:
+        entry = await cache.get(PROBLEM_LIST, selector, look, revision=revision)
     return tagged(request, entry)
 
 
@@ -93,6 +116,8 @@ class LanguageOut(Told):
     extensions: list[str]
     available: bool
     """Some worker that lives has its tools."""
+    versions: list[str]
+    """Of the compiler or interpreter, exactly; several where workers differ."""
     compile: list[str] | None
     """The compiler's command line; null: it is not compiled."""
     run: list[str]
@@ -110,25 +135,37 @@ class LanguagesOut(Told):
     responses={**UNCHANGED, **faults(401, 403, 429, 503)},
 )
 async def list_languages(request: Request, _caller: Caller) -> Response:
-    """All that are known, with their templates, and whether someone can judge them now."""
+    """All that are known, with their templates, and by what someone can judge them now."""
     desk = desk_of(request)
-    installed = {name for worker in await desk.crew.working() for name in worker.languages}
+    installed = versions_of(await desk.crew.working())
 
     async def look() -> Found:
         items = [language_out(each, installed) for each in desk.service.catalogue]
         return Found(json_of(LanguagesOut(items=items)))
 
-    selector = ",".join(sorted(installed))
+    selector = repr(sorted(installed.items()))
     return tagged(request, await desk.recall.cache.get(LANGUAGES, selector, look, revision=0))
 
 
-def language_out(language: Language, installed: set[str]) -> LanguageOut:
+def versions_of(workers: Iterable[WorkerView]) -> dict[str, list[str]]:
+    """By language, of all that some worker has."""
+    found: dict[str, set[str]] = {}
+    for worker in workers:
+        for language in worker.languages:
+            versions = found.setdefault(language, set())
+            if language in worker.versions:
+                versions.add(worker.versions[language])
+    return {language: sorted(versions) for language, versions in found.items()}
+
+
+def language_out(language: Language, installed: Mapping[str, Sequence[str]]) -> LanguageOut:
     return LanguageOut(
         id=language.id,
         name=language.name,
         aliases=list(language.aliases),
         extensions=list(language.extensions),
         available=language.id in installed,
+        versions=list(installed.get(language.id, ())),
         compile=list(language.compile.argv) if language.compile else None,
         run=list(language.run.argv),
         template=language.template,

@@ -11,6 +11,7 @@ from deemster.api.body import body_of, read
 from deemster.api.caller import Caller, session_of
 from deemster.api.desk import desk_of
 from deemster.api.people import BODY_BYTES, LogIn, MeOut, SessionOut, me_out
+from deemster.api.profile import profile_of
 from deemster.domain.account import ALL_SCOPES
 from deemster.domain.errors import Conflict
 from deemster.store import sessions
@@ -47,9 +48,10 @@ async def enter(request: Request) -> Response:
 
 @router.get(PATH, response_model=SessionOut, responses=faults(401, 403, 429, 503))
 async def who(request: Request, caller: Caller) -> Response:
-    """Who asks, and by what."""
+    """Who asks, and by what; what they did, and how many they may hand in today."""
     desk = desk_of(request)
-    told = SessionOut(user=me_out(caller), scopes=sorted(caller.scopes))
+    profile = await profile_of(desk, caller)
+    told = SessionOut(user=me_out(caller), scopes=sorted(caller.scopes), profile=profile)
     if caller.token is not None:
         told.token_id = caller.token
     digest = session_of(request)

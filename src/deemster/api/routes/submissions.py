@@ -47,6 +47,9 @@ from deemster.store.small import fetch
 
 router = APIRouter(tags=["submissions"])
 PATH: Final = "/v1/submissions"
+PRIVATE_WEBHOOK: Final = (
+    FieldFault("webhook_url", "it is a private address: use one of the internet"),
+)
 
 
 @router.post(
@@ -64,8 +67,11 @@ async def submit(request: Request) -> Response:
     desk = desk_of(request)
     headers = await desk.admission.admit(request, caller, key)
     asked = await read(request, SubmissionIn)
-    check_webhook(asked.webhook_url, desk.service.settings)
-    await desk.admission.admit_for(asked.problem_id, caller)
+    if is_unwelcome(asked.webhook_url, desk.service.settings) and not (
+        await desk.admission.was_answered(caller, key)
+    ):
+        raise Invalid(PRIVATE_WEBHOOK)
+    await desk.admission.admit_for(asked.problem_id, caller, key)
     accepted, _ = await desk.service.door.submit(caller, asked.to_ask(key))
     desk.recall.forget_list(caller.id)
     return accepted_answer(accepted, headers)
@@ -227,12 +233,11 @@ async def judge_again(request: Request, caller: Caller, id: str) -> Response:  #
     return accepted_answer(accepted)
 
 
-def check_webhook(url: str | None, settings: Settings) -> None:
+def is_unwelcome(webhook_url: str | None, settings: Settings) -> bool:
     """What is refused now need not be found out later; the rest is, when it is used (H3)."""
-    if url is not None and not settings.webhook_allow_private and is_plainly_private(url):
-        raise Invalid(
-            [FieldFault("webhook_url", "it is a private address: use one of the internet")]
-        )
+    if webhook_url is None or settings.webhook_allow_private:
+        return False
+    return is_plainly_private(webhook_url)
 
 
 def accepted_answer(accepted: Accepted, headers: Mapping[str, str] | None = None) -> Response:

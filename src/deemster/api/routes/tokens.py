@@ -75,6 +75,8 @@ async def make_token(
 ) -> Response:
     scopes = frozenset(asked.scopes) if asked.scopes is not None else caller.scopes
     check_scopes(caller, scopes)
+    # Said in full: a smaller token with the same key is not shown what a larger one made.
+    asked = asked.model_copy(update={"scopes": sorted(scopes)})
     async with transaction(desk_of(request).service.pool) as acquired:
 
         async def make() -> Response:
@@ -105,7 +107,9 @@ async def revoke_token(
             revoked = await accounts.revoke(acquired, TokenId(token), account=account)
         if revoked is None:
             raise NotFound("There is no such token: see the list of tokens.")
-        await note(acquired, actor_of(request, caller), "token.revoke", token, account=account)
+        if revoked.was_good:
+            actor = actor_of(request, caller)
+            await note(acquired, actor, "token.revoke", token, account=account)
     desk.guard.forget([revoked.digest])
     return answer(token_out(revoked.view))
 

@@ -5,6 +5,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
+from deemster.api.admission import a_minute, refuse
 from deemster.api.answering import answer, faults
 from deemster.api.caller import Caller, actor_of, may_see
 from deemster.api.desk import desk_of
@@ -20,7 +21,7 @@ from deemster.api.webhook_out import (
     delivery_out,
     secret_out,
 )
-from deemster.domain.account import Account
+from deemster.domain.account import Account, Role
 from deemster.domain.errors import Conflict, NotFound
 from deemster.domain.ids import MINTED, DeliveryId
 from deemster.pipeline.deliver.keys import Keys
@@ -85,10 +86,16 @@ async def show(request: Request, caller: Caller, id: str) -> Response:  # noqa: 
     responses=faults(401, 403, 404, 409, 422, 429, 503),
 )
 async def resend(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
-    """Sends it once more, as a delivery of its own."""
-    async with transaction(desk_of(request).service.pool) as writing:
+    """Sends it once more, as a delivery of its own; as often a minute as one may submit."""
+    service = desk_of(request).service
+    most = service.settings.submits_per_minute_user
+    taken = await service.buckets.take([a_minute("webhook.resend", caller.id, most)])
+    async with transaction(service.pool) as writing:
 
         async def make() -> Response:
+            if caller.role is not Role.ADMIN:
+                # Receivers are other people's machines: nobody hammers them through us (D2).
+                refuse(taken, "You send webhooks again too fast")
             old = await own(writing, caller, id)
             if old.state is DeliveryState.WAITING:
                 raise Conflict("It is still being tried: look at next_try_at.")
@@ -116,17 +123,23 @@ async def show_secret(request: Request, caller: Caller) -> Response:
 @router.post(
     SECRET_PATH + "/rotate",
     response_model=WebhookSecretOut,
-    responses=faults(401, 403, 429, 503),
+    openapi_extra={"parameters": [IDEMPOTENCY_KEY]},
+    responses=faults(401, 403, 422, 429, 503),
 )
 async def rotate_secret(request: Request, caller: Caller) -> Response:
     """A new secret signs from now on; for a day, the one before does too."""
     service = desk_of(request).service
     async with transaction(service.pool) as writing:
-        await webhooks.rotate(writing, caller.id)
-        key = await webhooks.key(writing, caller.id)
-        actor = actor_of(request, caller)
-        await audit.note(writing, actor, "webhook_secret.rotate", caller.id)
-    return answer(secret_out(Keys(service.secret), caller.id, key), headers=UNKEPT)
+
+        async def make() -> Response:
+            await webhooks.rotate(writing, caller.id)
+            key = await webhooks.key(writing, caller.id)
+            actor = actor_of(request, caller)
+            await audit.note(writing, actor, "webhook_secret.rotate", caller.id)
+            return answer(secret_out(Keys(service.secret), caller.id, key), headers=UNKEPT)
+
+        # Rotated twice by a retry, the secret that receivers have would be good no more.
+        return await answer_once(request, caller, writing, None, make)
 
 
 async def page_of(acquired: Connection, wanted: Filter, query: PageQuery) -> DeliveryPage:

@@ -5,9 +5,11 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
+from deemster.cli.store import operator
 from deemster.domain.account import Role
 from deemster.domain.errors import Refused
 from deemster.store import accounts
+from deemster.store.audit import Actor, note
 from deemster.store.pool import Connection
 
 ADMIN: Final = "admin"
@@ -21,17 +23,21 @@ async def make_admin(connection: Connection, data_dir: Path) -> str | None:
         kept = await accounts.of_token(connection, read_token(path))
         if kept is not None and kept.role is Role.ADMIN:
             return None
+    by = Actor(operator())
     account = await accounts.of_name(connection, ADMIN)
     if account is None:
         account = await accounts.add(connection, ADMIN, Role.ADMIN)
+        await note(connection, by, "user.add", account.id, name=ADMIN, role=Role.ADMIN)
     if account.role is not Role.ADMIN:
         raise Refused(
             f"The account {ADMIN} is no admin's, so no token is made for it: rename it, or put "
             f"a token of an admin into {path}."
         )
-    token = await accounts.add_token(connection, account.id, f"deemster up, {path}")
-    write_private(path, token)
-    return token
+    made = await accounts.make_token(connection, account.id, f"deemster up, {path}")
+    told = {"name": made.view.name, "scopes": sorted(made.view.scopes)}
+    await note(connection, by, "token.make", made.view.id, account=account.id, **told)
+    write_private(path, made.secret)
+    return made.secret
 
 
 def read_token(path: Path) -> str:

@@ -10,20 +10,20 @@ from typing import Final
 from deemster.cache.moment import Moment
 from deemster.domain.account import Account, Role
 from deemster.domain.bundle import pack
-from deemster.domain.errors import Conflict, NotFound, Refused
+from deemster.domain.errors import Conflict, NotFound, Refused, Unavailable
 from deemster.domain.ids import MINTED, SUBMISSION, ContestId, ProblemId, SubmissionId, new_id
 from deemster.domain.language import Catalogue, Language
 from deemster.domain.source import Source, main_file, single, unclear_entry
-from deemster.domain.submission import Accepted, NewSubmission
+from deemster.domain.submission import NewSubmission
 from deemster.domain.task import Standing
 from deemster.pipeline.accept.ferry import Ferry
 from deemster.store import contests
-from deemster.store.arrivals import Arrival, is_key_taken
+from deemster.store.arrivals import Answer, Arrival, answered, foreseen
 from deemster.store.artifacts import Artifacts
 from deemster.store.contests import Contest
 from deemster.store.pool import Pool, connection
 from deemster.store.problems import ProblemSheet, in_force
-from deemster.store.small import keep
+from deemster.store.small import SMALL_BYTES, digest_of
 
 SHEET_KEPT_S: Final = 1.0
 """A new revision, or a change of a contest, is in force everywhere after so long."""
@@ -70,16 +70,37 @@ class Door:
             self._contest, keep_s=SHEET_KEPT_S
         )
 
-    async def submit(self, account: Account, ask: Ask) -> tuple[Accepted, bool]:
+    async def submit(self, account: Account, ask: Ask) -> Answer:
         """The answer, and whether it is a new submission (I1). Nothing has run yet (A1)."""
+        digest = request_digest(ask)
+        try:
+            arrival, content = await self._arrival(account, ask, digest)
+            if arrival.content is None:
+                await self._keep(arrival, content)
+        except (Refused, Unavailable):
+            # What can't be had now may have been had before, by the same key. Fresh ones,
+            # which are most, are not looked for: their key meets the unique index.
+            first = await self._answered(account, ask, digest)
+            if first is None:
+                raise
+            return first
+        accepted, fresh = await self._ferry.carry(arrival)
+        if fresh:
+            self._on_accepted()
+        return accepted, fresh
+
+    async def _arrival(
+        self, account: Account, ask: Ask, digest: bytes
+    ) -> tuple[Arrival, bytes]:
+        """And its source, which it does not hold itself if it is large."""
         if ask.contest is not None:
-            await self._enter(ask.contest, account, ask)
+            await self._enter(ask.contest, ask)
         sheet = await self._sheets.get(ask.problem)
         if sheet is None or sheet.retired:
             raise NotFound(f"There is no problem {ask.problem}: see GET /v1/problems.")
         language = self._catalogue.named(ask.language)
         source = source_of(sheet, language, ask)
-        kept = await keep(self._artifacts, pack(source.files))
+        content = pack(source.files)
         new = NewSubmission(
             id=SubmissionId(new_id(SUBMISSION)),
             account=account.id,
@@ -87,37 +108,46 @@ class Door:
             revision=sheet.digest,
             language=language.id,
             main=source.main,
-            source=kept.digest,
-            request_digest=request_digest(ask, kept.digest),
+            source=digest_of(content),
+            request_digest=digest,
             idempotency_key=ask.idempotency_key,
             webhook_url=ask.webhook_url,
             standing=ask.standing if ask.contest is None else Standing.CONTEST,
             contest=ask.contest,
             tier=account.tier,
         )
-        accepted, fresh = await self._ferry.carry(self._arrival(new, kept.content, account))
-        if fresh:
-            self._on_accepted()
-        return accepted, fresh
+        small = content if len(content) <= SMALL_BYTES else None
+        if account.role is Role.ADMIN:
+            return Arrival(new, small), content
+        quota = account.daily_quota if account.daily_quota is not None else self._daily_quota
+        is_paced = self._interval_s > 0
+        return Arrival(new, small, is_paced=is_paced, quota=quota), content
 
-    async def _enter(self, contest: ContestId, account: Account, ask: Ask) -> None:
+    async def _keep(self, arrival: Arrival, content: bytes) -> None:
+        """Before its row refers to it; but what will be refused must leave nothing (D2)."""
+        async with connection(self._pool) as acquired:
+            found = await foreseen(acquired, arrival, self._interval_s)
+        if isinstance(found, Refused):
+            raise found
+        if found is None:
+            await self._artifacts.put(content)
+
+    async def _answered(self, account: Account, ask: Ask, digest: bytes) -> Answer | None:
+        if ask.idempotency_key is None:
+            return None
+        async with connection(self._pool) as acquired:
+            return await answered(acquired, account.id, ask.idempotency_key, digest)
+
+    async def _enter(self, contest: ContestId, ask: Ask) -> None:
         read_at, found = await self._contests.get(contest)
         if found is None:
             raise NotFound(f"There is no contest {contest}: see GET /v1/contests.")
         later_s = time.monotonic() - read_at
         if not found.has_opened(later_s) or found.has_closed(later_s):
-            if await self._is_known(account, ask):
-                return  # what was answered while it was open is answered still (I1)
             is_over = found.has_closed(later_s)
             raise Conflict(f"{contest} is {'over' if is_over else 'not open yet'}.")
         if ask.problem not in found.plan.problems:
             raise Refused(f"{ask.problem} is no problem of {contest}: see its problems.")
-
-    async def _is_known(self, account: Account, ask: Ask) -> bool:
-        if ask.idempotency_key is None:
-            return False
-        async with connection(self._pool) as acquired:
-            return await is_key_taken(acquired, account.id, ask.idempotency_key)
 
     async def _contest(self, contest: ContestId) -> tuple[float, Contest | None]:
         """And when it was read: what it says of the time is of that moment."""
@@ -130,12 +160,6 @@ class Door:
     def forget(self, problem: ProblemId) -> None:
         """It was changed in this process: what comes now finds it so."""
         self._sheets.forget(problem)
-
-    def _arrival(self, new: NewSubmission, content: bytes | None, account: Account) -> Arrival:
-        if account.role is Role.ADMIN:
-            return Arrival(new, content)
-        quota = account.daily_quota if account.daily_quota is not None else self._daily_quota
-        return Arrival(new, content, is_paced=self._interval_s > 0, quota=quota)
 
     async def _sheet(self, problem: ProblemId) -> ProblemSheet | None:
         async with connection(self._pool) as acquired:
@@ -167,9 +191,10 @@ def source_of(sheet: ProblemSheet, language: Language, ask: Ask) -> Source:
     return source
 
 
-def request_digest(ask: Ask, source: str) -> bytes:
-    """What must be the same when a key comes again (I2)."""
-    parts = [ask.problem, ask.language, source, ask.main, ask.webhook_url]
-    if ask.contest is not None:
-        parts.append(ask.contest)
-    return hashlib.sha256(json.dumps(parts).encode()).digest()
+def request_digest(ask: Ask) -> bytes:
+    """What must be the same when a key comes again (I2): only what the client sent, as what
+    we make of it may be something else by then.
+    """
+    files = {name: digest_of(content) for name, content in ask.files.items()}
+    parts = [ask.problem, ask.language, files, ask.main, ask.webhook_url, ask.contest]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).digest()

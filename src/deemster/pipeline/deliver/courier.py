@@ -25,6 +25,8 @@ PLACES: Final = 50
 """Sent at once."""
 PER_HOST: Final = 4
 """Of them to one receiver."""
+PER_ACCOUNT: Final = PLACES // 2
+"""Of them for one account: nobody's dead receivers, however many, take all places."""
 CLAIM_MARGIN_S: Final = 5.0
 """Beyond the time of an exchange, to write down what became of it."""
 LOOK_S: Final = 1.0
@@ -64,6 +66,9 @@ class Courier:
                 except Unavailable as fault:
                     log.warning("webhook.unavailable", error=str(fault))
                     await asyncio.sleep(RECOVERY_S)
+                except Exception:
+                    log.exception("webhook.crashed")
+                    await asyncio.sleep(RECOVERY_S)
                 await self._wait()
 
     async def _begin(self, group: asyncio.TaskGroup) -> None:
@@ -72,7 +77,13 @@ class Courier:
             return
         claim_s = self._rules.timeout_s + CLAIM_MARGIN_S
         async with transaction(self._pool) as claiming:
-            due = await webhooks.claim(claiming, most=free, per_host=PER_HOST, claim_s=claim_s)
+            due = await webhooks.claim(
+                claiming,
+                most=free,
+                per_host=PER_HOST,
+                per_account=PER_ACCOUNT,
+                claim_s=claim_s,
+            )
         for claimed in due:
             self._going += 1
             group.create_task(self._carry(claimed))
@@ -92,6 +103,9 @@ class Courier:
         except Unavailable as fault:
             # The claim runs out and it is sent again, which its id tells the receiver.
             log.warning("webhook.not_recorded", deliveryId=claimed.id, error=str(fault))
+            return
+        except Exception as fault:  # the same, and no end to all that others are sent
+            log.warning("webhook.not_recorded", deliveryId=claimed.id, exc_info=fault)
             return
         finally:
             self._going -= 1

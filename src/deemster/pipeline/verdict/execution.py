@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Container
 from dataclasses import dataclass
 from typing import Final
 
@@ -48,8 +48,8 @@ class Execution:
     runs: Runs
     judge: Judge
     caps: Caps
-    languages: frozenset[str]
-    """Those installed here."""
+    languages: Container[str]
+    """Those that work here now."""
     lease_s: float
     most_attempts: int
     overhead_s: float

@@ -1,6 +1,6 @@
 """Begins a run: exactly one worker gets it, and no cap is passed (Q9)."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -38,7 +38,7 @@ async def start(
     *,
     lease_s: float,
     caps: Caps,
-    languages: frozenset[str],
+    languages: Container[str],
 ) -> Brief:
     """The submission, from now on this worker's; a LostRace says that it is not."""
     async with transaction(pool) as connection:

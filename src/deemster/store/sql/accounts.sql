@@ -22,8 +22,12 @@ SELECT id, name, role, tier, daily_quota, created_at, disabled_at, password IS N
   FROM account WHERE id = :id;
 
 -- name: hold_admins
--- All that may run this judge, held so that of two who go at once one stays.
-SELECT id FROM account WHERE role = 'admin' AND disabled_at IS NULL ORDER BY id FOR UPDATE;
+-- All that may run this judge, held so that of two who go at once one stays; not from rows that refer to them.
+SELECT id FROM account WHERE role = 'admin' AND disabled_at IS NULL ORDER BY id FOR NO KEY UPDATE;
+
+-- name: hold^
+-- Until the transaction ends it is neither disabled nor given another token.
+SELECT name, disabled_at FROM account WHERE id = :id FOR NO KEY UPDATE;
 
 -- name: change!
 -- What is NULL stays; a quota may become NULL, so it says whether it is meant.
@@ -48,6 +52,11 @@ SELECT id, name, role, disabled_at, password FROM account WHERE name = :name OR 
 
 -- name: set_password!
 UPDATE account SET password = :password, password_set_at = now() WHERE id = :id;
+
+-- name: replace_password!
+-- Unless it was changed while the old one was looked at.
+UPDATE account SET password = :password, password_set_at = now()
+ WHERE id = :id AND disabled_at IS NULL AND password IS NOT DISTINCT FROM :old::text;
 
 -- name: renew_password!
 -- The same password, hashed better: unless it has changed since.
@@ -87,7 +96,11 @@ SELECT count(*) FROM token
 
 -- name: revoke^
 -- Of one account, or whoever's it is. It may be revoked already.
-UPDATE token SET revoked_at = coalesce(revoked_at, now())
- WHERE id = :id AND (:account::text IS NULL OR account_id = :account)
-RETURNING account_id, digest, id, name, scopes, created_at, expires_at, revoked_at, last_used_at,
-          coalesce(expires_at <= now(), false) AS expired;
+WITH old AS (
+    SELECT id, revoked_at FROM token
+     WHERE id = :id AND (:account::text IS NULL OR account_id = :account) FOR NO KEY UPDATE)
+UPDATE token t SET revoked_at = coalesce(old.revoked_at, now())
+  FROM old WHERE t.id = old.id
+RETURNING t.account_id, t.digest, t.id, t.name, t.scopes, t.created_at, t.expires_at, t.revoked_at,
+          t.last_used_at, coalesce(t.expires_at <= now(), false) AS expired,
+          old.revoked_at IS NULL AS was_good;

@@ -3,12 +3,17 @@
 SELECT pg_current_snapshot()::text;
 
 -- name: touched
--- Whose events can be seen now and could not be seen then; at least one row, for the snapshot.
-SELECT n.snapshot, e.submission_id, e.account_id, e.xact
+-- Whose events can be seen now and could not be seen then: their transactions had not begun, or had not
+-- ended. Asked for like this, one that stays open for an hour costs no look at all events of that hour. At
+-- least one row, for the snapshot.
+SELECT n.snapshot, e.submission_id, e.xact,
+       (SELECT s.account_id FROM submission s WHERE s.id = e.submission_id) AS account_id
   FROM (SELECT pg_current_snapshot()::text AS snapshot) n
-  LEFT JOIN (SELECT submission_id, account_id, xact FROM told_event
-              WHERE xact >= pg_snapshot_xmin(:seen::text::pg_snapshot)
-                AND NOT pg_visible_in_snapshot(xact, :seen::text::pg_snapshot)) e ON true;
+  LEFT JOIN (SELECT submission_id, xact FROM submission_event
+              WHERE xact >= pg_snapshot_xmax(:seen::text::pg_snapshot)
+              UNION ALL
+             SELECT submission_id, xact FROM submission_event
+              WHERE xact = ANY (ARRAY(SELECT pg_snapshot_xip(:seen::text::pg_snapshot)))) e ON true;
 
 -- name: after
 -- Events after a mark, of transactions before another, in the one order in which none is missed.

@@ -4,11 +4,16 @@ SELECT (SELECT count(*) FROM submission WHERE state IN ('PENDING', 'QUEUED')) AS
        (SELECT count(*) FROM submission WHERE state = 'RUNNING') AS running,
        (SELECT count(*) FROM dead_letter WHERE outcome IS NULL) AS dead_letters,
        (SELECT count(*) FROM outbox WHERE sent_at IS NULL) AS outbox_unsent,
-       (SELECT count(*) FROM webhook_delivery WHERE state = 'waiting') AS webhooks_waiting,
+       h.webhooks_waiting, h.webhooks_retrying, h.webhooks_overdue_s,
        (SELECT count(*) FROM webhook_delivery
          WHERE ended_at > now() - interval '1 day' AND state = 'failed') AS webhooks_failed,
        w.workers, w.draining, w.slots, w.busy
   FROM (SELECT count(*) AS workers, count(draining_at) AS draining,
                COALESCE(sum(slots) FILTER (WHERE draining_at IS NULL), 0)::int AS slots,
                COALESCE(sum(busy), 0)::int AS busy
-          FROM worker WHERE gone_at IS NULL AND seen_at > now() - make_interval(secs => :silent_s)) w;
+          FROM worker WHERE gone_at IS NULL AND seen_at > now() - make_interval(secs => :silent_s)) w,
+       (SELECT count(*) FILTER (WHERE tries = 0) AS webhooks_waiting,
+               count(*) FILTER (WHERE tries > 0) AS webhooks_retrying,
+               GREATEST(0, extract(epoch FROM now() - min(available_at) FILTER (
+                   WHERE claimed_until IS NULL OR claimed_until < now())))::float AS webhooks_overdue_s
+          FROM webhook_delivery WHERE state = 'waiting') h;

@@ -29,7 +29,7 @@ SELECT id FROM rejudging WHERE staged_at IS NULL AND outcome IS NULL ORDER BY id
 
 -- name: matching
 -- What a set is made of, by id, from after one on: ended by a verdict or a failure, and in force. What ends
--- later than the set was made is judged by the test data of now anyway.
+-- later than the set was made is not in it, also if it was handed in for older test data.
 SELECT s.id, s.account_id, s.problem_id, p.revision, s.language, s.main, s.source, s.webhook_url, s.contest_id
   FROM submission s JOIN problem p ON p.id = s.problem_id
  WHERE s.archived_at IS NULL AND s.staged_in IS NULL AND s.state IN ('COMPLETED', 'FAILED')
@@ -128,11 +128,12 @@ UPDATE submission s SET staged_in = NULL, applied_in = :id FROM pair WHERE s.id 
 UPDATE submission SET archived_at = now() WHERE staged_in = :id AND archived_at IS NULL;
 
 -- name: announce!
--- Whose verdict is another now, and who wanted to hear of it, does.
+-- Whose verdict or score is another now, and who wanted to hear of it, does.
 INSERT INTO webhook_delivery (id, submission_id, account_id, kind, url)
 SELECT 'whd_' || substr(t.id, 5), t.id, t.account_id, 'submission.finished', t.webhook_url
   FROM submission t JOIN submission o ON o.id = t.rejudge_of
- WHERE t.applied_in = :id AND t.webhook_url IS NOT NULL AND t.verdict IS DISTINCT FROM o.verdict
+ WHERE t.applied_in = :id AND t.webhook_url IS NOT NULL
+   AND (t.verdict, t.score) IS DISTINCT FROM (o.verdict, o.score)
 ON CONFLICT DO NOTHING;
 
 -- name: tell!

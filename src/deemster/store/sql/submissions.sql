@@ -1,6 +1,7 @@
 -- name: accept
 -- Submissions with their outbox rows and events; one whose idempotency key is taken, that comes too soon
--- after another, or beyond its user's quota, is missing in the answer and leaves nothing (I1, Q2, D2). A
+-- after another, or beyond its user's quota, is missing in the answer and leaves nothing (I1, Q2, D2). One whose
+-- key was taken while this ran has no time in the answer: it was counted, and is to be given back. A
 -- user's n-th waiting one is behind everyone's earlier ones, up to a bound: rows of who has many waiting
 -- must not be counted all, each time.
 WITH asked AS (
@@ -17,7 +18,11 @@ WITH asked AS (
             WHERE s.account_id = a.account_id AND s.idempotency_key = a.idempotency_key)
 ), spaced AS (
     INSERT INTO pace AS p (account_id, problem_id, last_at)
-    SELECT DISTINCT account_id, problem_id, now() FROM asked WHERE is_paced ORDER BY 1, 2
+    SELECT DISTINCT account_id, problem_id, now() FROM asked a
+     WHERE is_paced AND (quota IS NULL OR quota > COALESCE((
+           SELECT d.submits FROM day_count d
+            WHERE d.account_id = a.account_id AND d.day = (now() AT TIME ZONE 'UTC')::date), 0))
+     ORDER BY 1, 2
     ON CONFLICT (account_id, problem_id) DO UPDATE SET last_at = now()
      WHERE p.last_at <= now() - make_interval(secs => :interval_s::float)
  RETURNING account_id, problem_id
@@ -63,7 +68,12 @@ WITH asked AS (
     INSERT INTO outbox (submission_id, task, dispatch, attempt)
     SELECT id, 'run', 1, 0 FROM fresh
 )
-SELECT id, submitted_at FROM fresh;
+SELECT a.id, f.submitted_at FROM admitted a LEFT JOIN fresh f USING (id);
+
+-- name: give_back!
+-- Of what was counted for today, what was not made.
+UPDATE day_count SET submits = GREATEST(submits - :count::int, 0), before = 0
+ WHERE account_id = :account AND day = (now() AT TIME ZONE 'UTC')::date;
 
 -- name: allowance^
 -- What is left to a user: seconds until the next one for a problem, and submissions of today (D2).

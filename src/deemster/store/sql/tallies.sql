@@ -15,6 +15,22 @@ ON CONFLICT (problem_id) DO UPDATE
 -- name: of_problem^
 SELECT submits, accepted FROM problem_tally WHERE problem_id = :problem;
 
+-- name: of_account^
+-- What an account did, how many of today count for its quota, and how long today lasts.
+SELECT COALESCE(sum(submits), 0)::bigint AS submits, COALESCE(sum(accepted), 0)::bigint AS accepted,
+       count(*) FILTER (WHERE accepted > 0) AS solved,
+       count(*) FILTER (WHERE submits > 0 AND accepted = 0) AS tried,
+       COALESCE((SELECT d.submits FROM day_count d
+                  WHERE d.account_id = :account AND d.day = (now() AT TIME ZONE 'UTC')::date), 0) AS today,
+       extract(epoch FROM date_trunc('day', now() AT TIME ZONE 'UTC') + interval '1 day'
+                          - (now() AT TIME ZONE 'UTC'))::float AS day_left_s
+  FROM account_tally WHERE account_id = :account;
+
+-- name: solved
+-- Of a page of problems, those that an account tried.
+SELECT problem_id, accepted > 0 AS solved FROM account_tally
+ WHERE account_id = :account AND problem_id = ANY (:problems::text[]) AND submits > 0;
+
 -- name: wrong
 -- Tallies that differ from the submissions they count; there are none, ever.
 WITH truth AS (

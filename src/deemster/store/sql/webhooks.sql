@@ -1,15 +1,20 @@
 -- name: claim
 -- Deliveries that are due, for this keeper alone until the claim runs out: few of each receiving host, so
--- that one which is dead holds nobody else up, and each account's first before anyone's second.
+-- that one which is dead holds nobody else up, and each account's first before anyone's second, counting those
+-- that are under way.
 WITH RECURSIVE hosts AS (
     (SELECT host FROM webhook_delivery WHERE state = 'waiting' ORDER BY host LIMIT 1)
     UNION ALL
     SELECT next.host FROM hosts
      CROSS JOIN LATERAL (SELECT d.host FROM webhook_delivery d
                           WHERE d.state = 'waiting' AND d.host > hosts.host ORDER BY d.host LIMIT 1) next
+), sending AS (
+    SELECT account_id, count(*) AS under_way FROM webhook_delivery
+     WHERE claimed_until > now() GROUP BY account_id
 ), due AS (
-    SELECT first.id, first.available_at, row_number() OVER (PARTITION BY first.account_id
-                                                            ORDER BY first.available_at, first.id) AS turn
+    SELECT first.id, first.available_at,
+           COALESCE(sending.under_way, 0) + row_number() OVER (PARTITION BY first.account_id
+                                                               ORDER BY first.available_at, first.id) AS turn
       FROM hosts
      CROSS JOIN LATERAL (SELECT count(*) AS sending FROM webhook_delivery d
                           WHERE d.host = hosts.host AND d.claimed_until > now()) busy
@@ -18,8 +23,9 @@ WITH RECURSIVE hosts AS (
                             AND (d.claimed_until IS NULL OR d.claimed_until < now())
                           ORDER BY d.available_at, d.id
                           LIMIT GREATEST(0, :per_host::int - busy.sending)) first
+      LEFT JOIN sending ON sending.account_id = first.account_id
 ), picked AS (
-    SELECT id FROM due ORDER BY turn, available_at, id LIMIT :most::int
+    SELECT id FROM due WHERE turn <= :per_account::int ORDER BY turn, available_at, id LIMIT :most::int
 ), mine AS (
     SELECT d.id FROM webhook_delivery d JOIN picked USING (id)
      WHERE d.state = 'waiting' AND d.available_at <= now() AND (d.claimed_until IS NULL OR d.claimed_until < now())

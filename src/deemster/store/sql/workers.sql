@@ -1,7 +1,11 @@
 -- name: register!
 -- A worker that begins.
-INSERT INTO worker (id, host, process, slots, languages)
-VALUES (:id, :host, :process, :slots, :languages);
+INSERT INTO worker (id, host, process, slots, languages, versions)
+VALUES (:id, :host, :process, :slots, :languages, :versions);
+
+-- name: tell!
+-- What it has now.
+UPDATE worker SET languages = :languages, versions = :versions WHERE id = :id AND gone_at IS NULL;
 
 -- name: beat^
 -- It lives, and hears whether it is to drain.
@@ -37,7 +41,7 @@ RETURNING id;
 
 -- name: alive
 -- Those that live, also if they drain.
-SELECT id, host, slots, languages, busy, cycle_s, started_at, seen_at, draining_at FROM worker
+SELECT id, host, slots, languages, versions, busy, cycle_s, started_at, seen_at, draining_at FROM worker
  WHERE gone_at IS NULL AND seen_at > now() - make_interval(secs => :silent_s)
  ORDER BY id;
 

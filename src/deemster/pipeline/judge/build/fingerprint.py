@@ -4,19 +4,16 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from deemster.domain.language import Permissions
 from deemster.domain.limits import Limits
+from deemster.pipeline.judge.build.marks import SYSTEM_FILES, mark_of, marks_of
 from deemster.pipeline.judge.build.toolchain import Toolchain
 from deemster.sandbox.command import ENVIRONMENT
 
 FORMAT = 1
 """To be raised with every change of what is made of a compiler's output."""
-
-SYSTEM_FILES = ("/var/lib/dpkg/status", "/var/lib/rpm", "/lib/apk/db", "/etc/ld.so.cache")
-"""Change with the packages of this machine: a library or header may be other than before."""
 
 
 def fingerprint(**facts: Any) -> str:
@@ -45,16 +42,7 @@ def toolchain_facts(toolchain: Toolchain) -> dict[str, Any]:
     return {
         "language": toolchain.language.id,
         "version": toolchain.version,
-        "tools": {name: [path, identity(path)] for name, path in toolchain.tools.items()},
+        "tools": {name: [path, mark_of(path)] for name, path in toolchain.tools.items()},
         "binds": [str(path) for path in toolchain.binds],
-        "system": [identity(path) for path in SYSTEM_FILES],
+        "system": marks_of(SYSTEM_FILES),
     }
-
-
-def identity(path: str) -> list[int] | None:
-    """Of a file that was not written again since."""
-    try:
-        status = Path(path).stat()
-    except OSError:
-        return None
-    return [status.st_size, status.st_mtime_ns, status.st_ino]

@@ -5,20 +5,30 @@ lie decides which paths the cage shows.
 """
 
 import asyncio
+import logging
 import os
 import re
+import time
 from asyncio.subprocess import DEVNULL, PIPE, STDOUT
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
-from deemster.domain.errors import Refused
+from deemster.domain.errors import Refused, Unavailable
 from deemster.domain.language import Language, LanguageId, fill
+from deemster.pipeline.judge.build.marks import SYSTEM_FILES, Mark, marks_of
 
 SEARCH_PATH = ("/usr/local/bin", "/usr/bin", "/bin")
 """Fixed: whoever starts Deemster doesn't choose the compiler by their own PATH."""
 VERSION_ENVIRONMENT = {"PATH": ":".join(SEARCH_PATH), "LC_ALL": "C.UTF-8"}
 VERSION_TIMEOUT_S = 20
+KEPT_S: Final = 12 * 3600.0
+"""So long what was found is believed, if no file tells that it changed (C3)."""
+LOST_S: Final = 60.0
+"""What was here and is not now is looked for again so soon: packages may just be changing."""
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +38,12 @@ class Toolchain:
     """The real path of each tool: links such as /etc/alternatives are resolved."""
     version: str
     binds: tuple[Path, ...] = ()
+    marks: tuple[Mark | None, ...] = ()
+    """Of the tools before they told their version: while these hold, so does that."""
+
+    @property
+    def is_as_it_was(self) -> bool:
+        return marks_of(self.tools.values()) == self.marks
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,38 +55,109 @@ class Missing:
         return Refused(f"{self.reason}: install it with `{self.language.installation}`.")
 
 
-class Toolchains:
-    """What was found on this machine; each language is looked for once."""
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What was seen of a language, when it was looked for last."""
 
-    def __init__(self) -> None:
-        self._found: dict[LanguageId, Toolchain | Missing] = {}
+    first: Toolchain | Missing
+    """What boxes were opened for: they show nothing that came later."""
+    found: Toolchain | Missing
+    system: tuple[Mark | None, ...]
+    until_s: float
+
+
+class Toolchains:
+    """What works on this machine. A language is looked for once, and again when its tools or
+    the packages of this machine changed, so that what is recorded of it stays true (J6).
+    """
+
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._seen: dict[LanguageId, Sight] = {}
+        self.versions: dict[str, str] = {}
+        """Of those that were found, by the language's id; changes as they do."""
 
     async def find(self, language: Language) -> Toolchain | Missing:
-        if language.id not in self._found:
-            self._found[language.id] = await discover(language)
-        return self._found[language.id]
+        seen = self._seen.get(language.id)
+        if seen is None or self._is_due(seen):
+            now = self._seen[language.id] = await self._look(language, seen)
+            self._tell(now.found, is_news=seen is not None)
+            return now.found
+        return seen.found
 
     async def require(self, language: Language) -> Toolchain:
         found = await self.find(language)
-        if isinstance(found, Missing):
-            raise found.refusal()
-        return found
+        if isinstance(found, Toolchain):
+            return found
+        if isinstance(self._seen[language.id].first, Toolchain):
+            # No fault of who asks, and another try may find it: here, or elsewhere.
+            raise Unavailable(
+                f"{found.reason}, and was at the start: see which packages were changed."
+            )
+        raise found.refusal()
 
     async def find_all(self, languages: Iterable[Language]) -> list[Toolchain | Missing]:
         async with asyncio.TaskGroup() as group:
             searches = [group.create_task(self.find(language)) for language in languages]
         return [search.result() for search in searches]
 
-    async def installed(self, languages: Iterable[Language]) -> frozenset[str]:
-        """The ids of those that work here."""
-        found = await self.find_all(languages)
-        return frozenset(each.language.id for each in found if isinstance(each, Toolchain))
+    async def look_after(self, languages: Iterable[Language]) -> None:
+        """One after the other: the programs that run meanwhile are being measured."""
+        for language in languages:
+            await self.find(language)
+
+    def _is_due(self, seen: Sight) -> bool:
+        """Some stats, of files that are in the kernel's memory: no work for a thread."""
+        if seen.until_s <= self._clock() or seen.system != marks_of(SYSTEM_FILES):
+            return True
+        return isinstance(seen.found, Toolchain) and not seen.found.is_as_it_was
+
+    async def _look(self, language: Language, seen: Sight | None) -> Sight:
+        # From before the look: what changes during it is seen by the next.
+        system, now_s = marks_of(SYSTEM_FILES), self._clock()
+        found = await discover(language)
+        if seen is None:
+            return Sight(found, found, system, now_s + KEPT_S)
+        if not fits(found, seen.first):
+            found = left_of(seen.found)
+            log.warning("%s is not what it was here: start the worker anew.", language.name)
+        is_lost = isinstance(found, Missing) and isinstance(seen.first, Toolchain)
+        keep_s = LOST_S if is_lost else KEPT_S
+        return Sight(seen.first, found, system, now_s + keep_s)
+
+    def _tell(self, found: Toolchain | Missing, *, is_news: bool) -> None:
+        language = found.language.id
+        before = self.versions.pop(language, None)
+        if isinstance(found, Toolchain):
+            self.versions[language] = found.version
+        after = self.versions.get(language)
+        if is_news and after != before:
+            log.warning("%s was %s, and is %s.", found.language.name, before, after)
+
+
+def fits(found: Toolchain | Missing, first: Toolchain | Missing) -> bool:
+    """Whether boxes that were opened for the first have all that it needs."""
+    if isinstance(found, Missing):
+        return True
+    return isinstance(first, Toolchain) and set(found.binds) <= set(first.binds)
+
+
+def left_of(known: Toolchain | Missing) -> Toolchain | Missing:
+    """What can still be used of it when what came instead can't be."""
+    if isinstance(known, Missing) or known.is_as_it_was:
+        return known
+    reason = f"{known.language.name} is not as it was, and what is here needs a new worker"
+    return Missing(known.language, reason)
 
 
 async def discover(language: Language) -> Toolchain | Missing:
-    tools = await asyncio.to_thread(locate, language)
+    try:
+        tools = await asyncio.to_thread(locate, language)
+    except OSError as fault:  # a directory that went while it was being read
+        return Missing(language, f"{language.name} can't be looked for, {fault.strerror}")
     if isinstance(tools, Missing):
         return tools
+    marks = marks_of(tools.values())
     argv = fill(language.version.argv, tools)
     said = await ask(argv)
     match = re.search(language.version.pattern, said)
@@ -78,7 +165,7 @@ async def discover(language: Language) -> Toolchain | Missing:
         reason = f"{language.name} is broken here, `{' '.join(argv)}` gave no version"
         return Missing(language, reason)
     version = match.expand(language.version.text)
-    return Toolchain(language, tools, version, find_binds(language))
+    return Toolchain(language, tools, version, find_binds(language), marks)
 
 
 def locate(language: Language) -> dict[str, str] | Missing:

@@ -1,0 +1,37 @@
+"""What someone did, and may still do today: looked up for them alone, and remembered (C3)."""
+
+import json
+from dataclasses import asdict
+
+from deemster.api.desk import Desk
+from deemster.api.people import ProfileOut
+from deemster.cache.cache import Found
+from deemster.cache.kinds import PROFILE
+from deemster.domain.account import Account
+from deemster.store import tallies
+from deemster.store.pool import connection
+from deemster.store.tallies import Deeds
+
+
+async def profile_of(desk: Desk, caller: Account) -> ProfileOut:
+    """Only the counts are remembered: what someone is, or may, is the caller's to say."""
+
+    async def look() -> Found:
+        async with connection(desk.service.pool) as acquired:
+            deeds, day_left_s = await tallies.of_account(acquired, caller.id)
+        # What was handed in today is nothing at midnight.
+        keep_s = min(PROFILE.kept_s, day_left_s)
+        return Found(json.dumps(asdict(deeds)).encode(), keep_s=keep_s)
+
+    entry = await desk.recall.cache.get_own(PROFILE, caller, "", look, subject=caller.id)
+    assert entry.body is not None, "everyone has deeds, if only none"
+    deeds = Deeds(**json.loads(entry.body))
+    quota = caller.quota(desk.service.settings.daily_quota)
+    return ProfileOut(
+        submits=deeds.submits,
+        accepted=deeds.accepted,
+        solved=deeds.solved,
+        tried=deeds.tried,
+        daily_quota=quota,
+        left_today=None if quota is None else max(0, quota - deeds.today),
+    )

@@ -1,0 +1,67 @@
+"""O6: who was shut out elsewhere gains nothing while this process still remembers them."""
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from deemster.api.auth import guard, vouched
+from deemster.domain.account import Role
+from deemster.store.pool import Pool, connection
+from tests.api.auth.little_issuer import AUDIENCE, issuing
+from tests.api.auth.people import browsing, make_person, serving
+from tests.api.conftest import Api, MakeService, make_user
+
+SESSION, TOKENS, USERS = "/v1/session", "/v1/tokens", "/v1/admin/users"
+
+
+@pytest.fixture(autouse=True)
+def long_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that tests don't depend on how long they take."""
+    for module in (guard, vouched):
+        monkeypatch.setattr(module, "KEPT_S", 3600.0)
+
+
+async def elsewhere(pool: Pool, statement: str) -> None:
+    """As another process does it: this one hears nothing."""
+    async with connection(pool) as acquired:
+        await acquired.execute(statement)
+
+
+async def test_a_revoked_token_makes_no_other(ada: Api, pool: Pool) -> None:
+    assert (await ada.get(SESSION)).status_code == 200
+    await elsewhere(pool, "UPDATE token SET revoked_at = now()")
+    assert (await ada.get(SESSION)).status_code == 200, "it is remembered"
+    assert (await ada.post(TOKENS, {"name": "to stay"})).status_code == 401
+    assert (await ada.get(SESSION)).status_code == 401, "and now it is known"
+
+
+async def test_a_log_in_that_is_over_makes_no_token(
+    app: FastAPI, client: httpx.AsyncClient, pool: Pool
+) -> None:
+    await make_person(pool)
+    async with browsing(app) as browser:
+        assert (await browser.client.get(SESSION)).status_code == 200
+        await elsewhere(pool, "DELETE FROM session")
+        assert (await browser.client.get(SESSION)).status_code == 200, "it is remembered"
+        assert (await browser.ask("POST", TOKENS, {"name": "to stay"})).status_code == 401
+
+
+async def test_who_is_no_admin_any_more_makes_none(admin: Api, pool: Pool) -> None:
+    await make_user(pool, "other", Role.ADMIN)
+    assert (await admin.get(SESSION)).json()["user"]["role"] == "admin"
+    await elsewhere(pool, "UPDATE account SET role = 'user' WHERE name = 'root'")
+    assert (await admin.post(USERS, {"name": "me2", "role": "admin"})).status_code == 403
+
+
+async def test_who_is_disabled_gets_no_token_by_their_issuer(
+    make_service: MakeService, pool: Pool
+) -> None:
+    async with issuing() as issuer:
+        service = make_service(jwt_issuer=issuer.url, jwt_audience=AUDIENCE)
+        async with serving(service) as client:
+            headers = {"Authorization": f"Bearer {issuer.token()}"}
+            assert (await client.get(SESSION, headers=headers)).status_code == 200
+            await elsewhere(pool, "UPDATE account SET disabled_at = now()")
+            assert (await client.get(SESSION, headers=headers)).status_code == 200
+            made = await client.post(TOKENS, json={"name": "to stay"}, headers=headers)
+            assert made.status_code == 401

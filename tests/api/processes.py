@@ -1,0 +1,55 @@
+"""API processes of their own, in which time passes when told to."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+
+import httpx
+from fastapi import FastAPI
+
+from deemster.api.app import create_app
+from deemster.cache.cache import Cache
+from deemster.domain.ids import SubmissionId
+from tests.api.conftest import Api, MakeService, running
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now_s = 1000.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    client: httpx.AsyncClient
+    app: FastAPI
+    clock: Clock
+
+    async def get(self, api: Api, path: str, **headers: str) -> httpx.Response:
+        """At once: it may not have heard of anything yet."""
+        return await self.client.get(path, headers={**api.user.headers, **headers})
+
+    async def status(self, api: Api, submission: SubmissionId) -> str:
+        answer = await self.get(api, f"/v1/submissions/{submission}")
+        return str(answer.json()["status"])
+
+    async def hear(self) -> None:
+        await self.app.state.desk.feed.catch_up()
+
+    def forget_revision(self) -> None:
+        """As it does by itself each second."""
+        self.app.state.desk.recall.forget_problems()
+
+
+@asynccontextmanager
+async def process(
+    make_service: MakeService, url: str | None = None, **settings: object
+) -> AsyncIterator[Process]:
+    clock = Clock()
+    async with Cache.open(url, "test", clock=clock) as cache:
+        app = create_app(replace(make_service(**settings), cache=cache))
+        async with running(app) as client:
+            await app.state.desk.feed.catch_up()
+            yield Process(client, app, clock)

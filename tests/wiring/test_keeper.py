@@ -1,0 +1,32 @@
+"""The keeper's duties: none waits for another, whatever that one fails at."""
+
+import asyncio
+
+import pytest
+
+from deemster.domain.errors import Unavailable
+from deemster.wiring import keeper
+from deemster.wiring.keeper import again_and_again
+
+
+@pytest.mark.parametrize("fault", [Unavailable("away"), RuntimeError("a fault of ours")])
+async def test_a_duty_that_fails_is_taken_up_again(
+    monkeypatch: pytest.MonkeyPatch, fault: Exception
+) -> None:
+    """Q6: and it ends no other, such as the watchdog's."""
+    monkeypatch.setattr(keeper, "RECOVERY_S", 0.0)
+    done = asyncio.Event()
+    tries = 0
+
+    async def work() -> int:
+        nonlocal tries
+        tries += 1
+        if tries == 1:
+            raise fault
+        done.set()
+        return 0
+
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+        duty = group.create_task(again_and_again(work, 0.0))
+        await done.wait()
+        duty.cancel()
