@@ -117,10 +117,8 @@ class Door:
             tier=account.tier,
         )
         small = content if len(content) <= SMALL_BYTES else None
-        if account.role is Role.ADMIN:
-            return Arrival(new, small), content
-        quota = account.daily_quota if account.daily_quota is not None else self._daily_quota
-        is_paced = self._interval_s > 0
+        is_paced = self._interval_s > 0 and account.role is not Role.ADMIN
+        quota = account.quota(self._daily_quota)
         return Arrival(new, small, is_paced=is_paced, quota=quota), content
 
     async def _keep(self, arrival: Arrival, content: bytes) -> None:
