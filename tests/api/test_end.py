@@ -7,9 +7,9 @@ import pytest
 from deemster.domain.lifecycle import Event, State
 from deemster.domain.verdict import Verdict
 from deemster.store.artifacts import Artifacts
-from deemster.store.lifecycle import MovedOn
-from deemster.store.pool import Pool, connection
-from tests.api.conftest import Api
+from deemster.store.lifecycle import MovedOn, lock_state
+from deemster.store.pool import Pool, connection, transaction
+from tests.api.conftest import Api, until
 from tests.api.judging import JUDGEMENTS, judged_submission
 from tests.making import make_submission, queue_submission, start_submission
 
@@ -96,10 +96,34 @@ async def test_judging_again_makes_a_new_one_and_keeps_the_old(
     assert again.status_code == 409
 
 
+async def test_i1_of_two_at_once_with_one_key_both_get_the_one_answer(
+    ada: Api, admin: Api, pool: Pool, artifacts: Artifacts
+) -> None:
+    """Both have looked, and found that it had not been judged again."""
+    found = JUDGEMENTS[Verdict.WRONG_ANSWER]
+    old = await judged_submission(pool, artifacts, ada.user.id, found)
+    path = f"/v1/submissions/{old}/rejudge"
+    async with asyncio.TaskGroup() as group, transaction(pool) as holding:
+        await lock_state(holding, old)
+        asked = [group.create_task(admin.post(path, key="once")) for _ in range(2)]
+        await until(lambda: two_wait(pool))
+    first, second = (each.result() for each in asked)
+    assert (first.status_code, second.status_code) == (202, 202)
+    assert first.json() == second.json()
+
+
+async def two_wait(pool: Pool) -> bool:
+    async with connection(pool) as acquired:
+        waiting = """SELECT count(*) FROM pg_stat_activity
+                      WHERE datname = current_database() AND wait_event_type = 'Lock'"""
+        return bool(await acquired.fetchval(waiting) == 2)
+
+
 async def test_what_waits_can_not_be_judged_again(ada: Api, admin: Api, pool: Pool) -> None:
     submission = await make_submission(pool, ada.user.id)
-    answer = await admin.post(f"/v1/submissions/{submission}/rejudge")
-    assert answer.status_code == 409
+    for key in (None, "once"):
+        answer = await admin.post(f"/v1/submissions/{submission}/rejudge", key=key)
+        assert answer.status_code == 409
 
 
 async def test_only_an_admin_has_something_judged_again(

@@ -12,7 +12,7 @@ from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool, connection
 from tests.api.conftest import Api
 from tests.api.judging import JUDGEMENTS, judged_submission
-from tests.making import make_submission, start_submission
+from tests.making import make_problem, make_submission, start_submission
 
 PATH = "/v1/admin/rejudgings"
 
@@ -149,6 +149,8 @@ async def test_sets_are_chosen_by_all_that_is_said(
     [
         {},
         {"reason": "because"},
+        {"outdated": False},
+        {"outdated": "perhaps"},
         {"problem": "prob_sum", "what": 1},
         {"problem": "a\0b"},
         {"user": "nobody"},
@@ -224,3 +226,25 @@ async def test_pages_of_sets_are_newest_first(
 async def test_what_waits_is_in_no_set(ada: Api, admin: Api, pool: Pool) -> None:
     await make_submission(pool, ada.user.id)
     assert (await admin.post(PATH, {"problem": "prob_sum"})).status_code == 422
+
+
+async def test_j9_a_set_of_what_older_test_data_judged(
+    ada: Api, admin: Api, pool: Pool, artifacts: Artifacts
+) -> None:
+    """What waits for the older ones is told with it, as are those that need no other set."""
+    wrong = JUDGEMENTS[Verdict.WRONG_ANSWER]
+    old = await judged_submission(pool, artifacts, ada.user.id, wrong)
+    await make_submission(pool, ada.user.id)
+    revised = await make_problem(pool, text="second")
+    await judged_submission(pool, artifacts, ada.user.id, wrong, revised)
+    await make_submission(pool, ada.user.id, revised)
+    found = await made(admin, outdated=True, verdict="Wrong Answer")
+    assert (found["matched"], found["under_way"]) == (1, {"unended": 1, "outdated": 1})
+    assert found["wanted"] == {"verdict": "Wrong Answer", "outdated": True}
+    assert (await admin.show(old))["revision"] == 1
+    assert (await admin.show(await trial_of(pool, old)))["revision"] == 2
+    both = await made(admin, outdated=False, problem="prob_sum")
+    assert (both["matched"], both["under_way"]) == (2, {"unended": 2, "outdated": 1})
+    assert both["wanted"] == {"problem": "prob_sum"}
+    shown = (await admin.get(f"{PATH}/{both['id']}")).json()
+    assert shown["under_way"] == both["under_way"]

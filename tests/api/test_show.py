@@ -28,6 +28,7 @@ ALWAYS = {
     "user_id",
     "user",
     "submitted_at",
+    "revision",
 }
 RAN = ALWAYS | {"started_at", "finished_at"}
 FIGURES = {"runtime_ms", "memory_kb", "passed_cases", "total_cases", "compiler"}

@@ -86,7 +86,7 @@ def test_names_that_choose_nothing_are_told(operate: Deemster) -> None:
 
 
 async def test_a9_a_set_is_staged_looked_at_and_applied(
-    operate: Deemster, pool: Pool, tmp_path: Path
+    operate: Deemster, pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = await ended(pool, tmp_path, Verdict.WRONG_ANSWER)
     await ended(pool, tmp_path, Verdict.ACCEPTED, problem="other")
@@ -95,6 +95,8 @@ async def test_a9_a_set_is_staged_looked_at_and_applied(
     made = staged.json["id"]
     assert (staged.json["matched"], staged.json["progress"]["waiting"]) == (1, 1)
     assert operate("rejudge", "list", "--json").json["rejudgings"][0]["reason"] == "why"
+    monkeypatch.setenv("COLUMNS", "70")  # too few, but it is the ids that are copied from here
+    assert made in operate("rejudge", "list").out.decode()
     early = operate("rejudge", "apply", made)
     assert early.code == 2
     assert "1 of its trials have not ended" in early.err
@@ -105,7 +107,9 @@ async def test_a9_a_set_is_staged_looked_at_and_applied(
     await settle(pool, make_artifacts(tmp_path), running, judged())
     shown = operate("rejudge", "show", made)
     assert "1  Wrong Answer → Accepted" in shown.out.decode()
-    assert f"{old} → {trial}  Wrong Answer → Accepted" in shown.out.decode()
+    line = f"{old} → {trial}  Wrong Answer → Accepted  ada, prob_sum\n"
+    assert line in shown.out.decode()
+    assert "All of it has ended: apply it, or drop it." in shown.out.decode()
     (change,) = operate("rejudge", "show", made, "--json").json["changes"]
     assert (change["old"], change["new"]) == (old, trial)
     done = operate("rejudge", "apply", made)
@@ -157,6 +161,57 @@ async def test_many_are_chosen_by_time(operate: Deemster, pool: Pool, tmp_path: 
     assert early.json["rejudged"] == {}
     both = ("--from", "2001-01-01T10:00+02:00", "--to", "2999-01-01")
     assert set(operate("rejudge", *both, "--yes", "--json").json["rejudged"]) == {old}
+
+
+async def test_j9_what_older_test_data_judged_is_chosen_until_nothing_is(
+    operate: Deemster, pool: Pool, tmp_path: Path
+) -> None:
+    """And what is under way is told of, on trial and at once."""
+    old = await ended(pool, tmp_path, Verdict.WRONG_ANSWER)
+    waiting = await make_submission(pool)
+    revised = await make_problem(pool, text="second")
+    await make_submission(pool, sheet=revised)
+    options = ("--problem", "prob_sum", "--outdated")
+    staged = operate("rejudge", *options, "--stage")
+    assert staged.code == 0, staged.err
+    told = "1 more wait or run, judged by other test data than is in force: when they have "
+    assert told in staged.out.decode()
+    (line,) = operate("rejudge", "list", "--json").json["rejudgings"]
+    assert line["wanted"] == {"problem": "prob_sum", "outdated": True}
+    made = line["id"]
+    everything = operate("rejudge", "--problem", "prob_sum", "--stage").out.decode()
+    assert "2 more wait or run, 1 of them by other test data" in everything
+    assert operate("rejudge", "show", made, "--json").json["under_way"]["outdated"] == 1
+    assert told not in operate("rejudge", "drop", made).out.decode()
+
+    done = operate("rejudge", *options, "--yes", "--json")
+    assert (set(done.json["rejudged"]), told in done.err) == ({old}, True)
+    running = await start_submission(pool, waiting)
+    await settle(pool, make_artifacts(tmp_path), running, judged())
+    last = operate("rejudge", "--outdated", "--yes", "--json")
+    assert (set(last.json["rejudged"]), last.err) == ({waiting}, "")
+    assert operate("rejudge", *options, "--yes").err == "No submission is like that.\n"
+
+
+async def test_a9_points_that_changed_are_told_and_what_is_left_out(
+    operate: Deemster, pool: Pool, tmp_path: Path
+) -> None:
+    """A verdict that stays Partial may be worth more now."""
+    partial, other = [await ended(pool, tmp_path, Verdict.PARTIAL) for _ in range(2)]
+    made = operate("rejudge", "--problem", "prob_sum", "--stage", "--json").json["id"]
+    async with connection(pool) as acquired:
+        rows = await acquired.fetch("SELECT id FROM submission WHERE staged_in = $1", made)
+    for row in rows:
+        running = await start_submission(pool, row["id"])
+        await settle(pool, make_artifacts(tmp_path), running, judged(Verdict.PARTIAL))
+    async with connection(pool) as acquired:
+        await acquired.execute("UPDATE submission SET score = 40")
+        await acquired.execute("UPDATE submission SET score = 70.5 WHERE staged_in = $1", made)
+    operate("rejudge", other)
+    lines = operate("rejudge", "show", made).out.decode().splitlines()
+    told = {line.partition(" ")[0]: line for line in lines}
+    assert told[partial].endswith("  Partial (40) → Partial (70.5)  ada, prob_sum")
+    assert told[other].endswith("ada, prob_sum  left out: judged again by other means")
 
 
 def test_what_makes_no_set_is_told(operate: Deemster) -> None:

@@ -55,6 +55,16 @@ async def test_a_name_is_given_once(operate: Deemster, pool: Pool) -> None:
     assert "There is an account ada already" in done.err
 
 
+async def test_a_name_is_found_in_any_case_and_shown_as_chosen(
+    operate: Deemster, pool: Pool
+) -> None:
+    await make(pool, "Ada")
+    assert "There is an account ada already" in operate("user", "add", "ada").err
+    assert operate("user", "role", "ADA", "author").out == b"Ada is author now.\n"
+    assert operate("user", "token", "ada").code == 0
+    assert len(operate("user", "tokens", "aDA", "--json").json["tokens"]) == 1
+
+
 def test_wrong_names_are_told(operate: Deemster) -> None:
     assert "can't be called" in operate("user", "add", "../x").err
     assert "There is no account nobody" in operate("user", "token", "nobody").err

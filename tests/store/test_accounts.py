@@ -145,6 +145,29 @@ async def test_what_is_not_there_is_not_changed(pool: Pool) -> None:
             await accounts.change(acquired, AccountId("usr_none"), Change(tier=1))
 
 
+async def test_a_name_is_one_accounts_in_whatever_case(pool: Pool) -> None:
+    """O6: also of those who want it at once; it is shown as it was chosen."""
+
+    async def come(name: str) -> str | None:
+        async with connection(pool) as acquired:
+            account = await accounts.try_to_add(acquired, name, Role.USER)
+        return account.name if account is not None else None
+
+    names = ["ada", "Ada", "aDa", "adA", "ADA"]
+    [chosen] = filter(None, await asyncio.gather(*map(come, names)))
+    async with connection(pool) as acquired:
+        for name in names:
+            known = await accounts.of_name(acquired, name)
+            credentials = await accounts.credentials(acquired, name)
+            assert known is not None
+            assert credentials is not None
+            assert known.name == credentials.account.name == chosen
+        with pytest.raises(Conflict, match="in this or another case"):
+            await accounts.add(acquired, "ADa", Role.USER)
+        with pytest.raises(asyncpg.UniqueViolationError):
+            await acquired.execute("INSERT INTO account VALUES ('usr_2', 'ADa', 'user')")
+
+
 async def test_a_name_like_an_id_is_not_taken_for_one(pool: Pool) -> None:
     account = await make(pool)
     async with connection(pool) as acquired:

@@ -6,7 +6,7 @@ import asyncpg
 import pytest
 
 from deemster.domain.errors import Refused
-from deemster.store.migrations import migrate, shipped
+from deemster.store.migrations import apply, migrate, shipped
 from tests.services.postgres import cloned
 
 
@@ -50,3 +50,18 @@ async def test_a_changed_migration_is_refused(database_url: str) -> None:
     await opened.close()
     with pytest.raises(Refused, match="another migration"):
         await migrate(database_url)
+
+
+async def test_names_that_differ_in_case_only_must_be_mended_first(empty_url: str) -> None:
+    """O6: nobody but people knows which of both is whom."""
+    opened = await asyncpg.connect(empty_url)
+    await apply(opened, [each for each in shipped() if each.version < 4])
+    await opened.execute(
+        "INSERT INTO account (id, name, role)"
+        " VALUES ('usr_1', 'ada', 'user'), ('usr_2', 'Ada', 'user'), ('usr_3', 'bob', 'user')"
+    )
+    with pytest.raises(Refused, match=r"these do: ada and Ada\. Rename one of each"):
+        await migrate(empty_url)
+    await opened.execute("UPDATE account SET name = 'Ada-2' WHERE name = 'Ada'")
+    await opened.close()
+    assert (await migrate(empty_url))[0].version == 4

@@ -8,6 +8,7 @@ import pytest
 from deemster.store import (
     accounts,
     arrivals,
+    gauges,
     leases,
     outbox,
     rejudgings,
@@ -51,6 +52,12 @@ TOLD = """
 INSERT INTO submission_event (submission_id, event, state, attempt)
 SELECT id, 'submit', 'PENDING', 0 FROM submission"""
 
+HEARD = """
+INSERT INTO webhook_delivery (id, submission_id, account_id, kind, url, state, ended_at)
+SELECT 'whd_' || id, id, account_id, 'x', 'x',
+       CASE WHEN right(id, 2) = '00' THEN 'failed' ELSE 'delivered' END, now()
+  FROM submission"""
+
 
 @pytest.fixture
 async def full(database_url: str) -> AsyncIterator[Pool]:
@@ -63,6 +70,7 @@ async def full(database_url: str) -> AsyncIterator[Pool]:
             await acquired.execute(FILL, sheet.id, sheet.digest)
             await acquired.execute(SENT)
             await acquired.execute(TOLD)
+            await acquired.execute(HEARD)
             await acquired.execute(COUNTED, sheet.id)
             await acquired.execute("ANALYZE")
         yield pool
@@ -89,6 +97,11 @@ PLANS: dict[str, tuple[Any, list[Any], str]] = {
     "the head of the line": (submissions.SQL.lost_candidates, [10.0, 20], "submission_line"),
     "what happened": (submissions.SQL.events, [SOME, 0], "event_of_submission"),
     "trials of a set": (rejudgings.SQL.progress, ["rej_x"], "submission_once_staged"),
+    "what a set leaves out": (
+        rejudgings.SQL.under_way,
+        [*[None] * 7, True],
+        "submission_line",
+    ),
     "what a set changed": (rejudgings.SQL.matrix, ["rej_x"], "submission_applied"),
     "what someone did": (tallies.SQL.of_account, ["usr_7"], "account_tally_pkey"),
     "what someone solved": (
@@ -97,6 +110,9 @@ PLANS: dict[str, tuple[Any, list[Any], str]] = {
         "account_tally_pkey",
     ),
     "who holds a token": (accounts.SQL.of_token, [b"x" * 32], "token_digest_key"),
+    "webhooks that failed": (gauges.SQL.gauges, [30.0], "webhook_failed"),
+    "who has a name": (accounts.SQL.of_name, ["U7"], "account_name"),
+    "who logs in": (accounts.SQL.credentials, ["U7", None], "account_name"),
     "who is logged in": (sessions.SQL.of_digest, [b"x" * 32], "session_pkey"),
 }
 

@@ -22,7 +22,7 @@ async def answer_once(
     request: Request,
     caller: Account,
     writing: Connection,
-    asked: BaseModel | None,
+    asked: BaseModel | str | None,
     make: Callable[[], Awaitable[Response]],
 ) -> Response:
     """`make` works in the transaction of `writing`: its answer is kept with what it made."""
@@ -30,22 +30,37 @@ async def answer_once(
     if key is None:
         return await make()
     secret = desk_of(request).service.secret
-    seal = seal_of(secret)
     kept = await once.claim(writing, caller.id, key, digest_of(secret, request, asked))
     if kept is not None:
-        headers = {"Location": kept.location} if kept.location else None
-        content = seal.decrypt(kept.sealed)
-        return Response(content, kept.status, headers, "application/json")
+        return told_again(secret, kept)
     made = await make()
-    sealed = seal.encrypt(bytes(made.body))
+    sealed = seal_of(secret).encrypt(bytes(made.body))
     kept = Kept(made.status_code, made.headers.get("location"), sealed)
     await once.keep(writing, caller.id, key, kept)
     return made
 
 
-def digest_of(secret: bytes, request: Request, asked: BaseModel | None) -> bytes:
+async def answered_before(
+    request: Request, caller: Account, reading: Connection, asked: BaseModel | str
+) -> Response | None:
+    """For what takes long to make: whether it has to be made at all."""
+    key = idempotency_key(request)
+    if key is None:
+        return None
+    secret = desk_of(request).service.secret
+    kept = await once.find(reading, caller.id, key, digest_of(secret, request, asked))
+    return told_again(secret, kept) if kept is not None else None
+
+
+def told_again(secret: bytes, kept: Kept) -> Response:
+    headers = {"Location": kept.location} if kept.location else None
+    content = seal_of(secret).decrypt(kept.sealed)
+    return Response(content, kept.status, headers, "application/json")
+
+
+def digest_of(secret: bytes, request: Request, asked: BaseModel | str | None) -> bytes:
     """By a key: there may be a password in it, which a plain hash would not hide."""
-    body = asked.model_dump_json() if asked is not None else ""
+    body = asked.model_dump_json() if isinstance(asked, BaseModel) else asked or ""
     text = f"once\n{request.method} {request.url.path}\n{body}"
     return hmac.digest(secret, text.encode(), hashlib.sha256)
 

@@ -1,6 +1,7 @@
 """What is said of a rejudging: how far it is, and what it would change."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal
@@ -30,6 +31,8 @@ class WantedOut(Told):
     submitted_from: datetime | None = None
     submitted_to: datetime | None = None
     ids: list[str] | None = None
+    outdated: bool | None = None
+    """By other test data than is in force."""
 
 
 class RejudgingLine(Told):
@@ -58,6 +61,14 @@ class ProgressOfSet(Told):
     applied: int
 
 
+class UnderWayOut(Told):
+    """Submissions that are as wanted, but wait or run now: they are not in the set."""
+
+    unended: int
+    outdated: int
+    """Of these, for other test data than is in force: judge them again when they have ended."""
+
+
 class CellOut(Told):
     old: Verdict | None
     """null: the judge had failed at it."""
@@ -69,6 +80,7 @@ class RejudgingOut(RejudgingLine):
     is_ready: bool
     """It can be applied."""
     progress: ProgressOfSet
+    under_way: UnderWayOut
     verdicts_changed: int
     scores_changed: int
     matrix: list[CellOut] | None = None
@@ -111,6 +123,7 @@ def rejudging_out(overview: Overview, matrix: Sequence[Cell] | None = None) -> R
         **line_fields(overview.rejudging),
         "is_ready": overview.is_ready,
         "progress": {name: getattr(progress, name) for name in ProgressOfSet.model_fields},
+        "under_way": asdict(overview.under_way),
         "verdicts_changed": progress.verdicts_changed,
         "scores_changed": progress.scores_changed,
     }

@@ -79,6 +79,8 @@ class SubmissionLine(Told):
 
 
 class SubmissionOut(SubmissionLine):
+    revision: int | None = None
+    """Of the problem: by which test data it is, or was, judged."""
     queue_position: int | None = None
     """While it is queued, from 1."""
     estimated_wait_s: float | None = None
@@ -145,6 +147,7 @@ def line_out(view: SubmissionView) -> SubmissionLine:
 
 def submission_out(view: SubmissionView, place: Place | None) -> SubmissionOut:
     known: dict[str, Any] = {
+        "revision": view.revision_number,
         "progress": progress_of(view),
         "error": view.failure if view.state is State.FAILED else None,
         "superseded_by": view.superseded_by,

@@ -1,6 +1,7 @@
 """Reads a large body into a file: counted as it comes, and never waited for too long (D3)."""
 
 import asyncio
+import hashlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Final
@@ -38,12 +39,19 @@ def check_archive(request: Request, most_bytes: int) -> None:
         raise too_large(most_bytes)
 
 
-async def receive_into(request: Request, file: Path, most_bytes: int) -> None:
+async def receive_into(request: Request, file: Path, most_bytes: int) -> str:
+    """The hash of what came, in hex."""
+    digest = hashlib.sha256()
     try:
         async with asyncio.timeout(UPLOAD_S):
             with file.open("xb") as stream:
+
+                def keep(part: bytes) -> None:
+                    digest.update(part)
+                    stream.write(part)
+
                 async for part in parts_of(request, most_bytes):
-                    await asyncio.to_thread(stream.write, part)
+                    await asyncio.to_thread(keep, part)
     except TimeoutError:
         raise TooSlow(
             f"The archive took longer than {UPLOAD_S:.0f} s to arrive, or nothing came for "
@@ -53,6 +61,7 @@ async def receive_into(request: Request, file: Path, most_bytes: int) -> None:
         raise Unavailable(
             f"The archive can't be kept ({fault.strerror}): make room."
         ) from fault
+    return digest.hexdigest()
 
 
 async def parts_of(request: Request, most_bytes: int) -> AsyncIterator[bytes]:

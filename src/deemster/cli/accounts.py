@@ -27,22 +27,26 @@ async def everyone() -> list[AccountView]:
         return await accounts.everyone(acquired)
 
 
-async def change(name: str, *, role: Role | None = None, disabled: bool | None = None) -> None:
+async def change(name: str, *, role: Role | None = None, disabled: bool | None = None) -> str:
+    """The name as its owner writes it."""
     async with open_store(load_settings()) as pool, transaction(pool) as acquired:
         account = await named(acquired, name)
         await accounts.change(acquired, account.id, Change(role=role, disabled=disabled))
         wanted = {"role": role, "disabled": disabled}
         told = {key: value for key, value in wanted.items() if value is not None}
         await note(acquired, actor(), "user.change", account.id, **told)
+        return account.name
 
 
-async def set_password(name: str, password: str) -> None:
+async def set_password(name: str, password: str) -> str:
+    """The name as its owner writes it."""
     hashed = hash_password(password)
     async with open_store(load_settings()) as pool, transaction(pool) as acquired:
         account = await named(acquired, name)
         await accounts.set_password(acquired, account.id, hashed)
         await sessions.end_all(acquired, account.id)
         await note(acquired, actor(), "user.password", account.id)
+        return account.name
 
 
 async def make_token(name: str, label: str, days: int | None, scopes: frozenset[Scope]) -> str:
@@ -72,6 +76,7 @@ async def revoke(token: str) -> str:
 
 
 async def named(acquired: Connection, name: str) -> Account:
+    """In whatever case it is written."""
     account = await accounts.of_name(acquired, name)
     if account is None:
         raise NotFound(f"There is no account {name}: see `deemster user list`.")

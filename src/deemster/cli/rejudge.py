@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import typer
 import uvloop
@@ -19,13 +19,13 @@ from deemster.domain.ids import PROBLEM, ContestId, ProblemId, SubmissionId
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.verdict.rejudge import rejudge as judge_again
-from deemster.pipeline.verdict.rejudging import Overview, make
+from deemster.pipeline.verdict.rejudging import Overview, make, under_way_told
 from deemster.settings import load_settings
 from deemster.store import accounts, contests
 from deemster.store.audit import Actor
 from deemster.store.pool import Pool, connection
 from deemster.store.problems import in_force
-from deemster.store.rejudgings import Wanted, matching
+from deemster.store.rejudgings import Wanted, matching, under_way
 
 EXIT_OURS = 2
 MOST = 1_000_000
@@ -45,7 +45,8 @@ class NowOrNamed(TyperGroup):
 app = typer.Typer(
     name="rejudge",
     cls=NowOrNamed,
-    help="Judge submissions again: at once, or on trial (`--stage`) to be applied or dropped.",
+    help="Judge submissions again: at once, or on trial (`--stage`) to be applied or dropped. "
+    "How to choose them: `deemster rejudge now --help`.",
     add_completion=False,
     rich_markup_mode="markdown",
 )
@@ -83,6 +84,10 @@ def rejudge(  # noqa: PLR0913, PLR0917 - they are options
     until: Annotated[
         str | None, typer.Option("--to", metavar="TIME", help="Submitted before (UTC).")
     ] = None,
+    outdated: Annotated[
+        bool,
+        typer.Option("--outdated", help="Judged by other test data than is in force."),
+    ] = False,
     stage: Annotated[
         bool, typer.Option("--stage", help="On trial: nothing counts until it is applied.")
     ] = False,
@@ -100,8 +105,11 @@ def rejudge(  # noqa: PLR0913, PLR0917 - they are options
         deemster rejudge sub_01k7h1hfchy7421t0c4da209j5
         deemster rejudge --problem prob_aplusb --verdict 'Judge Error'
         deemster rejudge --problem prob_aplusb --stage --reason 'case 7 was wrong'
+        deemster rejudge --problem prob_aplusb --outdated --stage
     """
-    asked = Asked(problem, contest, verdict, language, user, since, until)
+    asked = Asked(
+        problem, contest, verdict, language, user, since, until, True if outdated else None
+    )
     if asked.is_something == bool(ids):
         raise Refused("Name submissions, or choose them with options such as --problem.")
     named = [SubmissionId(each) for each in ids or ()]
@@ -133,6 +141,7 @@ class Asked:
     user: str | None
     since: str | None
     until: str | None
+    outdated: Literal[True] | None
 
     @property
     def is_something(self) -> bool:
@@ -161,6 +170,9 @@ async def rejudge_chosen(asked: Asked, *, sure: bool) -> Rejudged:
         wanted = await wanted_of(pool, asked)
         async with connection(pool) as acquired:
             ids = [match.id for match in await matching(acquired, wanted, most=MOST)]
+            others = under_way_told(await under_way(acquired, wanted))
+        if others:
+            print(others, file=sys.stderr)
         if not ids:
             print("No submission is like that.", file=sys.stderr)
         elif not sure:
@@ -200,6 +212,7 @@ async def wanted_of(pool: Pool, asked: Asked) -> Wanted:
         language=load_catalogue().named(asked.language).id if asked.language else None,
         submitted_from=time_of(asked.since) if asked.since is not None else None,
         submitted_to=time_of(asked.until) if asked.until is not None else None,
+        outdated=asked.outdated,
     )
 
 

@@ -41,7 +41,7 @@ def list_(as_json: AsJson = False) -> None:
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("set", "made", "submissions", "", "reason"):
-        table.add_column(heading, overflow="fold")
+        table.add_column(heading, overflow="fold", no_wrap=heading == "set")
     for each in found:
         made = f"{each.made_at:%Y-%m-%d %H:%M:%S}"
         table.add_row(each.id, made, str(each.matched), status(each), each.reason or "")
@@ -59,10 +59,21 @@ def show(rejudging_id: Set, as_json: AsJson = False) -> None:
     for cell in matrix:
         print(f"{cell.pairs:>8,}  {cell.old or 'failed'} → {cell.new}")
     for change in changes[:MOST]:
-        new = change.new_verdict or change.state.lower()
-        print(f"{change.old} → {change.new}  {change.old_verdict or 'failed'} → {new}")
+        print(line_of(change))
     if len(changes) > MOST:
         print(f"… and {len(changes) - MOST:,} more: --json shows all of them")
+
+
+def line_of(change: Change) -> str:
+    old = with_score(change.old_verdict or "failed", change.old_score)
+    new = with_score(change.new_verdict or change.state.lower(), change.new_score)
+    whose = f"{change.account_name}, {change.problem}"
+    line = f"{change.old} → {change.new}  {old} → {new}  {whose}"
+    return f"{line}  left out: judged again by other means" if change.overtaken else line
+
+
+def with_score(verdict: str, score: float | None) -> str:
+    return verdict if score is None else f"{verdict} ({score:g})"
 
 
 def apply(rejudging_id: Set, as_json: AsJson = False) -> None:
@@ -88,6 +99,11 @@ def tell(overview: Overview) -> None:
         f"{number:,} {name.replace('_', ' ')}" for name, number in progress.items() if number
     )
     print(f"{overview.rejudging.id} is {status(overview.rejudging)}: {counts or 'no trials'}")
+    if overview.is_ready:
+        print("All of it has ended: apply it, or drop it.")
+    outcome, under_way = overview.rejudging.outcome, overview.under_way
+    if under_way.unended and (outcome is None or (outcome == "applied" and under_way.outdated)):
+        print(rejudging.under_way_told(under_way))
 
 
 def status(each: Rejudging) -> str:
@@ -95,7 +111,11 @@ def status(each: Rejudging) -> str:
 
 
 def document(overview: Overview) -> dict[str, object]:
-    return {**asdict(overview.rejudging), "progress": asdict(overview.progress)}
+    return {
+        **asdict(overview.rejudging),
+        "progress": asdict(overview.progress),
+        "under_way": asdict(overview.under_way),
+    }
 
 
 async def read_page() -> list[Rejudging]:

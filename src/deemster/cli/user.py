@@ -130,8 +130,7 @@ def password(
         given = sys.stdin.readline().rstrip("\r\n")
     else:
         given = typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
-    uvloop.run(accounts.set_password(name, given))
-    print(f"The password of {name} is set.")
+    print(f"The password of {uvloop.run(accounts.set_password(name, given))} is set.")
 
 
 @app.command()
@@ -140,22 +139,20 @@ def role(
     role: Annotated[Role, typer.Argument(metavar="ROLE", help="user, author or admin.")],
 ) -> None:
     """Give an account another role."""
-    uvloop.run(accounts.change(name, role=role))
-    print(f"{name} is {role} now.")
+    print(f"{uvloop.run(accounts.change(name, role=role))} is {role} now.")
 
 
 @app.command()
 def disable(name: Name) -> None:
     """Shut an account out: its log-ins and its tokens end, and no new ones are made."""
-    uvloop.run(accounts.change(name, disabled=True))
-    print(f"{name} is disabled; log-ins and tokens have ended.")
+    whose = uvloop.run(accounts.change(name, disabled=True))
+    print(f"{whose} is disabled; log-ins and tokens have ended.")
 
 
 @app.command()
 def enable(name: Name) -> None:
     """Let an account in again, by its password or by new tokens."""
-    uvloop.run(accounts.change(name, disabled=False))
-    print(f"{name} is enabled.")
+    print(f"{uvloop.run(accounts.change(name, disabled=False))} is enabled.")
 
 
 def plain_table(*headings: str) -> Table:

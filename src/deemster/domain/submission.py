@@ -108,6 +108,7 @@ class SubmissionView:
     staged_in: RejudgingId | None = None
     superseded_by: SubmissionId | None = None
     limit_ms: int | None = None
+    revision_number: int | None = None
     progress: Progress | None = None
     judgement: Mapping[str, Any] | None = None
     """The contestant's judgement, as it was written when it was settled."""

@@ -55,6 +55,15 @@ class Imported:
     warnings: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A package whose test data lies on the shelf: all but its row."""
+
+    sheet: ProblemSheet
+    order: Order
+    warnings: tuple[str, ...]
+
+
 class Importer:
     def __init__(self, pool: Pool, revisions: RevisionStore, shelf: Shelf) -> None:
         self._pool = pool
@@ -83,6 +92,11 @@ class Importer:
         return found
 
     async def take(self, path: Path, order: Order) -> Imported:
+        async with self.readied(path, order) as ready, transaction(self._pool) as acquired:
+            return await put_in_force(acquired, ready)
+
+    @asynccontextmanager
+    async def readied(self, path: Path, order: Order) -> AsyncIterator[Ready]:
         """A package that says its time limit; to find one, its programs would have to run."""
         async with self._revisions.imported(path) as revision:
             limit_ms = limit_of(revision.problem)
@@ -96,20 +110,21 @@ class Importer:
                     "The package has no name: say which problem it is with ?id=prob_…, or "
                     "pack its files in one directory of that name."
                 )
-            return await self.keep(revision, order, limit_ms)
+            yield await self._ready(revision, order, limit_ms)
 
     async def keep(self, revision: Revision, order: Order, time_ms: int) -> Imported:
+        ready = await self._ready(revision, order, time_ms)
+        async with transaction(self._pool) as acquired:
+            return await put_in_force(acquired, ready)
+
+    async def _ready(self, revision: Revision, order: Order, time_ms: int) -> Ready:
         problem = order.problem or problem_id_of(revision.problem.slug)
         async with connection(self._pool) as acquired:
             refuse_foreign(await owners.seen(acquired, problem), problem, order)
         # Before the row: no worker may be sent for what isn't there.
         await self._shelf.publish(revision)
         sheet = await asyncio.to_thread(sheet_of, revision, problem, time_ms=time_ms)
-        async with transaction(self._pool) as acquired:
-            is_new = await put(acquired, sheet, order)
-            kept = await problems.in_force(acquired, problem)
-        assert kept is not None, "it was put in force just now"
-        return Imported(kept, is_new, revision.problem.warnings)
+        return Ready(sheet, order, revision.problem.warnings)
 
     async def retire(self, problem: ProblemId, actor: Actor, *, only_own: bool) -> bool:
         """Whether it was not retired before; what was handed in for it stays readable."""
@@ -119,6 +134,14 @@ class Importer:
             if retired:
                 await audit.note(acquired, actor, "problem.retire", problem)
         return retired
+
+
+async def put_in_force(acquired: Connection, ready: Ready) -> Imported:
+    """What is handed in from now on is judged by it."""
+    is_new = await put(acquired, ready.sheet, ready.order)
+    kept = await problems.in_force(acquired, ready.sheet.id)
+    assert kept is not None, "it was put in force just now"
+    return Imported(kept, is_new, ready.warnings)
 
 
 async def put(acquired: Connection, sheet: ProblemSheet, order: Order) -> bool:

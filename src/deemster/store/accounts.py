@@ -83,18 +83,21 @@ class NewToken:
 async def add(connection: Connection, name: str, role: Role) -> Account:
     account = await try_to_add(connection, name, role)
     if account is None:
-        raise Conflict(f"There is an account {name} already: choose another name.")
+        raise Conflict(
+            f"There is an account {name} already, in this or another case: choose another name."
+        )
     return account
 
 
 async def try_to_add(connection: Connection, name: str, role: Role) -> Account | None:
-    """None: the name is taken."""
+    """None: the name is taken, in this or another case."""
     account = AccountId(new_id(ACCOUNT))
     done = changed(await SQL.add(connection, id=account, name=name, role=role))
     return Account(account, name, role) if done else None
 
 
 async def of_name(connection: Connection, name: str) -> Account | None:
+    """In whatever case it is written."""
     row = await SQL.of_name(connection, name=name)
     return Account(AccountId(row["id"]), row["name"], Role(row["role"])) if row else None
 
@@ -148,6 +151,7 @@ async def keep_an_admin(connection: Connection, going: AccountId) -> None:
 
 
 async def credentials(connection: Connection, name: str) -> Credentials | None:
+    """In whatever case it is written."""
     return credentials_of(await SQL.credentials(connection, name=name, id=None))
 
 

@@ -15,6 +15,8 @@ SQL = statements("identities")
 class Known:
     account: Account
     disabled: bool
+    newest_iat: float | None
+    """When its issuer last spoke of it, in seconds; None: that was never told."""
 
 
 async def hold(connection: Connection, issuer: str, subject: str) -> None:
@@ -24,8 +26,22 @@ async def hold(connection: Connection, issuer: str, subject: str) -> None:
 
 async def find(connection: Connection, issuer: str, subject: str) -> Known | None:
     row = await SQL.find(connection, issuer=issuer, subject=subject)
-    return Known(account_of(row), row["disabled_at"] is not None) if row else None
+    if row is None:
+        return None
+    return Known(account_of(row), row["disabled_at"] is not None, row["newest_iat"])
 
 
-async def add(connection: Connection, issuer: str, subject: str, account: AccountId) -> None:
-    await SQL.add(connection, issuer=issuer, subject=subject, account=account)
+async def add(
+    connection: Connection,
+    issuer: str,
+    subject: str,
+    account: AccountId,
+    *,
+    iat: float | None = None,
+) -> None:
+    await SQL.add(connection, issuer=issuer, subject=subject, account=account, iat=iat)
+
+
+async def heard(connection: Connection, issuer: str, subject: str, iat: float) -> None:
+    """A token of that time was seen."""
+    await SQL.heard(connection, issuer=issuer, subject=subject, iat=iat)

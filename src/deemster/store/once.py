@@ -23,7 +23,18 @@ async def claim(
     """None: the key is ours, and this transaction is to `keep` its answer."""
     if changed(await SQL.claim(connection, account=account, key=key, digest=digest)):
         return None
+    kept = await find(connection, account, key, digest)
+    assert kept is not None, "keys are never given back"
+    return kept
+
+
+async def find(
+    connection: Connection, account: AccountId, key: str, digest: bytes
+) -> Kept | None:
+    """None: the key is new."""
     row = await SQL.kept(connection, account=account, key=key)
+    if row is None:
+        return None
     if row["request_digest"] != digest:
         raise KeyReused
     return Kept(row["status"], row["location"], row["sealed"])

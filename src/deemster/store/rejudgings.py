@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from deemster.domain.ids import (
     AccountId,
@@ -34,6 +34,8 @@ class Wanted:
     submitted_to: datetime | None = None
     """The first moment that is too late."""
     ids: Sequence[SubmissionId] | None = None
+    outdated: Literal[True] | None = None
+    """By another revision than the one in force (J9)."""
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -89,6 +91,15 @@ class Match:
     source: str
     webhook_url: str | None
     contest: ContestId | None
+
+
+@dataclass(frozen=True, slots=True)
+class UnderWay:
+    """Submissions that are as it was asked for, but have no verdict yet: no set has them."""
+
+    unended: int
+    outdated: int
+    """Of these, by another revision than the one in force."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +217,11 @@ async def matching(
         )
         async for row in rows
     ]
+
+
+async def under_way(connection: Connection, wanted: Wanted) -> UnderWay:
+    """Now."""
+    return UnderWay(**await SQL.under_way(connection, **wanted.parameters))
 
 
 async def last_staged(connection: Connection, rejudging: RejudgingId) -> SubmissionId | None:

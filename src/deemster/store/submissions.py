@@ -196,6 +196,7 @@ def view_of(row: Mapping[str, Any]) -> SubmissionView:
         staged_in=RejudgingId(row["staged_in"]) if row["staged_in"] else None,
         superseded_by=SubmissionId(superseded_by) if superseded_by else None,
         limit_ms=row.get("limit_ms"),
+        revision_number=row.get("revision_number"),
         progress=Progress(done, row["cases_total"]) if done is not None else None,
         judgement=row.get("contestant"),
     )

@@ -70,9 +70,12 @@ async def send(
     *,
     method: str = "POST",
     kind: str = ZIP,
+    key: str | None = None,
     **options: Any,
 ) -> httpx.Response:
     headers = {**api.user.headers, "Content-Type": kind}
+    if key is not None:
+        headers["Idempotency-Key"] = key
     return await api.client.request(method, path, content=content, headers=headers, **options)
 
 
@@ -138,6 +141,54 @@ async def test_i1_the_same_package_is_the_same_revision_however_often_it_comes(
     assert again.json()["changed"] is False
     assert len({answer.json()["digest"] for answer in (*both, again)}) == 1
     assert len(await deeds(pool)) == 1
+
+
+async def test_i1_a_late_retry_changes_nothing(
+    eve: Api, ada: Api, pool: Pool, package: Path
+) -> None:
+    """It brings neither an old revision back nor a problem that was retired since."""
+    old = zipped(package)
+    add_case(package)
+    new = zipped(package)
+    first = await send(eve, old, key="1")
+    second = await send(eve, new, key="2")
+    assert (first.status_code, second.status_code) == (201, 201)
+    again = await send(eve, old, key="1")
+    assert (again.status_code, again.text) == (201, first.text)
+    assert again.headers["location"] == first.headers["location"]
+    assert (await ada.get(f"{PATH}/prob_mine")).json()["revision"] == 2
+    await eve.delete(f"{PATH}/prob_mine")
+    assert (await send(eve, new, key="2")).text == second.text
+    assert (await ada.get(f"{PATH}/prob_mine")).status_code == 404
+    assert len(await deeds(pool)) == 3
+    assert (await send(eve, old)).json()["changed"], "without a key it is meant"
+
+
+async def test_i1_of_two_at_once_with_one_key_one_is_done(
+    eve: Api, pool: Pool, package: Path
+) -> None:
+    content = zipped(package)
+    both = await asyncio.gather(*(send(eve, content, key="k") for _ in range(MOST_ARRIVING)))
+    assert [answer.status_code for answer in both] == [201] * MOST_ARRIVING
+    assert len({answer.text for answer in both}) == 1
+    assert len(await deeds(pool)) == 1
+
+
+async def test_i2_a_key_is_good_for_one_package_and_one_id(
+    eve: Api, mallory: Api, package: Path
+) -> None:
+    content = zipped(package)
+    assert (await send(eve, content, key="k")).status_code == 201
+    named = await send(eve, content, key="k", params={"id": "prob_other"})
+    add_case(package)
+    for refused in (named, await send(eve, zipped(package), key="k")):
+        assert refused.status_code == 422
+        assert refused.json()["type"].endswith("idempotency_key_reused")
+    theirs = await send(mallory, content, key="k", params={"id": "prob_theirs"})
+    assert theirs.status_code == 201, "keys belong to who used them"
+    assert (await send(eve, b"no archive", key="2")).status_code == 422
+    mended = await send(eve, zipped(package), key="2")
+    assert mended.status_code == 201, "what was refused keeps no key"
 
 
 async def test_j9_a_changed_package_is_a_new_revision(eve: Api, package: Path) -> None:

@@ -69,7 +69,13 @@ class LittleIssuer:
         """Good, but for what is told otherwise; None leaves a claim out."""
         key = key or self.keys[0]
         now = int(time.time())
-        usual = {"iss": self.url, "sub": self.subject, "aud": AUDIENCE, "exp": now + 300}
+        usual = {
+            "iss": self.url,
+            "sub": self.subject,
+            "aud": AUDIENCE,
+            "exp": now + 300,
+            "iat": now,
+        }
         told = {name: each for name, each in {**usual, **claims}.items() if each is not None}
         return jwt.encode(told, key.private, key.algorithm, headers={"kid": key.kid})
 

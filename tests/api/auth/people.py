@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import httpx
+from argon2 import PasswordHasher
 from fastapi import FastAPI
 
 from deemster.api.app import create_app
-from deemster.api.auth.passwords import hash_password
 from deemster.api.service import Service
 from deemster.domain.account import Role
 from deemster.domain.ids import AccountId
@@ -18,7 +18,8 @@ from deemster.store.pool import Pool, connection
 from tests.api.conftest import running
 
 PASSWORD = "three plain words"
-HASHED = hash_password(PASSWORD)
+QUICK = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+HASHED = QUICK.hash(PASSWORD)
 PATH = "/v1/session"
 
 

@@ -109,6 +109,12 @@ async def test_the_old_password_must_be_known(
             await browser.ask("PUT", CHANGE, {"password": NEW})
         body = {"current_password": PASSWORD, "password": NEW}
         assert (await browser.ask("PUT", CHANGE, body)).status_code == 429
+        assert (await enter(browser.client)).status_code == 429
+        browser.client.cookies.delete("deemster_device")
+        for _ in range(10):  # as a stranger
+            answer = await browser.ask("PUT", CHANGE, {"password": NEW})
+            assert answer.status_code == 422
+        assert (await browser.ask("PUT", CHANGE, body)).status_code == 429
     assert (await enter(client)).status_code == 429
 
 

@@ -267,9 +267,9 @@ async def test_a_name_elsewhere_is_no_claim_to_an_account_here(
     issuer: LittleIssuer, judge: httpx.AsyncClient, pool: Pool
 ) -> None:
     mine = await make_person(pool, "root", Role.ADMIN)
-    told = (await ask(judge, issuer.token(preferred_username="root"))).json()["user"]
+    told = (await ask(judge, issuer.token(preferred_username="Root"))).json()["user"]
     assert told["id"] != mine
-    assert told["name"] == "root-2"
+    assert told["name"] == "Root-2", "whatever its case, it is not free"
     assert told["role"] == "user"
 
 
@@ -319,6 +319,42 @@ async def test_a_role_follows_its_issuer_down(
 
     await until(is_down)
     assert [deed[1] for deed in await deeds(pool)] == ["user.add", "token.make", "user.change"]
+
+
+async def test_an_older_token_does_not_bring_a_role_back(
+    issuer: LittleIssuer, judge: httpx.AsyncClient, pool: Pool
+) -> None:
+    """It is good until it expires, but its issuer has said otherwise since."""
+    await make_person(pool, "root", Role.ADMIN)
+    said = [  # how long ago, which role, and what holds then
+        (60, "admin", "admin"),
+        (40, "user", "user"),
+        (50, "admin", "user"),
+        (20, "user", "user"),
+        (30, "author", "user"),
+        (20, "author", "author"),
+        (25, "user", "author"),
+        (10, "admin", "admin"),
+    ]
+    for ago_s, role, holds in said:
+        answer = await ask(judge, issuer.token(roles=role, iat=NOW - ago_s))
+        assert answer.json()["user"]["role"] == holds, (ago_s, role)
+
+
+async def test_a_token_that_tells_no_time_raises_nobody(
+    issuer: LittleIssuer, judge: httpx.AsyncClient, pool: Pool
+) -> None:
+    """It may be an old one; to lower someone it is good enough."""
+    said: list[tuple[dict[str, Any], str, str]] = [
+        ({"iat": None}, "user", "user"),
+        ({"iat": None}, "author", "user"),
+        ({"iat": str(NOW)}, "author", "user"),
+        ({}, "author", "author"),
+        ({"iat": None, "jti": "2"}, "user", "user"),
+    ]
+    for claims, role, holds in said:
+        answer = await ask(judge, issuer.token(roles=role, **claims))
+        assert answer.json()["user"]["role"] == holds, (claims, role)
 
 
 async def test_who_is_disabled_here_is_not_let_in_by_their_issuer(

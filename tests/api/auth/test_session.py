@@ -2,15 +2,17 @@
 
 import httpx
 import pytest
-from argon2 import PasswordHasher
 from fastapi import FastAPI
 
-from deemster.api.auth.passwords import HASHER, normal
+from deemster.api.auth import auth
+from deemster.api.auth.cookies import SESSION
+from deemster.api.auth.passwords import HASHER, Passwords, normal
 from deemster.store.accounts import token_digest
 from deemster.store.pool import Pool, connection
 from tests.api.auth.people import (
     PASSWORD,
     PATH,
+    QUICK,
     browsing,
     enter,
     make_person,
@@ -90,7 +92,7 @@ async def test_who_leaves_is_known_no_more(app: FastAPI, client: object, pool: P
     async with browsing(app) as browser:
         kept = dict(browser.client.cookies)
         assert (await browser.ask("DELETE", PATH)).status_code == 200
-        assert not browser.client.cookies
+        assert SESSION not in browser.client.cookies
         browser.client.cookies.update(kept)
         assert (await browser.client.get(PATH)).status_code == 401
 
@@ -152,15 +154,17 @@ async def test_who_logs_in_takes_those_along_that_are_over(
 
 
 async def test_a_hash_of_old_parameters_is_made_anew(
-    client: httpx.AsyncClient, pool: Pool
+    make_service: MakeService, pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    weak = PasswordHasher(time_cost=1, memory_cost=8 * 1024, parallelism=1)
-    account = await make_person(pool, hashed=weak.hash(PASSWORD))
-    assert (await enter(client)).status_code == 201
-    async with connection(pool) as acquired:
-        kept = await acquired.fetchval("SELECT password FROM account WHERE id = $1", account)
-    assert not HASHER.check_needs_rehash(kept)
-    assert (await enter(client)).status_code == 201
+    monkeypatch.setattr(auth, "Passwords", Passwords)
+    account = await make_person(pool)
+    async with serving(make_service()) as client:
+        assert (await enter(client)).status_code == 201
+        async with connection(pool) as acquired:
+            row = await acquired.fetchrow("SELECT password FROM account WHERE id = $1", account)
+        assert row is not None
+        assert not HASHER.check_needs_rehash(row["password"])
+        assert (await enter(client)).status_code == 201
 
 
 async def test_the_same_letters_typed_otherwise_are_the_same_password(
@@ -168,7 +172,7 @@ async def test_the_same_letters_typed_otherwise_are_the_same_password(
 ) -> None:
     """NFKC: an é of one or of two code points, full-width digits."""
     typed, other = "cafe\u0301 \uff11\uff12\uff13\uff14\uff15\uff16", "caf\u00e9 123456"
-    await make_person(pool, hashed=HASHER.hash(normal(typed)))
+    await make_person(pool, hashed=QUICK.hash(normal(typed)))
     assert (await enter(client, password=other)).status_code == 201
 
 

@@ -26,7 +26,7 @@ from deemster.store.artifacts import Artifacts
 from deemster.store.audit import Actor
 from deemster.store.lifecycle import MovedOn
 from deemster.store.pool import Pool, connection, transaction
-from deemster.store.rejudgings import Wanted
+from deemster.store.rejudgings import UnderWay, Wanted
 from deemster.store.wake import STOP, Ear
 from tests.making import (
     judged,
@@ -604,3 +604,64 @@ async def test_q9_trials_that_run_count_for_nobodys_cap(
     await start_submission(pool, first, caps=one_each)
     with pytest.raises(Full):
         await start_submission(pool, second, caps=one_each)
+
+
+async def test_q8_users_do_not_wait_for_what_is_judged_again_at_once(
+    pool: Pool, artifacts: Artifacts
+) -> None:
+    """Nor for dead letters that are requeued, which go the same way."""
+    for _ in range(3):
+        await rejudge(pool, await ended(pool, artifacts))
+    mine = await view(pool, await make_submission(pool, await make_account(pool)))
+    assert mine.priority == Standing.PRACTICE * STANDING_WIDTH + 1
+
+
+async def test_q9_what_is_judged_again_at_once_counts_for_nobodys_cap(
+    pool: Pool, artifacts: Artifacts
+) -> None:
+    again = await rejudge(pool, await ended(pool, artifacts))
+    one_each = Caps(per_account=1)
+    await start_submission(pool, again.id, caps=one_each)
+    await start_submission(pool, await make_submission(pool), caps=one_each)
+
+
+async def test_j9_what_ended_by_older_test_data_is_found_until_nothing_is(
+    pool: Pool, artifacts: Artifacts
+) -> None:
+    """Also what waited or ran when the first set was made; the set says that there is more."""
+    before = await ended(pool, artifacts, Verdict.WRONG_ANSWER)
+    elsewhere = await ended(pool, artifacts, problem="max")
+    waiting, running = [await make_submission(pool) for _ in range(2)]
+    brief = await start_submission(pool, running)
+    revised = await make_problem(pool, text="second")
+    late = await make_submission(pool, sheet=revised)
+
+    outdated = Wanted(problem=revised.id, outdated=True)
+    first = await rejudging.make(pool, outdated, ROOT)
+    assert set(await trials(pool, first.rejudging.id)) == {before}
+    assert first.under_way == UnderWay(unended=2, outdated=2)
+    everything = await rejudging.make(pool, SUM, ROOT)
+    assert everything.under_way == UnderWay(unended=3, outdated=2)
+    await rejudging.drop(pool, everything.rejudging.id, ROOT)
+    await apply_all(pool, artifacts, first.rejudging.id)
+
+    with pytest.raises(Refused, match="2 more wait or run, judged by other test data"):
+        await rejudging.make(pool, outdated, ROOT)
+    await settle(pool, artifacts, brief, judged())
+    await end(pool, artifacts, waiting, None)
+    await end(pool, artifacts, late, Verdict.ACCEPTED)
+    second = await rejudging.make(pool, Wanted(outdated=True), ROOT)
+    of = await trials(pool, second.rejudging.id)
+    assert set(of) == {running, waiting}
+    assert {(await view(pool, each)).revision for each in of.values()} == {revised.digest}
+    assert second.under_way == UnderWay(unended=0, outdated=0)
+    await apply_all(pool, artifacts, second.rejudging.id)
+    with pytest.raises(Refused, match=r"not judged again since\.$"):
+        await rejudging.make(pool, outdated, ROOT)
+    assert (await view(pool, elsewhere)).archived_at is None
+
+
+async def apply_all(pool: Pool, artifacts: Artifacts, made: RejudgingId) -> None:
+    for trial in (await trials(pool, made)).values():
+        await end(pool, artifacts, trial, Verdict.ACCEPTED)
+    await rejudging.apply(pool, made, ROOT)

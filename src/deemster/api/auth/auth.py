@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from deemster.api.auth.cookies import Cookies
+from deemster.api.auth.devices import Devices
 from deemster.api.auth.issuer import Issuer
 from deemster.api.auth.newcomers import Newcomers
 from deemster.api.auth.oidc import Oidc
@@ -19,6 +20,7 @@ class Auth:
     passwords: Passwords
     throttle: Throttle
     cookies: Cookies
+    devices: Devices
     newcomers: Newcomers
     vouched: Vouched | None
     """None: no JWTs are taken."""
@@ -29,6 +31,7 @@ class Auth:
     def of(cls, service: Service) -> "Auth":
         settings = service.settings
         check(settings)
+        cookies = Cookies(settings, service.secret)
         newcomers = Newcomers(service.pool, settings.jwt_role_claim)
         vouched, oidc = None, None
         if settings.jwt_issuer is not None:
@@ -39,7 +42,8 @@ class Auth:
         return cls(
             passwords=Passwords(),
             throttle=Throttle(service),
-            cookies=Cookies(settings, service.secret),
+            cookies=cookies,
+            devices=Devices(cookies, service.secret),
             newcomers=newcomers,
             vouched=vouched,
             oidc=oidc,

@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Iterable
 from typing import Final
 
+import structlog
+
 from deemster.cache.moment import Moment
 from deemster.domain.account import Account
 from deemster.domain.errors import Unavailable
@@ -16,6 +18,7 @@ KEPT_S: Final = 2.0
 """A token that is revoked by another process works for so long still."""
 MOST_KNOWN: Final = 10_000
 GATHER_S: Final = 1.0
+log = structlog.get_logger()
 
 
 class Guard:
@@ -60,6 +63,9 @@ class Guard:
                         await sessions.mark_seen(acquired, seen, keep_s=self._session_s)
             except Unavailable:
                 pass  # noted with their next use
+            except Exception:
+                # When something was last used is not worth the process, so it goes on.
+                log.exception("guard.crashed")
             await asyncio.sleep(GATHER_S)
 
     async def _look_for_token(self, digest: bytes) -> Account | None:

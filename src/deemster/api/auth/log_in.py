@@ -1,5 +1,6 @@
 """By name and password: what is wrong, or that there is no such name, is not told (O6)."""
 
+from dataclasses import dataclass
 from typing import Final
 
 from starlette.requests import Request
@@ -15,25 +16,35 @@ from deemster.store.sessions import NewSession
 HOUR_S: Final = 3600
 
 
-async def log_in(request: Request, name: str, password: str) -> tuple[Account, NewSession]:
+@dataclass(frozen=True, slots=True, repr=False)
+class Entered:
+    account: Account
+    session: NewSession
+    hashed: str
+    """The password, by which they came."""
+
+
+async def log_in(request: Request, name: str, password: str) -> Entered:
     desk = desk_of(request)
-    # Looked at twice: before the line for those who have no chance, and when it is their turn.
-    await desk.auth.throttle.check_guess(request, name)
+    await desk.auth.throttle.check_address(request)
     async with connection(desk.service.pool) as acquired:
         found = await accounts.credentials(acquired, name)
+    hashed = found.password if found is not None and not found.disabled else None
+    device = desk.auth.devices.known(request, name, hashed)
+    # Looked at twice: before the line for those who have no chance, and when it is their turn.
+    await desk.auth.throttle.check_guess(request, name, device)
     async with desk.auth.passwords.turn():
-        await desk.auth.throttle.check_guess(request, name)
-        hashed = found.password if found is not None else None
+        await desk.auth.throttle.check_guess(request, name, device)
         fits = await desk.auth.passwords.fits(password, hashed)
-        if not fits or found is None or hashed is None or found.disabled:
-            await desk.auth.throttle.count_guess(request, name)
+        if not fits or found is None or hashed is None:
+            await desk.auth.throttle.count_guess(request, name, device)
             raise wrong()
         await desk.auth.throttle.count_log_in(name)
         hashed = await renewed(desk, found, hashed, password)
     session = await begin(desk, found.account, hashed)
     if session is None:
         raise wrong()  # it was changed while we looked
-    return found.account, session
+    return Entered(found.account, session, hashed)
 
 
 async def begin(desk: Desk, account: Account, hashed: str | None = None) -> NewSession | None:
@@ -46,9 +57,10 @@ async def check_own(request: Request, known: Credentials, password: str | None) 
     """Of who is in already, before something that a forgotten screen must not allow."""
     desk = desk_of(request)
     name = known.account.name
-    await desk.auth.throttle.check_guess(request, name)
+    device = desk.auth.devices.known(request, name, known.password)
+    await desk.auth.throttle.check_guess(request, name, device)
     if not await desk.auth.passwords.fits(password or "", known.password):
-        await desk.auth.throttle.count_guess(request, name)
+        await desk.auth.throttle.count_guess(request, name, device)
         raise Invalid([FieldFault("current_password", "this is not your password")])
     await desk.auth.throttle.count_log_in(name)
 

@@ -29,7 +29,7 @@ class Newcomers:
         role = role_of(claims, self._role_claim) if self._role_claim else None
         async with connection(self._pool) as acquired:
             known = await identities.find(acquired, issuer, subject)
-        if known is None or role not in {None, known.account.role}:
+        if known is None or (role is not None and says_more(known, role, iat_of(claims))):
             known = await self._settle(claims, role)
         if known.disabled:
             raise Unauthorised("This account is disabled: ask an admin of this judge.")
@@ -50,20 +50,39 @@ class Newcomers:
 async def settle(
     acquired: Connection, known: Known | None, claims: Mapping[str, Any], role: Role | None
 ) -> Known:
-    """Where the issuer names roles, its word holds, up and down."""
-    by = Actor(f"issuer {claims['iss']}")
+    """Where the issuer names roles, its newest word holds, up and down."""
+    issuer, subject, iat = claims["iss"], claims["sub"], iat_of(claims)
+    by = Actor(f"issuer {issuer}")
     if known is None:
         account = await add(acquired, name_of(claims), role or Role.USER)
-        await identities.add(acquired, claims["iss"], claims["sub"], account.id)
+        await identities.add(acquired, issuer, subject, account.id, iat=iat)
         await note(acquired, by, "user.add", account.id, name=account.name, role=account.role)
-    elif role not in {None, known.account.role}:
-        await accounts.change(acquired, known.account.id, Change(role=role))
-        await note(acquired, by, "user.change", known.account.id, role=role)
-    else:
-        return known
-    found = await identities.find(acquired, claims["iss"], claims["sub"])
+    elif role is not None:
+        wanted = role_by(known, role, iat)
+        if wanted is not known.account.role:
+            await accounts.change(acquired, known.account.id, Change(role=wanted))
+            await note(acquired, by, "user.change", known.account.id, role=wanted)
+        if iat is not None:
+            await identities.heard(acquired, issuer, subject, iat)
+    found = await identities.find(acquired, issuer, subject)
     assert found is not None, "it was made just now"
     return found
+
+
+def says_more(known: Known, role: Role, iat: float | None) -> bool:
+    """Than is written down: another role, or that the same still holds."""
+    if role_by(known, role, iat) is not known.account.role:
+        return True
+    return iat is not None and (known.newest_iat is None or iat > known.newest_iat)
+
+
+def role_by(known: Known, said: Role, iat: float | None) -> Role:
+    """An old token, good still, does not bring back what its issuer has taken away since."""
+    held = known.account.role
+    if iat is None:
+        return said if held.includes(said) else held  # it may be old: it lowers only
+    is_old = known.newest_iat is not None and iat < known.newest_iat
+    return held if is_old else said
 
 
 async def add(acquired: Connection, name: str, role: Role) -> Account:
@@ -81,6 +100,14 @@ def name_of(claims: Mapping[str, Any]) -> str:
     text = wanted if isinstance(wanted, str) and wanted else claims["sub"]
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("._-")[:NAME_LETTERS]
     return plain or "user"
+
+
+def iat_of(claims: Mapping[str, Any]) -> float | None:
+    """When it was issued, in seconds; what is no number tells nothing."""
+    told = claims.get("iat")
+    if isinstance(told, bool) or not isinstance(told, int | float):
+        return None
+    return float(told)
 
 
 def role_of(claims: Mapping[str, Any], claim: str) -> Role:

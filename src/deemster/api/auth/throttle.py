@@ -10,13 +10,14 @@ from deemster.api.service import Service
 from deemster.cache.buckets import Limit
 
 GUESSES: Final = 10
-"""Wrong passwords for one name, one after another …"""
+"""Wrong passwords for one name from strange browsers, or from one that is known for it …"""
 GUESS_EVERY_S: Final = 30
 """… and then one in so long, from wherever they come."""
 LOG_INS: Final = 30
 """Right passwords for one name, one after another …"""
 LOG_IN_EVERY_S: Final = 10
 """… and then one in so long: each takes a core for a while, and others wait for that."""
+REASON: Final = "Too many log-ins"
 
 
 class Throttle:
@@ -30,13 +31,17 @@ class Throttle:
         taken = await self._buckets.take([limit])
         refuse(taken, "Too many unknown tokens come from your address")
 
-    async def check_guess(self, request: Request, name: str) -> None:
-        """Before a password is looked at: who may not guess is not told if it was right."""
-        limits = [*self._guesses(request, name), log_ins(name)]
-        refuse(await self._buckets.look(limits), "Too many log-ins")
+    async def check_address(self, request: Request) -> None:
+        """Before anything is looked up for who guesses."""
+        refuse(await self._buckets.look([self._address(request)]), REASON)
 
-    async def count_guess(self, request: Request, name: str) -> None:
-        await self._buckets.take(self._guesses(request, name))
+    async def check_guess(self, request: Request, name: str, device: str | None) -> None:
+        """Before a password is looked at: who may not guess is not told if it was right."""
+        limits = [self._address(request), guesses(name, device), log_ins(name)]
+        refuse(await self._buckets.look(limits), REASON)
+
+    async def count_guess(self, request: Request, name: str, device: str | None) -> None:
+        await self._buckets.take([self._address(request), guesses(name, device)])
 
     async def count_log_in(self, name: str) -> None:
         """Someone who may be here can still be one who keeps all others out."""
@@ -51,18 +56,22 @@ class Throttle:
         """Whether this is its first use."""
         return (await self._buckets.take([Limit(name, key, 1 / within_s, 1)])).ok
 
-    def _guesses(self, request: Request, name: str) -> list[Limit]:
-        return [
-            # Not that of tokens: a page left open, whose log-in is over, must lock nobody out.
-            a_minute("guess.ip", address_of(request), self._a_minute),
-            Limit("guess.name", key_of(name), 1 / GUESS_EVERY_S, GUESSES),
-        ]
+    def _address(self, request: Request) -> Limit:
+        # Not that of tokens: a page left open, whose log-in is over, must lock nobody out.
+        return a_minute("guess.ip", address_of(request), self._a_minute)
+
+
+def guesses(name: str, device: str | None) -> Limit:
+    """A known device has its own: else whoever guesses at a name would keep its owner out."""
+    if device is not None:
+        return Limit("guess.device", key_of(device), 1 / GUESS_EVERY_S, GUESSES)
+    return Limit("guess.name", key_of(name.lower()), 1 / GUESS_EVERY_S, GUESSES)
 
 
 def log_ins(name: str) -> Limit:
-    return Limit("log-in.name", key_of(name), 1 / LOG_IN_EVERY_S, LOG_INS)
+    return Limit("log-in.name", key_of(name.lower()), 1 / LOG_IN_EVERY_S, LOG_INS)
 
 
-def key_of(name: str) -> str:
+def key_of(text: str) -> str:
     """Buckets may lie in Redis, where nobody's name belongs."""
-    return hashlib.sha256(name.encode()).hexdigest()[:32]
+    return hashlib.sha256(text.encode()).hexdigest()[:32]

@@ -68,7 +68,8 @@ async def change_password(request: Request, caller: Caller) -> Response:
         # By a password one may do all: a token that may do less must not get there.
         raise Forbidden("A first password is set by a token with all scopes, or by a log-in.")
     # Looked at twice, as at the door: who may not change it now holds no place in the line.
-    await desk.auth.throttle.check_guess(request, known.account.name)
+    device = desk.auth.devices.known(request, known.account.name, known.password)
+    await desk.auth.throttle.check_guess(request, known.account.name, device)
     async with desk.auth.passwords.turn():
         if known.password is not None:
             await check_own(request, known, asked.current_password)
@@ -79,4 +80,8 @@ async def change_password(request: Request, caller: Caller) -> Response:
         ended = await sessions.end_all(acquired, caller.id, but=session_of(request))
         await note(acquired, actor_of(request, caller), "user.password", caller.id)
     desk.guard.forget(ended)
-    return answer(me_out(caller))
+    response = answer(me_out(caller))
+    if session_of(request) is not None:
+        # What the browser had went with the old password.
+        desk.auth.devices.remember(response, caller.name, hashed)
+    return response

@@ -1,5 +1,8 @@
 """`/v1/problems` for authors: import a package, revise a problem, retire it."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query, Request
@@ -9,6 +12,7 @@ from deemster.api.answering import answer, faults
 from deemster.api.caller import Caller, actor_of
 from deemster.api.desk import desk_of
 from deemster.api.idempotency import IDEMPOTENCY_KEY, idempotency_key
+from deemster.api.once import answer_once, answered_before
 from deemster.api.shapes import Given, Told
 from deemster.api.submission_in import Plain
 from deemster.api.upload import ARCHIVES, check_archive, receive_into
@@ -16,7 +20,8 @@ from deemster.domain.account import Account, Role
 from deemster.domain.errors import NotFound, Refused
 from deemster.domain.ids import PROBLEM, ProblemId, chosen_problem_id
 from deemster.domain.limits import MIB
-from deemster.problems.importing import UNNAMED, Imported, Order
+from deemster.problems.importing import UNNAMED, Imported, Order, put_in_force
+from deemster.store.pool import connection, transaction
 
 router = APIRouter(tags=["problems"])
 PATH: Final = "/v1/problems"
@@ -71,13 +76,17 @@ async def import_problem(
 ) -> Response:
     """Takes a package in; the problem can be solved at once, and is its author's.
 
-    The content decides: the same package again is the same revision, with any key or none.
+    The same package is the same revision, and comes back into force if another took its place
+    or the problem was retired: unless it comes again with the same key.
     """
-    idempotency_key(request)
+    idempotency_key(request)  # a wrong one is told before the package is read
     named = chosen_problem_id(query.id) if query.id is not None else None
-    imported = await take(request, caller, named)
-    status = 201 if imported.is_new else 200
-    return answer(imported_out(imported), status, {"Location": f"{PATH}/{imported.sheet.id}"})
+    order = order_of(request, caller, named)
+    async with arrived(request, named) as (archive, digest):
+        asked = f"{named or ''}\n{digest}"
+        async with connection(desk_of(request).service.pool) as acquired:
+            told = await answered_before(request, caller, acquired, asked)
+        return told or await take_once(request, caller, archive, order, asked)
 
 
 @router.put(
@@ -92,7 +101,11 @@ async def revise_problem(request: Request, caller: Caller, id: str) -> Response:
     await desk_of(request).service.importer.check(
         problem, actor_of(request, caller), only_own=is_author(caller)
     )
-    return answer(imported_out(await take(request, caller, problem)))
+    order = order_of(request, caller, problem)
+    async with arrived(request, problem) as (archive, _):
+        imported = await desk_of(request).service.importer.take(archive, order)
+    forget(request, problem)
+    return answer(imported_out(imported))
 
 
 @router.delete(
@@ -108,18 +121,42 @@ async def retire_problem(request: Request, caller: Caller, id: str) -> Response:
     return answer(RetiredOut(id=problem, retired=True))
 
 
-async def take(request: Request, caller: Account, problem: ProblemId | None) -> Imported:
+@asynccontextmanager
+async def arrived(
+    request: Request, problem: ProblemId | None
+) -> AsyncIterator[tuple[Path, str]]:
+    """The package that was sent, and its hash."""
     service = desk_of(request).service
     most_bytes = service.settings.package_mb * MIB
     check_archive(request, most_bytes)
-    order = Order(actor_of(request, caller), problem, only_own=is_author(caller))
     async with service.importer.arriving() as place:
         # A package whose files lie in no directory of their own is named by its archive.
         archive = place / (problem.removeprefix(f"{PROBLEM}_") if problem else UNNAMED)
-        await receive_into(request, archive, most_bytes)
-        imported = await service.importer.take(archive, order)
-    forget(request, imported.sheet.id)
-    return imported
+        yield archive, await receive_into(request, archive, most_bytes)
+
+
+async def take_once(
+    request: Request, caller: Account, archive: Path, order: Order, asked: str
+) -> Response:
+    """Of those who come at once with one key, who is first puts it in force."""
+    service = desk_of(request).service
+    async with (
+        service.importer.readied(archive, order) as ready,
+        transaction(service.pool) as acquired,
+    ):
+
+        async def make() -> Response:
+            imported = await put_in_force(acquired, ready)
+            where = {"Location": f"{PATH}/{imported.sheet.id}"}
+            return answer(imported_out(imported), 201 if imported.is_new else 200, where)
+
+        told = await answer_once(request, caller, acquired, asked, make)
+    forget(request, ready.sheet.id)
+    return told
+
+
+def order_of(request: Request, caller: Account, problem: ProblemId | None) -> Order:
+    return Order(actor_of(request, caller), problem, only_own=is_author(caller))
 
 
 def forget(request: Request, problem: ProblemId) -> None:

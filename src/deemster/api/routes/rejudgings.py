@@ -59,12 +59,14 @@ class RejudgingIn(Given):
     submitted_to: When | None = None
     """The first moment that is too late."""
     ids: Annotated[list[Plain], Field(min_length=1, max_length=MOST_NAMED)] | None = None
+    outdated: bool = False
+    """Only those that were judged by other test data than is in force now."""
     reason: Reason | None = None
     """For those who look at it later."""
 
     @model_validator(mode="after")
     def _says_which(self) -> Self:
-        if all(value is None for name, value in self if name != "reason"):
+        if all(not value for name, value in self if name != "reason"):
             raise ValueError("say which submissions: by problem, contest, verdict, ids …")
         return self
 
@@ -79,8 +81,9 @@ class RejudgingIn(Given):
 async def make_rejudging(request: Request, caller: Caller) -> Response:
     """Judges them again on trial: nobody sees it, and nothing counts, until it is applied.
 
-    A request that was cut off goes on by itself, and answers when it is sent again with the
-    same key.
+    What waits or runs is not in it, and is judged by the test data that it came with:
+    `under_way` counts it. A request that was cut off goes on by itself, and answers when it is
+    sent again with the same key.
     """
     key = idempotency_key(request)
     asked = await read(request, RejudgingIn)
@@ -96,6 +99,7 @@ async def make_rejudging(request: Request, caller: Caller) -> Response:
             submitted_from=asked.submitted_from,
             submitted_to=asked.submitted_to,
             ids=sorted({SubmissionId(each) for each in asked.ids}) if asked.ids else None,
+            outdated=True if asked.outdated else None,
         )
     made = await rejudging.make(
         service.pool, wanted, actor_of(request, caller), reason=asked.reason, key=key

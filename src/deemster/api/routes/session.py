@@ -33,7 +33,8 @@ async def enter(request: Request) -> Response:
     desk = desk_of(request)
     desk.auth.cookies.check_origin(request)
     asked = await read(request, LogIn, BODY_BYTES)
-    account, session = await log_in(request, asked.name, asked.password)
+    entered = await log_in(request, asked.name, asked.password)
+    account, session = entered.account, entered.session
     told = SessionOut(
         user=me_out(account),
         scopes=sorted(ALL_SCOPES),
@@ -43,6 +44,7 @@ async def enter(request: Request) -> Response:
     response = answer(told, 201)
     keep_s = desk.service.settings.session_hours * HOUR_S
     desk.auth.cookies.write(response, session.secret, keep_s=keep_s)
+    desk.auth.devices.remember(response, account.name, entered.hashed)
     return response
 
 

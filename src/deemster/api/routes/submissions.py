@@ -32,7 +32,7 @@ from deemster.cache.kinds import MINE, RUNNING_S, STATUS
 from deemster.cache.memory import Entry
 from deemster.domain.account import Account, Role
 from deemster.domain.bundle import unpack
-from deemster.domain.errors import NotFound
+from deemster.domain.errors import Conflict, NotFound
 from deemster.domain.ids import MINTED, AccountId, ContestId, ProblemId, SubmissionId
 from deemster.domain.lifecycle import TERMINAL, WAITING
 from deemster.domain.submission import Accepted, SubmissionView
@@ -222,14 +222,16 @@ async def judge_again(request: Request, caller: Caller, id: str) -> Response:  #
     pool = desk.service.pool
     async with connection(pool) as acquired:
         view = await visible(acquired, caller, id)
-        # It can be judged again once, so any key that comes twice means the same (I1).
-        if key is not None and view.superseded_by is not None:
-            new = await visible(acquired, caller, view.superseded_by)
-            return accepted_answer(
-                Accepted(new.id, new.problem, new.language, new.submitted_at)
-            )
-    accepted = await rejudge(pool, view.id, actor=actor_of(request, caller))
-    desk.recall.forget_submission(view.id, view.account)
+    try:
+        accepted = await rejudge(pool, view.id, actor=actor_of(request, caller))
+        desk.recall.forget_submission(view.id, view.account)
+    except Conflict:
+        # It can be done once, so any key that comes twice means the same, also at once (I1).
+        async with connection(pool) as acquired:
+            first = await successor(acquired, view.id) if key is not None else None
+        if first is None:
+            raise
+        accepted = first
     return accepted_answer(accepted)
 
 
@@ -261,6 +263,16 @@ async def visible(acquired: Connection, caller: Account, submission: str) -> Sub
     if view is None or hidden or not may_see(caller, view.account):
         raise no_such()
     return view
+
+
+async def successor(acquired: Connection, submission: SubmissionId) -> Accepted | None:
+    """What took its place, as it was answered to whoever had it judged again."""
+    old = await submissions.view(acquired, submission)
+    if old is None or old.superseded_by is None:
+        return None
+    new = await submissions.view(acquired, old.superseded_by)
+    assert new is not None, "rows of submissions are never deleted"
+    return Accepted(new.id, new.problem, new.language, new.submitted_at)
 
 
 def no_such() -> NotFound:

@@ -18,7 +18,7 @@ from deemster.store.arrivals import Arrival, KeyReused, accept_all
 from deemster.store.audit import Actor
 from deemster.store.lifecycle import advance_all
 from deemster.store.pool import Connection, Pool, connection, transaction
-from deemster.store.rejudgings import Match, Progress, Rejudging, Wanted
+from deemster.store.rejudgings import Match, Progress, Rejudging, UnderWay, Wanted
 from deemster.store.wake import say_stop
 
 BATCH: Final = 500
@@ -30,10 +30,11 @@ AT_ONCE: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """A set, and how far it is."""
+    """A set, how far it is, and what it had to leave out."""
 
     rejudging: Rejudging
     progress: Progress
+    under_way: UnderWay
 
     @property
     def is_ready(self) -> bool:
@@ -84,9 +85,10 @@ async def begin(
     async with transaction(pool) as writing:
         matched = len(await rejudgings.matching(writing, wanted, most=MOST + 1))
         if not matched:
+            waits = under_way_told(await rejudgings.under_way(writing, wanted))
             raise Refused(
                 "No submission is like that: those count that were judged, or failed, and were "
-                "not judged again since."
+                f"not judged again since.{waits and ' ' + waits}"
             )
         if matched > MOST:
             raise Refused(
@@ -222,4 +224,23 @@ async def overview(pool: Pool, rejudging: RejudgingId) -> Overview:
         found = await rejudgings.one(acquired, rejudging)
         if found is None:
             raise NotFound(f"There is no rejudging {rejudging}.")
-        return Overview(found, await rejudgings.progress(acquired, rejudging))
+        return Overview(
+            found,
+            await rejudgings.progress(acquired, rejudging),
+            await rejudgings.under_way(acquired, Wanted.of(found.wanted)),
+        )
+
+
+def under_way_told(under_way: UnderWay) -> str:
+    """In a sentence, for whoever would think that the set is all; empty: it is."""
+    unended, outdated = under_way.unended, under_way.outdated
+    if not unended:
+        return ""
+    told = f"{unended:,} more wait or run"
+    if not outdated:
+        return f"{told}: they are judged by the test data that they came with."
+    some = "judged" if outdated == unended else f"{outdated:,} of them"
+    return (
+        f"{told}, {some} by other test data than is in force: when they have ended, judge "
+        "again what is `outdated`."
+    )

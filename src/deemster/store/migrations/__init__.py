@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import asyncpg
+
 from deemster.domain.errors import Refused
 from deemster.store.pool import OwnConnection, connect
 
@@ -86,7 +88,11 @@ async def find_missing(
 async def apply(connection: OwnConnection, missing: Sequence[Migration]) -> None:
     await connection.execute(RECORD)
     for each in missing:
-        await connection.execute(each.sql)
+        try:
+            await connection.execute(each.sql)
+        except asyncpg.RaiseError as fault:
+            # In its own words: whoever knows which of what it found is right mends it.
+            raise Refused(f"{each.name}: {fault}") from fault
         await connection.execute(
             "INSERT INTO migration (version, name, digest) VALUES ($1, $2, $3)",
             each.version,

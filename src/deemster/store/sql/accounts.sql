@@ -1,8 +1,12 @@
 -- name: add!
-INSERT INTO account (id, name, role) VALUES (:id, :name, :role) ON CONFLICT (name) DO NOTHING;
+-- Unless someone has the name, in whatever case.
+INSERT INTO account (id, name, role) VALUES (:id, :name, :role)
+    ON CONFLICT (lower(name COLLATE "C")) DO NOTHING;
 
 -- name: of_name^
-SELECT id, name, role, created_at, disabled_at FROM account WHERE name = :name;
+-- In whatever case it is written.
+SELECT id, name, role, created_at, disabled_at FROM account
+ WHERE lower(name COLLATE "C") = lower(:name::text COLLATE "C");
 
 -- name: everyone
 SELECT id, name, role, tier, daily_quota, created_at, disabled_at, password IS NOT NULL AS has_password
@@ -14,7 +18,7 @@ SELECT id, name, role, tier, daily_quota, created_at, disabled_at, password IS N
   FROM account
  WHERE (:before::text IS NULL OR id < :before)
    AND (:role::text IS NULL OR role = :role)
-   AND (:prefix::text IS NULL OR starts_with(name, :prefix))
+   AND (:prefix::text IS NULL OR starts_with(lower(name COLLATE "C"), lower(:prefix COLLATE "C")))
  ORDER BY id DESC LIMIT :most;
 
 -- name: view^
@@ -47,8 +51,9 @@ WITH ended AS (DELETE FROM session WHERE account_id = :id RETURNING digest),
 SELECT digest FROM ended UNION ALL SELECT digest FROM revoked;
 
 -- name: credentials^
--- By its name or by its id.
-SELECT id, name, role, disabled_at, password FROM account WHERE name = :name OR id = :id;
+-- By its name, in whatever case, or by its id.
+SELECT id, name, role, disabled_at, password FROM account
+ WHERE lower(name COLLATE "C") = lower(:name::text COLLATE "C") OR id = :id;
 
 -- name: set_password!
 UPDATE account SET password = :password, password_set_at = now() WHERE id = :id;

@@ -33,10 +33,11 @@ SELECT s.id, s.attempt, l.worker_id
  LIMIT :most;
 
 -- name: running^
--- How many run: of a language, of an account, and altogether (Q9). Trials are none of their account's doing.
+-- How many run: of a language, of an account, and altogether (Q9). What is judged again is none of
+-- its account's doing.
 SELECT count(*) AS everything,
        count(*) FILTER (WHERE language = :language) AS of_language,
-       count(*) FILTER (WHERE account_id = :account AND staged_in IS NULL) AS of_account
+       count(*) FILTER (WHERE account_id = :account AND rejudge_of IS NULL) AS of_account
   FROM submission WHERE state = 'RUNNING';
 
 -- name: lock_caps!

@@ -29,7 +29,7 @@ SELECT id FROM rejudging WHERE staged_at IS NULL AND outcome IS NULL ORDER BY id
 
 -- name: matching
 -- What a set is made of, by id, from after one on: ended by a verdict or a failure, and in force. What ends
--- later than the set was made is not in it, also if it was handed in for older test data.
+-- later than the set was made is not in it, also if it was handed in for older test data: `outdated` finds it.
 SELECT s.id, s.account_id, s.problem_id, p.revision, s.language, s.main, s.source, s.webhook_url, s.contest_id
   FROM submission s JOIN problem p ON p.id = s.problem_id
  WHERE s.archived_at IS NULL AND s.staged_in IS NULL AND s.state IN ('COMPLETED', 'FAILED')
@@ -41,9 +41,24 @@ SELECT s.id, s.account_id, s.problem_id, p.revision, s.language, s.main, s.sourc
    AND (:submitted_from::timestamptz IS NULL OR s.submitted_at >= :submitted_from)
    AND (:submitted_to::timestamptz IS NULL OR s.submitted_at < :submitted_to)
    AND (:ids::text[] IS NULL OR s.id = ANY (:ids))
+   AND (:outdated::bool IS NULL OR s.revision <> p.revision)
    AND s.finished_at <= COALESCE(:ended_by::timestamptz, now())
    AND (:after::text IS NULL OR s.id > :after)
  ORDER BY s.id LIMIT :most;
+
+-- name: under_way^
+-- What may be like that once it has ended: nobody knows its verdict yet. By states, for the sake of their indexes.
+SELECT count(*) AS unended, count(*) FILTER (WHERE s.revision <> p.revision) AS outdated
+  FROM submission s JOIN problem p ON p.id = s.problem_id
+ WHERE (s.state IN ('PENDING', 'QUEUED') OR s.state = 'RUNNING') AND s.staged_in IS NULL
+   AND (:problem::text IS NULL OR s.problem_id = :problem)
+   AND (:contest::text IS NULL OR s.contest_id = :contest)
+   AND (:language::text IS NULL OR s.language = :language)
+   AND (:account::text IS NULL OR s.account_id = :account)
+   AND (:submitted_from::timestamptz IS NULL OR s.submitted_at >= :submitted_from)
+   AND (:submitted_to::timestamptz IS NULL OR s.submitted_at < :submitted_to)
+   AND (:ids::text[] IS NULL OR s.id = ANY (:ids))
+   AND (:outdated::bool IS NULL OR s.revision <> p.revision);
 
 -- name: last_staged$
 -- Trials are made by the order of what they are of: whoever goes on begins after this one.

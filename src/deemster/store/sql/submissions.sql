@@ -3,7 +3,7 @@
 -- after another, or beyond its user's quota, is missing in the answer and leaves nothing (I1, Q2, D2). One whose
 -- key was taken while this ran has no time in the answer: it was counted, and is to be given back. A
 -- user's n-th waiting one is behind everyone's earlier ones, up to a bound: rows of who has many waiting
--- must not be counted all, each time.
+-- must not be counted all, each time. What is judged again is none of its user's doing.
 WITH asked AS (
     SELECT * FROM unnest(:ids::text[], :accounts::text[], :problems::text[], :revisions::text[],
                          :languages::text[], :mains::text[], :sources::text[], :contents::bytea[],
@@ -55,7 +55,7 @@ WITH asked AS (
                SELECT count(*) FROM (
                    SELECT FROM submission s
                     WHERE s.account_id = admitted.account_id AND s.attempt = 0 AND s.finished_at IS NULL
-                      AND s.staged_in IS NULL
+                      AND s.rejudge_of IS NULL
                     LIMIT :most_ahead::int) waiting))::int,
            idempotency_key, request_digest, webhook_url, rejudge_of, staged_in, contest_id
       FROM admitted ORDER BY account_id, idempotency_key
@@ -96,7 +96,7 @@ SELECT id, problem_id, language, submitted_at, request_digest FROM submission
 -- name: view^
 -- All that is said of one submission.
 SELECT s.*, a.name AS account_name, j.contestant, l.cases_done, l.cases_total,
-       r.time_ms AS limit_ms, n.id AS superseded_by
+       r.time_ms AS limit_ms, r.number AS revision_number, n.id AS superseded_by
   FROM submission s
   JOIN account a ON a.id = s.account_id
   JOIN problem_revision r ON r.problem_id = s.problem_id AND r.digest = s.revision
