@@ -45,8 +45,8 @@ class NowOrNamed(TyperGroup):
 app = typer.Typer(
     name="rejudge",
     cls=NowOrNamed,
-    help="Judge submissions again: at once, or on trial (`--stage`) to be applied or dropped. "
-    "How to choose them: `deemster rejudge now --help`.",
+    help="Judge submissions again: at once, or on trial (`--stage`) to be applied or dropped."
+    "\n\nHow to choose them: `deemster rejudge now --help`.",
     add_completion=False,
     rich_markup_mode="markdown",
 )
