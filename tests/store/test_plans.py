@@ -141,3 +141,15 @@ async def test_a_line_that_was_empty_is_not_read_for_each_arrival(database_url: 
     plan = "\n".join(row[0] for row in rows)
     assert "submission_waiting_of_account" in plan
     assert "submission_line" not in plan
+
+
+async def test_keys_are_found_one_by_one_also_by_a_plan_of_the_first_minute(
+    database_url: str,
+) -> None:
+    """Connections keep the plans that they made while the table was empty."""
+    many = [20 * each for each in ARRIVAL]
+    async with open_pool(database_url, name="test") as pool, connection(pool) as acquired:
+        statement = f"EXPLAIN {arrivals.SQL.accept.sql}"
+        rows = await acquired.fetch(statement, *many, 30.0, 100)
+    plan = "\n".join(row[0] for row in rows)
+    assert "(idempotency_key = a_1.idempotency_key)" in plan, plan

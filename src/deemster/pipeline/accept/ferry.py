@@ -10,7 +10,7 @@ from deemster.store.pool import DatabaseDown, Pool, connection
 
 LANES: Final = 2
 """Statements at once: while one is being synced to the disk, the next is worked on."""
-ENOUGH: Final = 16
+ENOUGH: Final = 20
 """So many are worth a statement of their own beside another; fewer wait for that one's end."""
 MOST: Final = 64
 """In one statement."""

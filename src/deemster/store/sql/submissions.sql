@@ -3,7 +3,8 @@
 -- after another, or beyond its user's quota, is missing in the answer and leaves nothing (I1, Q2, D2). One whose
 -- key was taken while this ran has no time in the answer: it was counted, and is to be given back. A
 -- user's n-th waiting one is behind everyone's earlier ones, up to a bound: rows of who has many waiting
--- must not be counted all, each time. What is judged again is none of its user's doing.
+-- must not be counted all, each time. What is judged again is none of its user's doing. Keys are not looked for by
+-- EXISTS: planned while the table was empty, that reads all of it into a hash, each time.
 WITH asked AS (
     SELECT * FROM unnest(:ids::text[], :accounts::text[], :problems::text[], :revisions::text[],
                          :languages::text[], :mains::text[], :sources::text[], :contents::bytea[],
@@ -13,9 +14,9 @@ WITH asked AS (
         AS a (id, account_id, problem_id, revision, language, main, source, content,
               first_priority, ahead, idempotency_key, request_digest, webhook_url, rejudge_of, staged_in,
               contest_id, is_paced, quota)
-     WHERE idempotency_key IS NULL OR NOT EXISTS (
-           SELECT FROM submission s
-            WHERE s.account_id = a.account_id AND s.idempotency_key = a.idempotency_key)
+     WHERE idempotency_key IS NULL OR (
+           SELECT s.id FROM submission s
+            WHERE s.account_id = a.account_id AND s.idempotency_key = a.idempotency_key) IS NULL
 ), spaced AS (
     INSERT INTO pace AS p (account_id, problem_id, last_at)
     SELECT DISTINCT account_id, problem_id, now() FROM asked a
