@@ -13,6 +13,7 @@ from deemster.domain.ids import AccountId
 from deemster.store import accounts, identities, sessions
 from deemster.store.accounts import Change
 from deemster.store.pool import Pool, connection, open_pool, transaction
+from tests.system.waiting import until
 
 OLD, NEW = hash_password("the old password"), hash_password("the new password")
 
@@ -59,11 +60,7 @@ async def test_a_log_in_waits_for_who_is_just_being_disabled(pool: Pool) -> None
     async with asyncio.TaskGroup() as group, transaction(pool) as acquired:
         await accounts.change(acquired, account, Change(disabled=True))
         coming = group.create_task(log_in())
-        async with asyncio.timeout(30):
-            while True:
-                if await is_someone_waiting(pool):
-                    break
-                await asyncio.sleep(0.01)
+        await until(lambda: is_someone_waiting(pool))
         assert not coming.done()
     assert coming.result() is None
     async with connection(pool) as acquired:
@@ -83,11 +80,11 @@ async def test_who_is_disabled_loses_also_the_token_that_is_just_being_made(
     async with asyncio.TaskGroup() as group, transaction(pool) as acquired:
         await accounts.add_token(acquired, account, "x")
         disabling = group.create_task(disable())
-        async with asyncio.timeout(30):
-            while True:
-                if disabling.done() or await is_someone_waiting(pool):
-                    break
-                await asyncio.sleep(0.01)
+
+        async def is_told() -> bool:
+            return disabling.done() or await is_someone_waiting(pool)
+
+        await until(is_told)
     async with connection(pool) as acquired:
         rows = await acquired.fetch("SELECT revoked_at FROM token")
     assert [row["revoked_at"] is not None for row in rows] == [True]

@@ -20,8 +20,8 @@ class Connection(HttpToolsProtocol):
     """While a head is waited for."""
     _head_bytes = 0
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(cast("asyncio.Transport", transport))
         self._begin_head()
 
     def connection_lost(self, exc: Exception | None) -> None:

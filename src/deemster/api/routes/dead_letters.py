@@ -12,13 +12,13 @@ from deemster.api.desk import desk_of
 from deemster.api.idempotency import IDEMPOTENCY_KEY, idempotency_key
 from deemster.api.numbers import number_at, number_of
 from deemster.api.paging import PageQuery, cut
-from deemster.api.routes.submissions import accepted_answer
+from deemster.api.routes.submissions import accepted_answer, as_accepted
 from deemster.api.shapes import Told
 from deemster.api.submission_out import AcceptedOut
 from deemster.domain.errors import Conflict, NotFound
 from deemster.domain.submission import Accepted
 from deemster.pipeline.verdict import dead
-from deemster.store import dead_letters, submissions
+from deemster.store import dead_letters
 from deemster.store.dead_letters import DeadLetter, Step
 from deemster.store.pool import Connection, connection
 
@@ -151,11 +151,8 @@ async def look(acquired: Connection, number: int) -> LetterOut:
 
 async def requeued(acquired: Connection, number: int) -> Accepted | None:
     letter = await dead_letters.one(acquired, number)
-    if letter is None or letter.requeued_as is None:
-        return None
-    new = await submissions.view(acquired, letter.requeued_as)
-    assert new is not None, "rows of submissions are never deleted"
-    return Accepted(new.id, new.problem, new.language, new.submitted_at)
+    new = letter.requeued_as if letter is not None else None
+    return await as_accepted(acquired, new) if new is not None else None
 
 
 def no_such() -> NotFound:

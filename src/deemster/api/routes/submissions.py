@@ -268,11 +268,14 @@ async def visible(acquired: Connection, caller: Account, submission: str) -> Sub
 async def successor(acquired: Connection, submission: SubmissionId) -> Accepted | None:
     """What took its place, as it was answered to whoever had it judged again."""
     old = await submissions.view(acquired, submission)
-    if old is None or old.superseded_by is None:
-        return None
-    new = await submissions.view(acquired, old.superseded_by)
-    assert new is not None, "rows of submissions are never deleted"
-    return Accepted(new.id, new.problem, new.language, new.submitted_at)
+    new = old.superseded_by if old is not None else None
+    return await as_accepted(acquired, new) if new is not None else None
+
+
+async def as_accepted(acquired: Connection, submission: SubmissionId) -> Accepted:
+    view = await submissions.view(acquired, submission)
+    assert view is not None, "rows of submissions are never deleted"
+    return Accepted(view.id, view.problem, view.language, view.submitted_at)
 
 
 def no_such() -> NotFound:
