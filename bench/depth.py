@@ -18,11 +18,11 @@ from pathlib import Path
 
 import uvloop
 
-from deemster.cli.load.redis_server import run_redis
+from deemster.bench.load.redis_server import run_redis
 from deemster.domain.ids import SUBMISSION, ProblemId, RevisionDigest, SubmissionId, new_id
-from deemster.domain.task import Errand, QueueName, Task
+from deemster.domain.job import Job, QueueName, Task
 from deemster.pipeline.queue.consumer import Consumer
-from deemster.pipeline.queue.delivery import Delivery, Done
+from deemster.pipeline.queue.delivery import DeliveredJob, Done
 from deemster.pipeline.queue.producer import Producer
 from deemster.store.embedded import run_cluster
 
@@ -31,8 +31,8 @@ TURN = 10
 URGENT, PATIENT = 1, 1_000_001
 
 
-def errand(priority: int) -> Errand:
-    return Errand(
+def errand(priority: int) -> Job:
+    return Job(
         submission=SubmissionId(new_id(SUBMISSION)),
         task=Task.RUN,
         dispatch=1,
@@ -66,7 +66,7 @@ class Line:
             await self._producer.send([errand(PATIENT) for _ in range(size)])
         return depth / (time.perf_counter() - began)
 
-    async def handle(self, delivery: Delivery) -> Done:
+    async def handle(self, delivery: DeliveredJob) -> Done:
         """Patient jobs keep the slot until they are told to go."""
         if delivery.errand.priority == URGENT:
             assert self._begun is not None

@@ -21,21 +21,21 @@ from typing import TYPE_CHECKING, Any, cast
 
 import uvloop
 
-from deemster.api.recall import Recall
+from deemster.api.cache_invalidation import CacheInvalidation
 from deemster.api.routes.submissions import status_of
+from deemster.bench.load.caller import Caller
+from deemster.bench.load.servers import free_address, role, running, until_answered
+from deemster.bench.load.stage import PROBLEM, BenchService, open_stage
+from deemster.bench.sandbox import describe_machine
 from deemster.cache.cache import Cache
 from deemster.cache.kinds import STATUS
-from deemster.cli.bench_sandbox import describe_machine
-from deemster.cli.load.caller import Caller
-from deemster.cli.load.servers import free_address, role, running, until_answered
-from deemster.cli.load.stage import PROBLEM, Stage, open_stage
 from deemster.domain.account import Account
 from deemster.domain.ids import SUBMISSION, new_id
 from deemster.store import accounts
 from deemster.store.pool import connection
 
 if TYPE_CHECKING:
-    from deemster.api.desk import Desk
+    from deemster.api.state import AppState
 
 ENDED = """
 INSERT INTO submission (id, account_id, problem_id, revision, language, source, state, attempt,
@@ -70,7 +70,7 @@ async def main(rounds: int, seconds: float, connections: int) -> None:
     print(json.dumps({**ways, "connections": connections, "machine": describe_machine()}))
 
 
-async def make(stage: Stage, viewer: Account, statement: str, many: int) -> list[str]:
+async def make(stage: BenchService, viewer: Account, statement: str, many: int) -> list[str]:
     ids = [new_id(SUBMISSION) for _ in range(many)]
     async with connection(stage.pool) as acquired:
         await acquired.execute(statement, ids, viewer.id, PROBLEM)
@@ -80,7 +80,11 @@ async def make(stage: Stage, viewer: Account, statement: str, many: int) -> list
 
 
 async def over_http(
-    stage: Stage, ids: dict[str, list[str]], rounds: int, seconds: float, connections: int
+    stage: BenchService,
+    ids: dict[str, list[str]],
+    rounds: int,
+    seconds: float,
+    connections: int,
 ) -> dict[str, Any]:
     address, log = free_address(), stage.log("api")
     environment = stage.environment(host=address.host, port=address.port, **WIDE)
@@ -116,12 +120,12 @@ def request(submission: str, token: str) -> bytes:
 
 
 async def in_process(
-    stage: Stage, viewer: Account, ids: dict[str, list[str]], rounds: int, seconds: float
+    stage: BenchService, viewer: Account, ids: dict[str, list[str]], rounds: int, seconds: float
 ) -> dict[str, Any]:
     async with Cache.open(None, "bench") as cache:
         service = SimpleNamespace(pool=stage.pool)
-        recall = Recall(cache, stage.pool)
-        desk = cast("Desk", SimpleNamespace(service=service, recall=recall))
+        recall = CacheInvalidation(cache, stage.pool)
+        desk = cast("AppState", SimpleNamespace(service=service, recall=recall))
 
         async def press(asked: Iterator[str], each_s: float) -> float:
             done = 0

@@ -20,16 +20,16 @@ from pathlib import Path
 
 import uvloop
 
-from deemster.cli.load.servers import free_address, role, running, until_answered
-from deemster.cli.load.stage import LANGUAGE, PROBLEM, Stage, open_stage
-from deemster.cli.up.address import Address
+from deemster.bench.load.servers import free_address, role, running, until_answered
+from deemster.bench.load.stage import LANGUAGE, PROBLEM, BenchService, open_stage
 from deemster.domain.ids import SUBMISSION, AccountId, SubmissionId, new_id
 from deemster.domain.lifecycle import Event
 from deemster.domain.submission import NewSubmission
 from deemster.store import accounts, problems
-from deemster.store.arrivals import accept
 from deemster.store.lifecycle import advance_all
 from deemster.store.pool import connection, transaction
+from deemster.store.submission_inserts import accept
+from deemster.wiring.address import Address
 
 AT_ONCE = 100
 """Clients that connect at the same time."""
@@ -110,7 +110,7 @@ def cpu_s(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
-async def hand_in(stage: Stage, names: list[str]) -> list[SubmissionId]:
+async def hand_in(stage: BenchService, names: list[str]) -> list[SubmissionId]:
     made = []
     async with connection(stage.pool) as acquired:
         sheet = await problems.in_force(acquired, PROBLEM)
@@ -138,7 +138,7 @@ def new_submission(account: AccountId, revision: str) -> NewSubmission:
 
 
 async def take_a_step(
-    stage: Stage, crowd: Crowd, made: list[SubmissionId], event: Event
+    stage: BenchService, crowd: Crowd, made: list[SubmissionId], event: Event
 ) -> tuple[float, list[float]]:
     """Seconds until the last heard of it, and until each did."""
     crowd.begin()

@@ -15,21 +15,21 @@ from fastapi import FastAPI
 from structlog.typing import EventDict
 
 from deemster.api.app import create_app
-from deemster.api.service import Service
-from deemster.cache.buckets import OwnBuckets
+from deemster.api.dependencies import Dependencies
 from deemster.cache.cache import Cache
 from deemster.domain.account import Role
 from deemster.domain.ids import WORKER, AccountId, RevisionDigest, WorkerId, new_id
-from deemster.pipeline.accept.door import Door
+from deemster.limits.buckets import MemoryBuckets
+from deemster.pipeline.accept.service import AcceptService
 from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.queue.producer import Producer
 from deemster.settings import Settings
 from deemster.store import accounts, problems, workers
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool, connection, open_pool
-from deemster.store.problems import ProblemSheet
+from deemster.store.problems import ProblemSummary
 from deemster.wiring.importing import open_importer
-from tests.making import make_artifacts, make_problem
+from tests.builders import make_artifacts, make_problem
 
 CATALOGUE = load_catalogue()
 
@@ -66,18 +66,18 @@ async def cache(queue_env: str) -> AsyncIterator[Cache]:
         yield opened
 
 
-MakeService = Callable[..., Service]
+MakeService = Callable[..., Dependencies]
 
 
 @pytest.fixture
 def make_service(
     pool: Pool, artifacts: Artifacts, producer: Producer, cache: Cache, tmp_path: Path
 ) -> MakeService:
-    def make(**settings: Any) -> Service:
+    def make(**settings: Any) -> Dependencies:
         # Most tests hand in again at once; those of the pace say so.
         paced = {"submit_interval_s": 0, "requests_per_second_user": 100_000, **settings}
         given = Settings(data_dir=tmp_path, work_dir=tmp_path / "work", **paced)
-        door = Door(
+        door = AcceptService(
             pool,
             artifacts,
             CATALOGUE,
@@ -85,14 +85,14 @@ def make_service(
             interval_s=given.submit_interval_s,
             daily_quota=given.daily_quota,
         )
-        return Service(
+        return Dependencies(
             pool=pool,
             door=door,
             artifacts=artifacts,
             catalogue=CATALOGUE,
             settings=given,
             secret=b"a secret for tests",
-            buckets=OwnBuckets(),
+            buckets=MemoryBuckets(),
             cache=cache,
             ping_queue=producer.ping,
             queues=producer,
@@ -211,7 +211,7 @@ async def admin(client: httpx.AsyncClient, pool: Pool) -> Api:
     return Api(client, await make_user(pool, "root", Role.ADMIN))
 
 
-async def change_problem(pool: Pool, **changes: Any) -> ProblemSheet:
+async def change_problem(pool: Pool, **changes: Any) -> ProblemSummary:
     """A revision of the usual problem that differs in this; or another problem like it."""
     sheet = await make_problem(pool)
     digest = RevisionDigest(hashlib.sha256(repr(changes).encode()).hexdigest())

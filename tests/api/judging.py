@@ -11,13 +11,13 @@ from deemster.domain.judgement import (
     JuryJudgement,
     JuryText,
 )
-from deemster.domain.outcome import Status
+from deemster.domain.run_status import Status
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.verdict.settle import settle
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool
-from deemster.store.problems import ProblemSheet
-from tests.making import make_submission, queue_submission, start_submission
+from deemster.store.problems import ProblemSummary
+from tests.builders import make_submission, queue_submission, start_submission
 
 HIDDEN = "HIDDEN-WORDS"
 """Whatever a contestant must not see holds this."""
@@ -87,7 +87,7 @@ async def judged_submission(
     artifacts: Artifacts,
     account: AccountId,
     found: JuryJudgement,
-    sheet: ProblemSheet | None = None,
+    sheet: ProblemSummary | None = None,
 ) -> SubmissionId:
     submission = await make_submission(pool, account, sheet)
     await queue_submission(pool, submission)

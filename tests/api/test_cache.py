@@ -8,7 +8,7 @@ import pytest
 from redis.asyncio import Redis
 
 from deemster.api.app import create_app
-from deemster.api.etag import holds
+from deemster.api.http.etag import holds
 from deemster.cache.cache import Cache
 from deemster.cache.kinds import PROBLEM, RUNNING_S, STATUS
 from deemster.domain.ids import ProblemId, SubmissionId, WorkerId
@@ -20,7 +20,7 @@ from deemster.store.pool import Pool, connection
 from tests.api.conftest import Api, MakeService, change_problem, make_worker, program, running
 from tests.api.judging import JUDGEMENTS, judged_submission
 from tests.api.processes import Process, process
-from tests.making import make_problem, make_submission, start_submission
+from tests.builders import make_problem, make_submission, start_submission
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from deemster.domain.account import Role
 from deemster.domain.ids import SubmissionId
 from deemster.domain.verdict import Verdict
 from deemster.metrics import CACHE, SHARED_CACHE
-from deemster.pipeline.verdict import rejudging
+from deemster.pipeline.verdict import rejudging_set
 from deemster.store import accounts
 from deemster.store.artifacts import Artifacts
 from deemster.store.audit import Actor
@@ -32,7 +32,7 @@ from tests.api.conftest import (
     running,
 )
 from tests.api.judging import HIDDEN, JUDGEMENTS, failing, judged_submission, judgement
-from tests.making import make_submission
+from tests.builders import make_submission
 
 WORDS = "print('ada wrote this')"
 
@@ -165,7 +165,7 @@ async def test_a_trial_is_shown_to_admins_only_whoever_asks_first(
 ) -> None:
     """A11: a submission that is judged again on trial."""
     old = scene.submissions["lovelace"][0]
-    await rejudging.make(pool, Wanted(ids=[SubmissionId(old)]), Actor("root"))
+    await rejudging_set.make(pool, Wanted(ids=[SubmissionId(old)]), Actor("root"))
     async with connection(pool) as acquired:
         trial = await acquired.fetchval(
             "SELECT id FROM submission WHERE staged_in IS NOT NULL AND rejudge_of = $1", old

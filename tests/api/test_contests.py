@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from deemster.domain.task import STANDING_WIDTH, Standing
+from deemster.domain.job import PRIORITY_CLASS_WIDTH, PriorityClass
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.verdict.rejudge import rejudge
 from deemster.pipeline.verdict.settle import settle
@@ -14,7 +14,7 @@ from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool, connection
 from tests.api.conftest import Api, make_worker, program, until
 from tests.api.judging import JUDGEMENTS
-from tests.making import make_problem, start_submission
+from tests.builders import make_problem, start_submission
 
 PATH = "/v1/contests"
 YEARS = timedelta(days=3650)
@@ -79,7 +79,7 @@ async def test_what_is_handed_in_for_a_contest_goes_first_and_says_so(
         priority = await acquired.fetchval(
             "SELECT priority FROM submission WHERE id = $1", mine
         )
-    assert priority // STANDING_WIDTH == Standing.CONTEST
+    assert priority // PRIORITY_CLASS_WIDTH == PriorityClass.CONTEST
     found = await ada.get("/v1/submissions", params={"contest": contest})
     assert [each["id"] for each in found.json()["items"]] == [mine]
     assert found.json()["items"][0]["contest_id"] == contest

@@ -11,7 +11,7 @@ from deemster.store.lifecycle import MovedOn, lock_state
 from deemster.store.pool import Pool, connection, transaction
 from tests.api.conftest import Api, until
 from tests.api.judging import JUDGEMENTS, judged_submission
-from tests.making import make_submission, queue_submission, start_submission
+from tests.builders import make_submission, queue_submission, start_submission
 
 
 @pytest.mark.parametrize("state", [State.PENDING, State.QUEUED, State.RUNNING])

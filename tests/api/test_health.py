@@ -8,11 +8,11 @@ import httpx
 import pytest
 
 from deemster.api.app import create_app
+from deemster.api.dependencies import Dependencies
 from deemster.api.health import PATIENCE_S
-from deemster.api.service import Service
-from deemster.cache.buckets import OwnBuckets
 from deemster.cache.cache import Cache
-from deemster.pipeline.accept.door import Door
+from deemster.limits.buckets import MemoryBuckets
+from deemster.pipeline.accept.service import AcceptService
 from deemster.pipeline.queue.producer import Producer
 from deemster.settings import Settings
 from deemster.store.artifacts import Artifacts
@@ -29,7 +29,7 @@ from tests.api.conftest import (
     running,
     until,
 )
-from tests.making import make_artifacts, make_problem
+from tests.builders import make_artifacts, make_problem
 from tests.services.postgres import OwnPostgres
 from tests.services.redis import OwnRedis
 
@@ -110,16 +110,16 @@ async def test_with_servers_stopped_it_says_which_and_comes_back(tmp_path: Path)
             Cache.open(None, "test") as cache,
         ):
             artifacts = make_artifacts(tmp_path / "artifacts")
-            door = Door(pool, artifacts, CATALOGUE, on_accepted=lambda: None)
+            door = AcceptService(pool, artifacts, CATALOGUE, on_accepted=lambda: None)
             settings = Settings(data_dir=tmp_path, work_dir=tmp_path)
-            service = Service(
+            service = Dependencies(
                 pool,
                 door,
                 artifacts,
                 CATALOGUE,
                 settings,
                 b"secret",
-                OwnBuckets(),
+                MemoryBuckets(),
                 cache,
                 producer.ping,
                 producer,

@@ -11,7 +11,7 @@ from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool, connection
 from tests.api.conftest import Api, make_worker, program
 from tests.api.judging import GOOD, HIDDEN, JUDGEMENTS, failing, judged_submission, judgement
-from tests.making import make_problem
+from tests.builders import make_problem
 
 PATHS = ["", "/source"]
 ALSO = ["/v1/submissions", "/v1/problems", "/v1/problems/prob_sum", "/v1/languages", "/readyz"]

@@ -12,9 +12,9 @@ from structlog.typing import EventDict
 
 from deemster.api.app import create_app
 from deemster.domain.account import Role
-from deemster.domain.task import Standing
+from deemster.domain.job import PriorityClass
 from deemster.metrics import REFUSED
-from deemster.pipeline.accept import floodgate
+from deemster.pipeline.accept import load_shedding
 from deemster.store.pool import Pool, connection
 from tests.api.conftest import (
     Api,
@@ -25,7 +25,7 @@ from tests.api.conftest import (
     program,
     running,
 )
-from tests.making import make_problem, make_submission
+from tests.builders import make_problem, make_submission
 
 Opened = Callable[..., AbstractAsyncContextManager[httpx.AsyncClient]]
 
@@ -186,7 +186,7 @@ async def test_d2_a_problem_has_a_rate(opened: Opened, pool: Pool) -> None:
 async def test_d1_over_the_high_mark_it_refuses_until_below_the_low_one(
     opened: Opened, pool: Pool, monkeypatch: pytest.MonkeyPatch, log_lines: Sequence[EventDict]
 ) -> None:
-    monkeypatch.setattr(floodgate, "KEPT_S", 0.0)
+    monkeypatch.setattr(load_shedding, "KEPT_S", 0.0)
     waiting = [await make_submission(pool) for _ in range(4)]
     async with opened(queue_high=5, queue_low=2) as client:
         ada = Api(client, await make_user(pool, "grace"))
@@ -202,7 +202,7 @@ async def test_d1_over_the_high_mark_it_refuses_until_below_the_low_one(
         await drop(pool, waiting[2:])
         assert (await ada.post("/v1/submissions", program())).status_code == 202
     told = [line["event"] for line in log_lines if line["event"].startswith("floodgate")]
-    assert told == ["floodgate.closed", "floodgate.opened"]
+    assert told == ["load_shedding.closed", "load_shedding.opened"]
 
 
 async def drop(pool: Pool, submissions: Sequence[str]) -> None:
@@ -217,7 +217,7 @@ async def drop(pool: Pool, submissions: Sequence[str]) -> None:
 async def test_d1_i1_what_was_accepted_is_answered_also_in_a_flood(
     opened: Opened, pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(floodgate, "KEPT_S", 0.0)
+    monkeypatch.setattr(load_shedding, "KEPT_S", 0.0)
     async with opened(queue_high=1, queue_low=0) as client:
         ada = Api(client, await make_user(pool, "ada"))
         first = await ada.post("/v1/submissions", program(), key="k")
@@ -334,7 +334,7 @@ async def test_h3_a_plainly_private_webhook_is_refused_at_once(
 
 async def test_d1_trials_of_a_rejudging_close_no_gate(opened: Opened, pool: Pool) -> None:
     for _ in range(3):
-        await make_submission(pool, standing=Standing.REJUDGE)
+        await make_submission(pool, standing=PriorityClass.REJUDGE)
     async with opened(queue_high=1, queue_low=0) as client:
         ada = Api(client, await make_user(pool, "grace"))
         assert (await ada.post("/v1/submissions", program())).status_code == 202

@@ -10,7 +10,7 @@ from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool
 from tests.api.conftest import Api, change_problem
 from tests.api.judging import JUDGEMENTS, judged_submission
-from tests.making import make_problem, make_submission, start_submission
+from tests.builders import make_problem, make_submission, start_submission
 
 PATH = "/v1/submissions"
 

@@ -4,14 +4,14 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from deemster.domain.task import Task
+from deemster.domain.job import Task
 from deemster.domain.verdict import Verdict
 from deemster.store import accounts, dead_letters
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool, connection
 from tests.api.conftest import Api, make_worker
 from tests.api.judging import JUDGEMENTS, judged_submission
-from tests.making import make_submission, start_submission
+from tests.builders import make_submission, start_submission
 
 
 async def numbers(admin: Api) -> dict[str, float]:

@@ -9,7 +9,7 @@ import pytest
 from deemster.cache.kinds import CATALOGUE, PROFILE
 from deemster.domain.ids import ProblemId, RejudgingId
 from deemster.domain.verdict import Verdict
-from deemster.pipeline.verdict import rejudging
+from deemster.pipeline.verdict import rejudging_set
 from deemster.pipeline.verdict.settle import settle
 from deemster.store import accounts
 from deemster.store.accounts import Change
@@ -20,7 +20,7 @@ from deemster.store.rejudgings import Wanted
 from tests.api.conftest import Api, MakeService, change_problem, make_worker, program
 from tests.api.judging import JUDGEMENTS, judged_submission
 from tests.api.processes import Process, process
-from tests.making import make_problem, start_submission
+from tests.builders import make_problem, start_submission
 
 SESSION = "/v1/session"
 MINE = "/v1/problems?mine=true"
@@ -180,14 +180,14 @@ async def test_a_trial_counts_when_it_is_applied_wherever_that_is_done(
 ) -> None:
     """A9, C1: also by a command, which no API process sees but by the events."""
     old = await judged_submission(pool, artifacts, ada.user.id, RIGHT)
-    made = await rejudging.make(pool, Wanted(ids=[old]), Actor("root"))
+    made = await rejudging_set.make(pool, Wanted(ids=[old]), Actor("root"))
     async with connection(pool) as acquired:
         trial = await acquired.fetchval("SELECT id FROM submission WHERE rejudge_of = $1", old)
     await settle(pool, artifacts, await start_submission(pool, trial), WRONG)
     await here.hear()
     assert await mine(here, ada) == {"prob_sum": "solved"}
     assert (await profile(here, ada))["solved"] == 1
-    await rejudging.apply(pool, RejudgingId(made.rejudging.id), Actor("root"))
+    await rejudging_set.apply(pool, RejudgingId(made.rejudging.id), Actor("root"))
     await here.hear()
     assert await mine(here, ada) == {"prob_sum": "tried"}
     assert (await profile(here, ada))["solved"] == 0

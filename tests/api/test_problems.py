@@ -8,7 +8,7 @@ from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool, connection
 from tests.api.conftest import Api, change_problem, make_worker
 from tests.api.judging import HIDDEN, JUDGEMENTS, judged_submission
-from tests.making import make_problem
+from tests.builders import make_problem
 
 DETAILS = {
     "names": {"en": "Sum", "de": "Summe"},

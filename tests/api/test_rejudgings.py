@@ -7,12 +7,12 @@ import pytest
 from deemster.domain.ids import SubmissionId
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.verdict.settle import settle
-from deemster.store import audit, tallies
+from deemster.store import audit, counters
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool, connection
 from tests.api.conftest import Api
 from tests.api.judging import JUDGEMENTS, judged_submission
-from tests.making import make_problem, make_submission, start_submission
+from tests.builders import make_problem, make_submission, start_submission
 
 PATH = "/v1/admin/rejudgings"
 
@@ -90,7 +90,7 @@ async def test_a_set_is_made_looked_at_and_applied(
     (line,) = (await admin.get(PATH)).json()["items"]
     assert (line["id"], line["status"]) == (found["id"], "applied")
     async with connection(pool) as acquired:
-        assert await tallies.wrong(acquired) == []
+        assert await counters.wrong(acquired) == []
         deeds = await audit.page(acquired, before=None, most=9, target=found["id"])
     assert [(each.act, each.actor) for each in deeds] == [
         ("rejudging.apply", "root"),

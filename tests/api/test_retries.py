@@ -10,7 +10,7 @@ import pytest
 
 from deemster.api.app import create_app
 from deemster.domain.language import Catalogue
-from deemster.pipeline.accept.door import Door
+from deemster.pipeline.accept.service import AcceptService
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool, connection
 from tests.api.conftest import (
@@ -23,7 +23,7 @@ from tests.api.conftest import (
     program,
     running,
 )
-from tests.making import make_problem
+from tests.builders import make_problem
 
 PATH = "/v1/submissions"
 ASKED = program(webhook_url="http://127.0.0.1/told")
@@ -44,7 +44,7 @@ class Judge:
     ) -> AsyncIterator[httpx.AsyncClient]:
         given = {"webhook_allow_private": True, **settings}
         service = self.make_service(**given)
-        door = Door(self.pool, self.artifacts, catalogue, on_accepted=lambda: None)
+        door = AcceptService(self.pool, self.artifacts, catalogue, on_accepted=lambda: None)
         async with running(create_app(replace(service, door=door))) as client:
             yield client
 

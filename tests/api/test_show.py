@@ -7,17 +7,17 @@ import pytest
 from deemster.domain.ids import SubmissionId, WorkerId
 from deemster.domain.judgement import Ending, JuryJudgement
 from deemster.domain.lifecycle import Event
-from deemster.domain.outcome import Status
+from deemster.domain.run_status import Status
 from deemster.domain.submission import Progress
 from deemster.domain.verdict import Verdict
-from deemster.pipeline.verdict.give_up import give_up
+from deemster.pipeline.verdict.retry import give_up
 from deemster.store import leases, submissions, workers
 from deemster.store.artifacts import Artifacts
 from deemster.store.lifecycle import advance
 from deemster.store.pool import Pool, connection
 from tests.api.conftest import Api, make_user, make_worker
 from tests.api.judging import GOOD, JUDGEMENTS, failing, judged_submission, judgement
-from tests.making import make_problem, make_submission, queue_submission, start_submission
+from tests.builders import make_problem, make_submission, queue_submission, start_submission
 
 ALWAYS = {
     "id",

@@ -9,13 +9,13 @@ import pytest
 import uvicorn
 from fastapi import FastAPI
 
-from deemster.api import body
-from deemster.api.body import BODY_BYTES
+from deemster.api.http import body
+from deemster.api.http.body import BODY_BYTES
 from deemster.store.pool import Pool
 from deemster.wiring import connection
 from deemster.wiring.connection import HEAD_BYTES, Connection
 from tests.api.conftest import User, make_user, make_worker, program
-from tests.making import make_problem
+from tests.builders import make_problem
 
 PIECE = 64 * 1024
 

@@ -11,7 +11,7 @@ from deemster.api.app import create_app
 from deemster.domain.ids import ProblemId
 from deemster.domain.source import MAX_FILES
 from deemster.store.pool import Pool, connection
-from deemster.store.problems import ProblemSheet
+from deemster.store.problems import ProblemSummary
 from tests.api.conftest import (
     Api,
     MakeService,
@@ -21,13 +21,13 @@ from tests.api.conftest import (
     program,
     running,
 )
-from tests.making import make_problem
+from tests.builders import make_problem
 
 PATH = "/v1/submissions"
 
 
 @pytest.fixture(autouse=True)
-async def problem(pool: Pool) -> ProblemSheet:
+async def problem(pool: Pool) -> ProblemSummary:
     await make_worker(pool)
     return await make_problem(pool)
 

@@ -19,7 +19,7 @@ from deemster.api.app import create_app
 from deemster.domain.account import Scope
 from deemster.domain.ids import SubmissionId
 from deemster.domain.verdict import Verdict
-from deemster.pipeline.deliver.sender import Fault
+from deemster.pipeline.deliver.sender import DeliveryFault
 from deemster.pipeline.verdict.cancel import cancel
 from deemster.pipeline.verdict.settle import settle
 from deemster.store import accounts
@@ -27,7 +27,7 @@ from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool, connection
 from tests.api.conftest import Api, MakeService, User, make_user, running, until
 from tests.api.judging import HIDDEN, JUDGEMENTS
-from tests.making import make_submission, queue_submission, start_submission
+from tests.builders import make_submission, queue_submission, start_submission
 from tests.pipeline.deliver.conftest import carrying
 from tests.pipeline.deliver.receiver import OK, Receiver, Request, receiving, silence, status
 
@@ -100,8 +100,8 @@ async def test_each_attempt_is_listed(pool: Pool, artifacts: Artifacts, ada: Api
     assert delivery["submission_id"] == submission
     assert delivery["tries"] == 3
     assert [(each["status"], each["error"]) for each in delivery["attempts"]] == [
-        (503, Fault.STATUS),
-        (302, Fault.REDIRECT),
+        (503, DeliveryFault.STATUS),
+        (302, DeliveryFault.REDIRECT),
         (200, None),
     ]
     assert all(each["took_ms"] >= 0 and each["at"] for each in delivery["attempts"])
@@ -118,7 +118,7 @@ async def test_what_is_never_answered_is_shown_as_failed(
         await end(pool, artifacts, ada, receiver.url)
         (delivery,) = await until_over(ada)
     assert delivery["state"] == "failed"
-    assert [each["error"] for each in delivery["attempts"]] == [Fault.TIMEOUT] * 3
+    assert [each["error"] for each in delivery["attempts"]] == [DeliveryFault.TIMEOUT] * 3
 
 
 async def test_private_addresses_are_refused_without_telling_them(

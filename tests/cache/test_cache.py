@@ -9,7 +9,7 @@ import pytest
 
 from deemster.cache.cache import Cache, Found
 from deemster.cache.kinds import KINDS, PROBLEM, STATUS, Local, Private, Public
-from deemster.cache.memory import Memory
+from deemster.cache.memory import MemoryCache
 from deemster.domain.account import Account, Role
 from deemster.domain.errors import Unavailable
 from deemster.domain.ids import AccountId
@@ -256,7 +256,7 @@ async def test_a_selector_can_not_pretend_to_be_another(cache: Cache) -> None:
 
 async def test_memory_is_bounded_and_keeps_what_was_used_last(clock: Clock) -> None:
     async with asyncio.TaskGroup() as group:
-        memory = Memory(most_bytes=10_000)
+        memory = MemoryCache(most_bytes=10_000)
         cache = Cache(group, None, clock=clock, memory=memory)
         looked: list[str] = []
 

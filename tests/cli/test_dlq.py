@@ -5,13 +5,13 @@ import pytest
 from deemster.cli import dlq
 from deemster.domain.errors import Unavailable
 from deemster.domain.ids import SubmissionId
+from deemster.domain.job import Task
 from deemster.domain.lifecycle import State
-from deemster.domain.task import Task
-from deemster.pipeline.verdict.give_up import give_up
+from deemster.pipeline.verdict.retry import give_up
 from deemster.store import audit, dead_letters, submissions
 from deemster.store.pool import Pool, connection
+from tests.builders import make_submission, queue_submission, start_submission
 from tests.cli.conftest import Deemster
-from tests.making import make_submission, queue_submission, start_submission
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from deemster.sandbox.checkup import mend_for
+from deemster.sandbox.checks import mend_for
 
 UNSHARE = ("unshare", "--user", "--map-root-user")
 

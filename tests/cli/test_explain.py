@@ -4,7 +4,7 @@ import pytest
 
 from deemster.cli.explain import explain
 from deemster.domain.limits import MIB, Limits
-from deemster.domain.outcome import Status
+from deemster.domain.run_status import Status
 from deemster.sandbox.report import Report
 
 

@@ -10,7 +10,7 @@ from deemster.problems.new import make_package
 from deemster.settings import load_settings
 from deemster.store import audit
 from deemster.store.pool import Pool, connection
-from deemster.store.problems import ProblemSheet, in_force
+from deemster.store.problems import ProblemSummary, in_force
 from deemster.wiring.revisions import open_shelf
 from deemster.wiring.service import open_artifacts
 from tests.cli.conftest import Deemster
@@ -23,7 +23,7 @@ def package(tmp_path: Path) -> Path:
     return make_package(tmp_path, "mine")
 
 
-async def sheet(pool: Pool, problem: str = "prob_mine") -> ProblemSheet:
+async def sheet(pool: Pool, problem: str = "prob_mine") -> ProblemSummary:
     async with connection(pool) as acquired:
         found = await in_force(acquired, ProblemId(problem))
     assert found is not None

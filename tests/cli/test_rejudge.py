@@ -8,10 +8,9 @@ from deemster.cli import rejudging
 from deemster.domain.ids import SubmissionId
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.verdict.settle import settle
-from deemster.store import submissions, tallies
+from deemster.store import counters, submissions
 from deemster.store.pool import Pool, connection
-from tests.cli.conftest import Deemster
-from tests.making import (
+from tests.builders import (
     judged,
     make_account,
     make_artifacts,
@@ -20,6 +19,7 @@ from tests.making import (
     queue_submission,
     start_submission,
 )
+from tests.cli.conftest import Deemster
 
 
 async def ended(
@@ -43,7 +43,7 @@ async def test_a9_a_named_submission_is_judged_anew(
     async with connection(pool) as acquired:
         before = await submissions.view(acquired, old)
         after = await submissions.view(acquired, new)
-        assert not await tallies.wrong(acquired)
+        assert not await counters.wrong(acquired)
     assert before is not None
     assert (before.verdict, before.superseded_by) == (Verdict.WRONG_ANSWER, new)
     assert after is not None
@@ -117,7 +117,7 @@ async def test_a9_a_set_is_staged_looked_at_and_applied(
     assert f"{made} is applied: 1 trials, 1 done, 1 applied" in done.out.decode()
     assert "applied already" in operate("rejudge", "drop", made).err
     async with connection(pool) as acquired:
-        assert not await tallies.wrong(acquired)
+        assert not await counters.wrong(acquired)
         actors = await acquired.fetch(
             "SELECT DISTINCT actor FROM audit WHERE target = $1", made
         )

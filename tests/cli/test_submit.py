@@ -15,7 +15,6 @@ from deemster.cli.submit.client import Client, admin_token, is_local, longer
 from deemster.cli.submit.command import exit_code, until_ended
 from deemster.cli.submit.progress import in_words
 from deemster.cli.submit.show import lines_of
-from deemster.cli.up.address import Address, ask, find_free
 from deemster.domain.account import Role
 from deemster.domain.errors import Refused, Unavailable
 from deemster.domain.ids import SubmissionId
@@ -24,8 +23,9 @@ from deemster.settings import Server
 from deemster.store import accounts
 from deemster.store.pool import Pool, connection
 from deemster.store.submissions import Filter, page
+from deemster.wiring.address import Address, ask, find_free
+from tests.builders import make_problem
 from tests.cli.conftest import COMMAND
-from tests.making import make_problem
 from tests.system.waiting import until
 
 

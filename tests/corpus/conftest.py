@@ -9,9 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from deemster.cli.needed import find_needed
-from deemster.cli.verify import PackageReport, Verifier
-from deemster.cli.verify_progress import Progress
+from deemster.cli.progress import Progress
 from deemster.domain.errors import Refused
 from deemster.domain.expectation import Expectation
 from deemster.domain.language import Language
@@ -19,9 +17,10 @@ from deemster.domain.problem import ExampleSubmission
 from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.judge.build.toolchain import Missing, Toolchains
 from deemster.pipeline.judge.sources import submission_source
+from deemster.pipeline.judge.verify.verifier import PackageReport, Verifier
 from deemster.problems.revision import Revision
 from deemster.settings import Settings
-from deemster.wiring.judging import make_spool, open_judging
+from deemster.wiring.judging import find_needed, make_spool, open_judging
 from deemster.wiring.revisions import open_revisions
 
 NEVER_SKIPPED = frozenset({"c", "cpp", "python3", "java", "javascript"})

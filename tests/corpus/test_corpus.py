@@ -2,8 +2,8 @@
 
 import pytest
 
-from deemster.cli.verify import PackageReport, SubmissionReport
 from deemster.domain.verdict import Verdict
+from deemster.pipeline.judge.verify.verifier import PackageReport, SubmissionReport
 from tests.corpus.conftest import Verify
 from tests.corpus.verdicts import CORPUS, Truth, paths_of_submissions, read_truths
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from deemster.cli.verify import PackageReport
 from deemster.domain.problem import ExampleSubmission
 from deemster.pipeline.judge.build.languages import shipped_directory
+from deemster.pipeline.judge.verify.verifier import PackageReport
 from deemster.settings import Settings
 from deemster.wiring.revisions import open_revisions
 from tests.corpus.conftest import opened_verifier

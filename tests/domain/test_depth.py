@@ -2,8 +2,8 @@
 
 import pytest
 
-from deemster.domain.depth import Depth, Signal, is_alarming, signal_of
-from deemster.domain.task import QueueName
+from deemster.domain.job import QueueName
+from deemster.domain.queue_depth import Depth, Signal, is_alarming, signal_of
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from deemster.domain.judgement import (
     JuryText,
     for_contestant,
 )
-from deemster.domain.outcome import Status
+from deemster.domain.run_status import Status
 from deemster.domain.verdict import Verdict
 
 SECRET = "the-hidden-thing"

@@ -12,7 +12,7 @@ import hatch_build
 from deemster.domain.expectation import AC
 from deemster.domain.problem import ExampleSubmission, Problem, ProgramCheck
 from deemster.pipeline.judge.build.languages import shipped_directory
-from deemster.problems.read import read_problem
+from deemster.problems.formats.detect import read_problem
 from deemster.problems.statement import statement_text
 
 SAMPLES = shipped_directory("samples")

@@ -34,7 +34,7 @@ import pytest_asyncio
 
 from deemster.domain.errors import Refused
 from deemster.domain.limits import Limits
-from deemster.domain.outcome import Status
+from deemster.domain.run_status import Status
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Command, Layers
 from deemster.sandbox.report import Report

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from deemster.domain.errors import Refused
-from deemster.domain.outcome import Status
+from deemster.domain.run_status import Status
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Command
 from deemster.sandbox.pool import Pool
 from deemster.sandbox.runner import SandboxFault
-from deemster.sandbox.wire import Order
+from deemster.sandbox.wire import Instruction
 from tests.sandbox.conftest import RUNNER, processes_under, shell, started, until
 
 pytestmark = pytest.mark.rootless
@@ -100,7 +100,7 @@ async def test_a_box_is_chosen_by_what_it_shows(
     hung: list[Path] = []
     attach = Pool.attach
 
-    async def remember(pool: Pool, directory: Path, order: Order) -> int:
+    async def remember(pool: Pool, directory: Path, order: Instruction) -> int:
         hung.append(directory)
         return await attach(pool, directory, order)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from deemster.domain.errors import Refused
-from deemster.domain.outcome import Status
+from deemster.domain.run_status import Status
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Command
 from deemster.sandbox.lanes import Lanes

@@ -6,7 +6,7 @@ import pyseccomp
 import pytest
 
 from deemster.domain.errors import Refused
-from deemster.domain.outcome import Status
+from deemster.domain.run_status import Status
 from deemster.sandbox import policy
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Command, Profile

@@ -5,7 +5,7 @@ import signal
 import pytest
 
 from deemster.domain.limits import MIB, Limits
-from deemster.domain.outcome import Status
+from deemster.domain.run_status import Status
 from deemster.sandbox.report import judge_run
 from deemster.sandbox.wire import End, RawReport
 

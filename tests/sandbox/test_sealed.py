@@ -8,7 +8,7 @@ import pytest
 
 from deemster.domain.errors import Refused
 from deemster.domain.limits import MIB
-from deemster.domain.outcome import Status
+from deemster.domain.run_status import Status
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Command
 from deemster.sandbox.streams import SealedInput

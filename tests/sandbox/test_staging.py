@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from deemster.domain.limits import MIB
-from deemster.domain.outcome import Status
+from deemster.domain.run_status import Status
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Command
 from deemster.sandbox.runner import SandboxFault

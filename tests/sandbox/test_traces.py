@@ -16,7 +16,7 @@ import pytest
 
 from deemster.domain.errors import Unavailable
 from deemster.domain.limits import Limits
-from deemster.domain.outcome import Status
+from deemster.domain.run_status import Status
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Command, Layers
 from tests.sandbox.conftest import PATIENCE_S, RUNNER, Family, assert_gone, until

@@ -99,7 +99,7 @@ def test_numbers_are_those_of_the_headers() -> None:
     assert known is not None
     assert int(known[1]) == sum(wire.RequestFlag)
     orders = {**constants(header, "ORDER"), **constants(header, "CONTROL")}
-    assert orders == {order.name: order.value for order in wire.Order}
+    assert orders == {order.name: order.value for order in wire.Instruction}
     layers = constants((HEADERS / "slot.h").read_text(), "LAYER")
     assert layers == {layer.name: layer.value for layer in Layers}
 

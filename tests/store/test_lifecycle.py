@@ -10,7 +10,7 @@ from deemster.domain.ids import SubmissionId
 from deemster.domain.lifecycle import MOVES, TERMINAL, Event, State
 from deemster.store.lifecycle import MovedOn, advance
 from deemster.store.pool import Pool, connection, open_pool
-from tests.making import make_submission
+from tests.builders import make_submission
 
 ATTEMPT = 2
 

@@ -7,17 +7,17 @@ import pytest
 
 from deemster.store import (
     accounts,
-    arrivals,
+    counters,
     gauges,
     leases,
     outbox,
     rejudgings,
     sessions,
+    submission_inserts,
     submissions,
-    tallies,
 )
 from deemster.store.pool import Pool, connection, open_pool
-from tests.making import make_problem
+from tests.builders import make_problem
 
 FILL = """
 INSERT INTO submission (id, account_id, problem_id, revision, language, source, state, attempt,
@@ -87,7 +87,7 @@ PLANS: dict[str, tuple[Any, list[Any], str]] = {
         "submission_idempotency",
     ),
     "how many of a user wait": (
-        arrivals.SQL.accept,
+        submission_inserts.SQL.accept,
         [*ARRIVAL, 30.0, 100],
         "submission_waiting_of_account",
     ),
@@ -103,9 +103,9 @@ PLANS: dict[str, tuple[Any, list[Any], str]] = {
         "submission_line",
     ),
     "what a set changed": (rejudgings.SQL.matrix, ["rej_x"], "submission_applied"),
-    "what someone did": (tallies.SQL.of_account, ["usr_7"], "account_tally_pkey"),
+    "what someone did": (counters.SQL.of_account, ["usr_7"], "account_tally_pkey"),
     "what someone solved": (
-        tallies.SQL.solved,
+        counters.SQL.solved,
         ["usr_7", ["prob_sum"]],
         "account_tally_pkey",
     ),
@@ -136,7 +136,7 @@ async def test_a_line_that_was_empty_is_not_read_for_each_arrival(database_url: 
             await acquired.execute(PEOPLE)
             await acquired.execute(FILL.replace("n % 3 = 0", "false"), sheet.id, sheet.digest)
             await acquired.execute("ANALYZE")
-            statement = f"EXPLAIN {arrivals.SQL.accept.sql}"
+            statement = f"EXPLAIN {submission_inserts.SQL.accept.sql}"
             rows = await acquired.fetch(statement, *ARRIVAL, 30.0, 100)
     plan = "\n".join(row[0] for row in rows)
     assert "submission_waiting_of_account" in plan
@@ -149,7 +149,7 @@ async def test_keys_are_found_one_by_one_also_by_a_plan_of_the_first_minute(
     """Connections keep the plans that they made while the table was empty."""
     many = [20 * each for each in ARRIVAL]
     async with open_pool(database_url, name="test") as pool, connection(pool) as acquired:
-        statement = f"EXPLAIN {arrivals.SQL.accept.sql}"
+        statement = f"EXPLAIN {submission_inserts.SQL.accept.sql}"
         rows = await acquired.fetch(statement, *many, 30.0, 100)
     plan = "\n".join(row[0] for row in rows)
     assert "(idempotency_key = a_1.idempotency_key)" in plan, plan

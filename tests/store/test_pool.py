@@ -10,7 +10,7 @@ from deemster.domain.ids import SubmissionId
 from deemster.domain.lifecycle import Event
 from deemster.store.lifecycle import advance, lock_state
 from deemster.store.pool import Pool, connection, open_pool, transaction
-from tests.making import make_submission
+from tests.builders import make_submission
 
 PATIENCE_S = 60
 

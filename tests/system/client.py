@@ -14,7 +14,7 @@ from deemster.domain.account import Role
 from deemster.domain.ids import SubmissionId
 from deemster.store import accounts
 from deemster.store.pool import connection
-from tests.making import make_account
+from tests.builders import make_account
 from tests.system.programs import Program
 from tests.system.service import PROBLEM, Service
 from tests.system.waiting import PATIENCE_S

@@ -9,20 +9,20 @@ from typing import Any, Self
 
 from deemster.domain.errors import Unavailable
 from deemster.domain.ids import ProblemId, SubmissionId
+from deemster.domain.job import PriorityClass
 from deemster.domain.submission import SubmissionView
-from deemster.domain.task import Standing
-from deemster.pipeline.accept.door import Ask, Door
+from deemster.pipeline.accept.service import AcceptService, SubmitRequest
 from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.queue.producer import Producer
 from deemster.problems.archive import Bounds
+from deemster.problems.distribution import RevisionDistributor
 from deemster.problems.revision import RevisionStore
-from deemster.problems.sheet import sheet_of
-from deemster.problems.shelf import Shelf
+from deemster.problems.summary import sheet_of
 from deemster.store import problems, submissions
 from deemster.store.artifacts import Artifacts
+from deemster.store.notifications import OUTBOX, Notifier
 from deemster.store.pool import Pool, connection, open_pool
-from deemster.store.wake import OUTBOX, Bell
-from tests.making import make_person
+from tests.builders import make_person
 from tests.system.fleet import Fleet
 from tests.system.programs import PACKAGE, Program
 from tests.system.waiting import until
@@ -41,7 +41,7 @@ class Service:
     queue_url: str
     env: str
     pool: Pool
-    door: Door
+    door: AcceptService
     fleet: Fleet
 
     @classmethod
@@ -70,10 +70,10 @@ class Service:
         artifacts = Artifacts.open(None, directory / "data")
         async with (
             open_pool(database_url, name="test", most=10) as pool,
-            Bell.open(pool, OUTBOX) as bell,
+            Notifier.open(pool, OUTBOX) as bell,
             Fleet.open(directory / "logs", environment(ours)) as fleet,
         ):
-            door = Door(pool, artifacts, load_catalogue(), on_accepted=bell.ring)
+            door = AcceptService(pool, artifacts, load_catalogue(), on_accepted=bell.ring)
             service = cls(directory, database_url, queue_url, env, pool, door, fleet)
             try:
                 await service._import_problem(artifacts, time_ms)
@@ -86,7 +86,7 @@ class Service:
     async def _import_problem(self, artifacts: Artifacts, time_ms: int) -> None:
         store = RevisionStore(self.directory / "data" / "revisions", ROOM, Bounds(ROOM, 1000))
         revision = await store.import_package(PACKAGE)
-        await Shelf(artifacts, store).publish(revision)
+        await RevisionDistributor(artifacts, store).publish(revision)
         async with connection(self.pool) as acquired, acquired.transaction():
             await problems.put(acquired, sheet_of(revision, PROBLEM, time_ms=time_ms))
 
@@ -101,11 +101,11 @@ class Service:
         program: Program,
         *,
         user: str = "ada",
-        standing: Standing = Standing.PRACTICE,
+        standing: PriorityClass = PriorityClass.PRACTICE,
     ) -> SubmissionId:
         """By the API's own door, in this process."""
         files = {"": program.source.encode()}
-        ask = Ask(PROBLEM, program.language, files, standing=standing)
+        ask = SubmitRequest(PROBLEM, program.language, files, standing=standing)
         accepted, _ = await self.door.submit(await make_person(self.pool, user), ask)
         return accepted.id
 

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from deemster.domain.failure import OURS
 from deemster.domain.lifecycle import State
-from deemster.pipeline.verdict.dead import requeue
+from deemster.domain.retry_policy import OURS
+from deemster.pipeline.verdict.dead_letter_actions import requeue
 from deemster.sandbox.runner import PACKAGED_RUNNER
 from deemster.store import dead_letters
 from deemster.store.audit import Actor

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from deemster.domain.task import Standing
+from deemster.domain.job import PriorityClass
 from deemster.domain.verdict import Verdict
 from tests.system.conftest import OpenService
 from tests.system.fleet import Member
@@ -77,13 +77,13 @@ async def test_lower_ranks_and_those_who_have_many_wait_longer(
 ) -> None:
     """Q8: contest, interactive, practice, rejudge; a user's second is behind others' first."""
     asked = [
-        ("ada", Standing.REJUDGE),
-        ("ada", Standing.PRACTICE),
-        ("ada", Standing.PRACTICE),
-        ("bob", Standing.PRACTICE),
-        ("bob", Standing.INTERACTIVE),
-        ("ada", Standing.CONTEST),
-        ("eve", Standing.CONTEST),
+        ("ada", PriorityClass.REJUDGE),
+        ("ada", PriorityClass.PRACTICE),
+        ("ada", PriorityClass.PRACTICE),
+        ("bob", PriorityClass.PRACTICE),
+        ("bob", PriorityClass.INTERACTIVE),
+        ("ada", PriorityClass.CONTEST),
+        ("eve", PriorityClass.CONTEST),
     ]
     wanted = [6, 5, 4, 3, 1, 2, 0]
     async with open_service() as service:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from deemster.domain.ids import SubmissionId
 from deemster.domain.lifecycle import LAST_EVENTS, State
-from deemster.store import tallies
+from deemster.store import counters
 from deemster.store.pool import connection
 from tests.system.programs import Program
 from tests.system.service import Service
@@ -60,4 +60,4 @@ async def assert_exactly_once(service: Service, ledger: Mapping[SubmissionId, Pr
         id_: row["attempt"] for id_, row in found.items()
     }
     async with connection(service.pool) as acquired:
-        assert await tallies.wrong(acquired) == []
+        assert await counters.wrong(acquired) == []

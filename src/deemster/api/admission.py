@@ -5,14 +5,14 @@ from typing import Final
 
 from starlette.requests import Request
 
-from deemster.api.crew import Crew
-from deemster.api.service import Service
-from deemster.cache.buckets import Limit, OwnBuckets, Taken, network_of
+from deemster.api.dependencies import Dependencies
+from deemster.api.live_workers import LiveWorkers
 from deemster.domain.account import Account, Role
 from deemster.domain.errors import Enough, Unavailable
-from deemster.pipeline.accept.floodgate import Floodgate
-from deemster.store.arrivals import is_key_taken
+from deemster.limits.buckets import Limit, MemoryBuckets, Taken, network_of
+from deemster.pipeline.accept.load_shedding import LoadShedder
 from deemster.store.pool import connection
+from deemster.store.submission_inserts import is_key_taken
 
 MINUTE_S: Final = 60
 
@@ -24,13 +24,13 @@ class TooMany(Enough):
 
 
 class Admission:
-    def __init__(self, service: Service, crew: Crew) -> None:
+    def __init__(self, service: Dependencies, crew: LiveWorkers) -> None:
         self._service = service
         self._crew = crew
         settings = service.settings
-        self._own = OwnBuckets()
+        self._own = MemoryBuckets()
         self._a_second = settings.requests_per_second_user
-        self._gate = Floodgate(service.pool, high=settings.queue_high, low=settings.queue_low)
+        self._gate = LoadShedder(service.pool, high=settings.queue_high, low=settings.queue_low)
         self._policy = policy_of(
             {
                 "user": (settings.submits_per_minute_user, MINUTE_S),

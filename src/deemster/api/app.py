@@ -13,9 +13,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from deemster import __version__
-from deemster.api.desk import Desk
-from deemster.api.document import DocumentedApp
-from deemster.api.faults import (
+from deemster.api.dependencies import Dependencies
+from deemster.api.http.direct_route import DirectGet, DirectRoute
+from deemster.api.http.errors import (
     Malformed,
     NoRoute,
     WrongMethod,
@@ -23,7 +23,8 @@ from deemster.api.faults import (
     request_id_of,
     response_of,
 )
-from deemster.api.gate import Gate
+from deemster.api.http.middleware import RequestMiddleware
+from deemster.api.openapi import DocumentedApp
 from deemster.api.permissions import check_table
 from deemster.api.routes import (
     accounts,
@@ -46,16 +47,15 @@ from deemster.api.routes import (
     webhooks,
     workers,
 )
-from deemster.api.service import Service
-from deemster.api.straight import Straight, StraightGet
+from deemster.api.state import AppState
 from deemster.domain.errors import DeemsterError, Enough, Unavailable
 from deemster.metrics import REFUSED
 
 log = structlog.get_logger()
 
 
-def create_app(service: Service) -> FastAPI:
-    desk = Desk.of(service)
+def create_app(service: Dependencies) -> FastAPI:
+    desk = AppState.of(service)
 
     @asynccontextmanager
     async def run_beside(_app: FastAPI) -> AsyncIterator[None]:
@@ -78,8 +78,8 @@ def create_app(service: Service) -> FastAPI:
         lifespan=run_beside,
         # As they are: a router that is included is looked through anew for each request.
         routes=[
-            Straight(submissions.PATH, submissions.submit, methods=["POST"]),
-            StraightGet(submissions.PATH + "/{id}", submissions.poll),
+            DirectRoute(submissions.PATH, submissions.submit, methods=["POST"]),
+            DirectGet(submissions.PATH + "/{id}", submissions.poll),
             *submissions.router.routes,
             *problems.router.routes,
             *events.router.routes,
@@ -108,7 +108,7 @@ def create_app(service: Service) -> FastAPI:
     )
     check_table(app.routes)
     app.state.desk = desk
-    app.add_middleware(Gate, public_url=service.settings.public_url)
+    app.add_middleware(RequestMiddleware, public_url=service.settings.public_url)
     return app
 
 

@@ -6,9 +6,9 @@ from typing import Final
 
 import structlog
 
-from deemster.api.service import Service
-from deemster.api.shapes import Told
-from deemster.cache.moment import Moment
+from deemster.api.dependencies import Dependencies
+from deemster.api.models.kinds import ResponseModel
+from deemster.cache.single_flight import SingleFlightCache
 from deemster.domain.errors import DeemsterError
 from deemster.store import workers
 from deemster.store.pool import connection, ping
@@ -20,12 +20,12 @@ KEPT_S: Final = 0.5
 log = structlog.get_logger()
 
 
-class PartOut(Told):
+class PartOut(ResponseModel):
     ok: bool
     detail: str
 
 
-class HealthOut(Told):
+class HealthOut(ResponseModel):
     ready: bool
     database: PartOut
     queue: PartOut
@@ -38,9 +38,11 @@ class NobodyWorks(DeemsterError):
 
 
 class Health:
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Dependencies) -> None:
         self._service = service
-        self._known: Moment[None, HealthOut] = Moment(self._look, keep_s=KEPT_S)
+        self._known: SingleFlightCache[None, HealthOut] = SingleFlightCache(
+            self._look, keep_s=KEPT_S
+        )
 
     async def report(self) -> HealthOut:
         return await self._known.get(None)

@@ -6,7 +6,7 @@ from typing import Final
 
 from starlette.routing import BaseRoute, Route
 
-from deemster.api.faults import Forbidden
+from deemster.api.http.errors import Forbidden
 from deemster.domain.account import Account, Role, Scope
 
 

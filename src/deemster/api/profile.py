@@ -3,22 +3,22 @@
 import json
 from dataclasses import asdict
 
-from deemster.api.desk import Desk
-from deemster.api.people import ProfileOut
+from deemster.api.models.accounts import ProfileOut
+from deemster.api.state import AppState
 from deemster.cache.cache import Found
 from deemster.cache.kinds import PROFILE
 from deemster.domain.account import Account
-from deemster.store import tallies
+from deemster.store import counters
+from deemster.store.counters import Deeds
 from deemster.store.pool import connection
-from deemster.store.tallies import Deeds
 
 
-async def profile_of(desk: Desk, caller: Account) -> ProfileOut:
+async def profile_of(desk: AppState, caller: Account) -> ProfileOut:
     """Only the counts are remembered: what someone is, or may, is the caller's to say."""
 
     async def look() -> Found:
         async with connection(desk.service.pool) as acquired:
-            deeds, day_left_s = await tallies.of_account(acquired, caller.id)
+            deeds, day_left_s = await counters.of_account(acquired, caller.id)
         # What was handed in today is nothing at midnight.
         keep_s = min(PROFILE.kept_s, day_left_s)
         return Found(json.dumps(asdict(deeds)).encode(), keep_s=keep_s)

@@ -10,9 +10,9 @@ from typing import Final
 import structlog
 
 from deemster.cache.kinds import KINDS, Kind, Private, Public
-from deemster.cache.memory import Entry, Memory, etag_of
+from deemster.cache.memory import CacheEntry, MemoryCache, etag_of
+from deemster.cache.redis import PATIENCE_S, Lent, RedisCache, connect
 from deemster.cache.revisions import Revisions
-from deemster.cache.shared import PATIENCE_S, Lent, Shared, connect
 from deemster.domain.account import Account
 from deemster.metrics import CACHE
 
@@ -42,16 +42,16 @@ class Cache:
     def __init__(
         self,
         group: asyncio.TaskGroup,
-        shared: Shared | None,
+        shared: RedisCache | None,
         *,
         clock: Callable[[], float] = time.monotonic,
-        memory: Memory | None = None,
+        memory: MemoryCache | None = None,
     ) -> None:
         self._group = group
         self._shared = shared
         self._clock = clock
-        self._memory = memory or Memory()
-        self._asking: dict[str, asyncio.Task[Entry | Exception]] = {}
+        self._memory = memory or MemoryCache()
+        self._asking: dict[str, asyncio.Task[CacheEntry | Exception]] = {}
         self.revisions = Revisions()
 
     @classmethod
@@ -68,7 +68,7 @@ class Cache:
         redis = shared = None
         if url is not None:
             redis = connect(url, patience_s)
-            shared = Shared(redis, env, clock=clock, patience_s=patience_s)
+            shared = RedisCache(redis, env, clock=clock, patience_s=patience_s)
         try:
             async with asyncio.TaskGroup() as group:
                 cache = cls(group, shared, clock=clock)
@@ -81,19 +81,21 @@ class Cache:
             if redis is not None:
                 await redis.aclose()
 
-    async def get(self, kind: Public, selector: str, look: Look, *, revision: int) -> Entry:
+    async def get(
+        self, kind: Public, selector: str, look: Look, *, revision: int
+    ) -> CacheEntry:
         """What is the same for all; whether this one may see it was looked at before."""
         return await self._get(kind, f"{kind.name}:{selector}#v{revision}", look)
 
     async def get_own(
         self, kind: Private, viewer: Account, selector: str, look: Look, *, subject: str
-    ) -> Entry:
+    ) -> CacheEntry:
         """What this account may see, in the role that it has, until the subject changes."""
         revision = self.revisions.of(subject)
         key = f"{kind.name}:{viewer.id}:{viewer.role}:{selector}#v{revision}"
         return await self._get(kind, key, look)
 
-    async def _get(self, kind: Kind, key: str, look: Look) -> Entry:
+    async def _get(self, kind: Kind, key: str, look: Look) -> CacheEntry:
         now_s = self._clock()
         counts = COUNTS[kind.name]
         entry = self._memory.get(key, now_s)
@@ -114,16 +116,16 @@ class Cache:
         return told
 
     def _ask(
-        self, kind: Kind, key: str, look: Look, stale: Entry | None
-    ) -> asyncio.Task[Entry | Exception]:
+        self, kind: Kind, key: str, look: Look, stale: CacheEntry | None
+    ) -> asyncio.Task[CacheEntry | Exception]:
         task = self._group.create_task(self._answer(kind, key, look, stale))
         self._asking[key] = task
         task.add_done_callback(lambda _: self._asking.pop(key, None))
         return task
 
     async def _answer(
-        self, kind: Kind, key: str, look: Look, stale: Entry | None
-    ) -> Entry | Exception:
+        self, kind: Kind, key: str, look: Look, stale: CacheEntry | None
+    ) -> CacheEntry | Exception:
         """A fault is an answer too: it goes to those who asked, and ends nobody else's task."""
         try:
             if isinstance(kind, Public) and (lent := await self._borrow(kind, key)) is not None:
@@ -147,11 +149,11 @@ class Cache:
     async def _borrow(self, kind: Public, key: str) -> Lent | None:
         return await self._shared.get(kind, key) if self._shared is not None else None
 
-    def _entry(self, kind: Kind, found: Found | None, *, age_s: float = 0.0) -> Entry:
+    def _entry(self, kind: Kind, found: Found | None, *, age_s: float = 0.0) -> CacheEntry:
         now_s = self._clock()
         if found is None:
-            return Entry(None, "", now_s + kind.absent_s, now_s + kind.absent_s)
+            return CacheEntry(None, "", now_s + kind.absent_s, now_s + kind.absent_s)
         fresh_s = kind.fresh_s if found.keep_s is None else found.keep_s
         kept_s = kind.kept_s if found.keep_s is None else found.keep_s
         made_s = now_s - age_s
-        return Entry(found.body, etag_of(found.body), made_s + fresh_s, made_s + kept_s)
+        return CacheEntry(found.body, etag_of(found.body), made_s + fresh_s, made_s + kept_s)

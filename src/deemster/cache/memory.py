@@ -11,7 +11,7 @@ OVERHEAD_BYTES: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CacheEntry:
     body: bytes | None
     """None: there is nothing."""
     etag: str
@@ -20,13 +20,13 @@ class Entry:
     kept_until_s: float
 
 
-class Memory:
+class MemoryCache:
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self._most_bytes = most_bytes
-        self._known: OrderedDict[str, Entry] = OrderedDict()
+        self._known: OrderedDict[str, CacheEntry] = OrderedDict()
         self.bytes = 0
 
-    def get(self, key: str, now_s: float) -> Entry | None:
+    def get(self, key: str, now_s: float) -> CacheEntry | None:
         entry = self._known.get(key)
         if entry is None:
             return None
@@ -36,7 +36,7 @@ class Memory:
         self._known.move_to_end(key)
         return entry
 
-    def put(self, key: str, entry: Entry) -> None:
+    def put(self, key: str, entry: CacheEntry) -> None:
         self._drop(key)
         self._known[key] = entry
         self.bytes += size_of(key, entry)
@@ -49,7 +49,7 @@ class Memory:
             self.bytes -= size_of(key, entry)
 
 
-def size_of(key: str, entry: Entry) -> int:
+def size_of(key: str, entry: CacheEntry) -> int:
     return len(key) + len(entry.body or b"") + OVERHEAD_BYTES
 
 

@@ -1,7 +1,6 @@
 """What `deemster user` does to accounts: each deed in one transaction, and on the record."""
 
 from deemster.api.auth.passwords import hash_password
-from deemster.cli.store import open_store, operator
 from deemster.domain.account import Account, Role, Scope, check_name
 from deemster.domain.errors import NotFound
 from deemster.domain.ids import TokenId
@@ -10,6 +9,7 @@ from deemster.store import accounts, sessions
 from deemster.store.accounts import AccountView, Change, TokenView
 from deemster.store.audit import Actor, note
 from deemster.store.pool import Connection, connection, transaction
+from deemster.wiring.command import open_store, operator
 
 MOST_SHOWN = 1000
 

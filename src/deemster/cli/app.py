@@ -8,8 +8,8 @@ import typer
 
 from deemster import __version__
 from deemster.cli.commands import Lazily
-from deemster.cli.tether import tie_to_parent
 from deemster.domain.errors import DeemsterError
+from deemster.wiring.parent_death import tie_to_parent
 
 EXIT_OURS = 2
 """Deemster itself could not do what was asked."""

@@ -2,13 +2,13 @@
 
 import typer
 
-from deemster.cli import bench_accept, bench_burst, bench_judge, bench_sandbox
+from deemster.bench import accept, burst, judge, sandbox
 
 app = typer.Typer(
     no_args_is_help=True,
     help="Measure what this machine does, as ratios against the bare limit.",
 )
-app.command("sandbox")(bench_sandbox.sandbox)
-app.command("judge")(bench_judge.judge)
-app.command("accept")(bench_accept.accept)
-app.command("burst")(bench_burst.burst)
+app.command("sandbox")(sandbox.sandbox)
+app.command("judge")(judge.judge)
+app.command("accept")(accept.accept)
+app.command("burst")(burst.burst)

@@ -9,7 +9,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
 
-class Place(NamedTuple):
+class CommandEntry(NamedTuple):
     where: str
     """Module and name, below this package."""
     summary: str
@@ -17,77 +17,77 @@ class Place(NamedTuple):
 
 
 COMMANDS: Final = {
-    "up": Place(
+    "up": CommandEntry(
         "up.command:up",
         "Start the whole service: a database, the API, and what judges submissions.",
     ),
-    "api": Place(
+    "api": CommandEntry(
         "roles.api:api",
         "Answer HTTP requests, on the address and port that `deemster settings` shows.",
     ),
-    "relay": Place(
+    "relay": CommandEntry(
         "roles.relay:relay",
         "Carry accepted submissions from the database to the queue.",
     ),
-    "worker": Place(
+    "worker": CommandEntry(
         "roles.worker:worker",
         "Judge submissions, in the cage.",
     ),
-    "keeper": Place(
+    "keeper": CommandEntry(
         "roles.keeper:keeper",
         "Rescue what dead workers left, send again what the queue lost, trim what is over.",
     ),
-    "run": Place(
+    "run": CommandEntry(
         "run:run",
         "Run one program in the sandbox.",
     ),
-    "problem": Place(
+    "problem": CommandEntry(
         "problem:app",
         "Check, make, import, list and retire problems.",
     ),
-    "submit": Place(
+    "submit": CommandEntry(
         "submit.command:submit",
         "Submit a program to a running service.",
     ),
-    "doctor": Place(
+    "doctor": CommandEntry(
         "doctor:doctor",
         "Check this machine: every sandbox layer and toolchain, and how to mend what is "
         "missing.",
     ),
-    "languages": Place(
+    "languages": CommandEntry(
         "languages:languages",
         "Show the languages: found or missing, with exact versions.",
     ),
-    "bench": Place(
+    "bench": CommandEntry(
         "bench:app",
         "Measure what this machine does, as ratios against the bare limit.",
     ),
-    "user": Place(
+    "user": CommandEntry(
         "user:app",
         "Accounts, and the tokens by which programs act for them.",
     ),
-    "dlq": Place(
+    "dlq": CommandEntry(
         "dlq:app",
         "Dead letters: submissions that the judge itself failed at, again and again.",
     ),
-    "rejudge": Place(
+    "rejudge": CommandEntry(
         "rejudge:app",
         "Judge submissions again: at once, or on trial (`--stage`) to be applied or dropped.",
     ),
-    "backup": Place(
-        "backup.command:backup",
+    "backup": CommandEntry(
+        "backup:backup",
         "Write everything that is kept into one file: database, sources, test data, "
         "secret key.",
     ),
-    "restore": Place(
-        "backup.command:restore",
+    "restore": CommandEntry(
+        "backup:restore",
         "Bring back everything from a backup, into an empty data directory or database.",
     ),
-    "migrate": Place(
+    "migrate": CommandEntry(
         "migrate:migrate",
         "Bring the database's tables to the form that this version needs.",
     ),
-    "settings": Place(
+    "settings": CommandEntry(
         "settings:settings",
         "Show every setting, its value and its source.",
     ),

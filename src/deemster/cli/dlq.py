@@ -9,16 +9,16 @@ import uvloop
 from rich.console import Console
 from rich.table import Table
 
-from deemster.cli.many import for_each
-from deemster.cli.store import open_store, operator
+from deemster.cli.for_each import for_each
 from deemster.domain.errors import NotFound
 from deemster.domain.ids import SubmissionId
-from deemster.pipeline.verdict import dead
+from deemster.pipeline.verdict import dead_letter_actions
 from deemster.settings import load_settings
 from deemster.store import dead_letters
 from deemster.store.audit import Actor
 from deemster.store.dead_letters import DeadLetter
 from deemster.store.pool import connection
+from deemster.wiring.command import open_store, operator
 
 EXIT_OURS = 2
 AT_ONCE = 1000
@@ -127,7 +127,7 @@ async def requeue_all(numbers: list[int]) -> tuple[dict[int, SubmissionId], int]
     async with open_store(load_settings()) as pool:
 
         async def act(number: int) -> SubmissionId:
-            return (await dead.requeue(pool, number, actor=Actor(operator()))).id
+            return (await dead_letter_actions.requeue(pool, number, actor=Actor(operator()))).id
 
         return await for_each(numbers, act)
 
@@ -135,7 +135,9 @@ async def requeue_all(numbers: list[int]) -> tuple[dict[int, SubmissionId], int]
 async def discard_all(numbers: list[int]) -> tuple[dict[int, None], int]:
     actor = Actor(operator())
     async with open_store(load_settings()) as pool:
-        return await for_each(numbers, lambda each: dead.discard(pool, each, actor=actor))
+        return await for_each(
+            numbers, lambda each: dead_letter_actions.discard(pool, each, actor=actor)
+        )
 
 
 def as_text(values: object) -> str:

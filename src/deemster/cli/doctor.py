@@ -12,7 +12,7 @@ from rich.markup import escape
 
 from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.judge.build.toolchain import Missing, Toolchains
-from deemster.sandbox.checkup import Check, check_sandbox
+from deemster.sandbox.checks import Check, check_sandbox
 from deemster.settings import Settings, load_settings
 
 EXIT_UNWELL = 1

@@ -3,7 +3,7 @@
 import signal
 
 from deemster.domain.limits import MIB, Limits
-from deemster.domain.outcome import Status
+from deemster.domain.run_status import Status
 from deemster.sandbox.report import Report
 
 

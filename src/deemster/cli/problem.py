@@ -10,20 +10,19 @@ from typing import Annotated
 import typer
 import uvloop
 
-from deemster.cli.needed import find_needed
 from deemster.cli.problem_import import import_
 from deemster.cli.problem_list import list_
 from deemster.cli.problem_retire import retire
-from deemster.cli.verify import PackageReport, Verifier
-from deemster.cli.verify_progress import Progress
-from deemster.cli.verify_sanity import Finding
-from deemster.cli.verify_show import as_object, show
+from deemster.cli.progress import Progress
+from deemster.cli.verify_report import as_object, show
 from deemster.domain.errors import Refused
 from deemster.pipeline.judge.build.languages import load_catalogue
+from deemster.pipeline.judge.verify.package_checks import Finding
+from deemster.pipeline.judge.verify.verifier import PackageReport, Verifier
 from deemster.problems.new import make_package
 from deemster.problems.revision import Revision
 from deemster.settings import load_settings
-from deemster.wiring.judging import make_spool, open_judging
+from deemster.wiring.judging import find_needed, make_spool, open_judging
 from deemster.wiring.revisions import open_revisions
 
 EXIT_DISAGREES = 1

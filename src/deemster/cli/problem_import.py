@@ -7,11 +7,12 @@ from typing import Annotated
 import typer
 import uvloop
 
-from deemster.cli.importing import Outcome, import_all
+from deemster.cli.progress import Progress
 from deemster.domain.errors import Refused
 from deemster.domain.ids import chosen_problem_id
 from deemster.domain.limits import MIB
 from deemster.settings import load_settings
+from deemster.wiring.importing import Outcome, import_all
 
 EXIT_OURS = 2
 
@@ -45,7 +46,8 @@ def import_(
     if problem_id is not None and len(paths) > 1:
         raise Refused("One id is for one problem: leave --id out, or import one at a time.")
     named = chosen_problem_id(problem_id) if problem_id is not None else None
-    done = uvloop.run(import_all(load_settings(), paths, named))
+    with Progress() as progress:
+        done = uvloop.run(import_all(load_settings(), paths, named, progress))
     for each in done:
         tell(each)
     if any(each.error for each in done):

@@ -9,11 +9,11 @@ import uvloop
 from rich.console import Console
 from rich.table import Table
 
-from deemster.cli.store import open_store
 from deemster.domain.limits import MIB
 from deemster.settings import load_settings
 from deemster.store.pool import connection
 from deemster.store.problems import ProblemLine, page
+from deemster.wiring.command import open_store
 
 PAGE = 500
 

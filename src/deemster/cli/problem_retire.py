@@ -5,11 +5,11 @@ from typing import Annotated
 import typer
 import uvloop
 
-from deemster.cli.many import for_each
-from deemster.cli.store import open_store, operator
+from deemster.cli.for_each import for_each
 from deemster.domain.ids import ProblemId, chosen_problem_id
 from deemster.settings import load_settings
 from deemster.store.audit import Actor
+from deemster.wiring.command import open_store, operator
 from deemster.wiring.importing import open_importer
 
 EXIT_OURS = 2

@@ -12,20 +12,20 @@ import uvloop
 from typer.core import TyperGroup
 
 from deemster.cli import rejudging
-from deemster.cli.many import for_each
-from deemster.cli.store import open_store, operator
+from deemster.cli.for_each import for_each
 from deemster.domain.errors import NotFound, Refused
 from deemster.domain.ids import PROBLEM, ContestId, ProblemId, SubmissionId
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.verdict.rejudge import rejudge as judge_again
-from deemster.pipeline.verdict.rejudging import Overview, make, under_way_told
+from deemster.pipeline.verdict.rejudging_set import Overview, make, under_way_told
 from deemster.settings import load_settings
 from deemster.store import accounts, contests
 from deemster.store.audit import Actor
 from deemster.store.pool import Pool, connection
 from deemster.store.problems import in_force
 from deemster.store.rejudgings import Wanted, matching, under_way
+from deemster.wiring.command import open_store, operator
 
 EXIT_OURS = 2
 MOST = 1_000_000

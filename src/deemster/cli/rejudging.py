@@ -10,15 +10,15 @@ import uvloop
 from rich.console import Console
 from rich.table import Table
 
-from deemster.cli.store import open_store, operator
 from deemster.domain.ids import RejudgingId
-from deemster.pipeline.verdict import rejudging
-from deemster.pipeline.verdict.rejudging import Overview
+from deemster.pipeline.verdict import rejudging_set
+from deemster.pipeline.verdict.rejudging_set import Overview
 from deemster.settings import load_settings
 from deemster.store import rejudgings
 from deemster.store.audit import Actor
 from deemster.store.pool import connection
 from deemster.store.rejudgings import Cell, Change, Rejudging
+from deemster.wiring.command import open_store, operator
 
 MOST = 1000
 """On a screen; `--json` has them all."""
@@ -103,7 +103,7 @@ def tell(overview: Overview) -> None:
         print("All of it has ended: apply it, or drop it.")
     outcome, under_way = overview.rejudging.outcome, overview.under_way
     if under_way.unended and (outcome is None or (outcome == "applied" and under_way.outdated)):
-        print(rejudging.under_way_told(under_way))
+        print(rejudging_set.under_way_told(under_way))
 
 
 def status(each: Rejudging) -> str:
@@ -127,18 +127,18 @@ async def read_one(
     wanted: RejudgingId,
 ) -> tuple[Overview, Sequence[Cell], Sequence[Change]]:
     async with open_store(load_settings()) as pool:
-        overview = await rejudging.overview(pool, wanted)
+        overview = await rejudging_set.overview(pool, wanted)
         async with connection(pool) as acquired:
             matrix = await rejudgings.matrix(acquired, wanted)
             changes = await rejudgings.changes(
-                acquired, wanted, after=None, most=rejudging.MOST
+                acquired, wanted, after=None, most=rejudging_set.MOST
             )
     return overview, matrix, changes
 
 
 async def settle(wanted: RejudgingId, *, wins: bool) -> Overview:
     async with open_store(load_settings()) as pool:
-        act = rejudging.apply if wins else rejudging.drop
+        act = rejudging_set.apply if wins else rejudging_set.drop
         return await act(pool, wanted, Actor(operator()))
 
 

@@ -14,10 +14,10 @@ import typer
 import uvloop
 
 from deemster.cli.explain import explain
-from deemster.cli.outlet import Outlet
+from deemster.cli.output_stream import OutputStream
 from deemster.domain.errors import Refused, Unavailable
 from deemster.domain.limits import MIB, Limits
-from deemster.domain.outcome import Status
+from deemster.domain.run_status import Status
 from deemster.domain.source import SOURCE_BYTES, Source, single
 from deemster.pipeline.judge.build.compile import Compilation
 from deemster.pipeline.judge.build.languages import load_catalogue
@@ -122,7 +122,7 @@ async def run_file(
 
 async def run_for_person(job: Job) -> int:
     """Output goes on as it comes; what was wrong is said at the end."""
-    stdout, stderr = Outlet(1), Outlet(2)
+    stdout, stderr = OutputStream(1), OutputStream(2)
     try:
         async with asyncio.timeout(None) as scope:
             now = asyncio.get_running_loop().time
@@ -159,7 +159,7 @@ async def run_for_program(job: Job) -> int:
 
 
 async def carry_out(
-    job: Job, stdout: Outlet | None = None, stderr: Outlet | None = None
+    job: Job, stdout: OutputStream | None = None, stderr: OutputStream | None = None
 ) -> Outcome:
     settings = load_settings()
     async with (

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
-from deemster.domain.outcome import Status
+from deemster.domain.run_status import Status
 from deemster.domain.verdict import Verdict
 
 

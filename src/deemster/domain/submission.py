@@ -13,8 +13,8 @@ from deemster.domain.ids import (
     RevisionDigest,
     SubmissionId,
 )
+from deemster.domain.job import PRIORITY_CLASS_WIDTH, PriorityClass, raised
 from deemster.domain.lifecycle import State
-from deemster.domain.task import STANDING_WIDTH, Standing, raised
 from deemster.domain.verdict import Verdict
 
 
@@ -35,12 +35,12 @@ class NewSubmission:
     rejudge_of: SubmissionId | None = None
     staged_in: RejudgingId | None = None
     contest: ContestId | None = None
-    standing: Standing = Standing.PRACTICE
+    standing: PriorityClass = PriorityClass.PRACTICE
     tier: int = 0
 
     @property
     def first_priority(self) -> int:
-        return raised(self.standing, self.tier) * STANDING_WIDTH + 1
+        return raised(self.standing, self.tier) * PRIORITY_CLASS_WIDTH + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Accepted:
 
 
 @dataclass(frozen=True, slots=True)
-class Brief:
+class JobDetails:
     """What a worker needs to begin."""
 
     id: SubmissionId
@@ -115,7 +115,7 @@ class SubmissionView:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class QueuePosition:
     """Where a waiting submission stands (A4)."""
 
     position: int

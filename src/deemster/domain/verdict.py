@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from enum import StrEnum
 
-from deemster.domain.outcome import Status
+from deemster.domain.run_status import Status
 
 
 class Verdict(StrEnum):

@@ -10,14 +10,14 @@ from typing import ClassVar, Final
 from deemster.domain.errors import Conflict, Enough, NotFound, Refused
 from deemster.domain.ids import ProblemId, problem_id_of
 from deemster.domain.problem import Problem
+from deemster.problems.distribution import RevisionDistributor
 from deemster.problems.revision import Revision, RevisionStore
-from deemster.problems.sheet import sheet_of
-from deemster.problems.shelf import Shelf
-from deemster.store import audit, owners, problems
+from deemster.problems.summary import sheet_of
+from deemster.store import audit, problem_owners, problems
 from deemster.store.audit import Actor
-from deemster.store.owners import Holding
 from deemster.store.pool import Connection, Pool, connection, transaction
-from deemster.store.problems import ProblemSheet
+from deemster.store.problem_owners import Holding
+from deemster.store.problems import ProblemSummary
 
 ANSWERS_MS: Final = 60_000
 """Where answers are handed in, nothing of a contestant runs: a limit there holds nobody up."""
@@ -35,7 +35,7 @@ class NotYours(Conflict):
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class ImportRequest:
     """Who wants a package taken in, and as what."""
 
     actor: Actor
@@ -48,7 +48,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    sheet: ProblemSheet
+    sheet: ProblemSummary
     """As it is in force now."""
     is_new: bool
     """It was not in force before."""
@@ -59,13 +59,15 @@ class Imported:
 class Ready:
     """A package whose test data lies on the shelf: all but its row."""
 
-    sheet: ProblemSheet
-    order: Order
+    sheet: ProblemSummary
+    order: ImportRequest
     warnings: tuple[str, ...]
 
 
 class Importer:
-    def __init__(self, pool: Pool, revisions: RevisionStore, shelf: Shelf) -> None:
+    def __init__(
+        self, pool: Pool, revisions: RevisionStore, shelf: RevisionDistributor
+    ) -> None:
         self._pool = pool
         self._revisions = revisions
         self._shelf = shelf
@@ -86,17 +88,17 @@ class Importer:
     async def check(self, problem: ProblemId, actor: Actor, *, only_own: bool) -> Holding:
         """What is there may be changed; else it is as if it were not there."""
         async with connection(self._pool) as acquired:
-            found = await owners.seen(acquired, problem)
+            found = await problem_owners.seen(acquired, problem)
         if found is None or (only_own and found.owner != actor.account):
             raise NotFound(f"There is no problem {problem}, or it is not yours.")
         return found
 
-    async def take(self, path: Path, order: Order) -> Imported:
+    async def take(self, path: Path, order: ImportRequest) -> Imported:
         async with self.readied(path, order) as ready, transaction(self._pool) as acquired:
             return await put_in_force(acquired, ready)
 
     @asynccontextmanager
-    async def readied(self, path: Path, order: Order) -> AsyncIterator[Ready]:
+    async def readied(self, path: Path, order: ImportRequest) -> AsyncIterator[Ready]:
         """A package that says its time limit; to find one, its programs would have to run."""
         async with self._revisions.imported(path) as revision:
             limit_ms = limit_of(revision.problem)
@@ -112,15 +114,15 @@ class Importer:
                 )
             yield await self._ready(revision, order, limit_ms)
 
-    async def keep(self, revision: Revision, order: Order, time_ms: int) -> Imported:
+    async def keep(self, revision: Revision, order: ImportRequest, time_ms: int) -> Imported:
         ready = await self._ready(revision, order, time_ms)
         async with transaction(self._pool) as acquired:
             return await put_in_force(acquired, ready)
 
-    async def _ready(self, revision: Revision, order: Order, time_ms: int) -> Ready:
+    async def _ready(self, revision: Revision, order: ImportRequest, time_ms: int) -> Ready:
         problem = order.problem or problem_id_of(revision.problem.slug)
         async with connection(self._pool) as acquired:
-            refuse_foreign(await owners.seen(acquired, problem), problem, order)
+            refuse_foreign(await problem_owners.seen(acquired, problem), problem, order)
         # Before the row: no worker may be sent for what isn't there.
         await self._shelf.publish(revision)
         sheet = await asyncio.to_thread(sheet_of, revision, problem, time_ms=time_ms)
@@ -144,10 +146,10 @@ async def put_in_force(acquired: Connection, ready: Ready) -> Imported:
     return Imported(kept, is_new, ready.warnings)
 
 
-async def put(acquired: Connection, sheet: ProblemSheet, order: Order) -> bool:
+async def put(acquired: Connection, sheet: ProblemSummary, order: ImportRequest) -> bool:
     """Whether that changes anything: the same package again is the same revision (I1)."""
-    fresh = await owners.claim(acquired, sheet.id, sheet.digest, order.actor.account)
-    found = await owners.locked(acquired, sheet.id)
+    fresh = await problem_owners.claim(acquired, sheet.id, sheet.digest, order.actor.account)
+    found = await problem_owners.locked(acquired, sheet.id)
     assert found is not None, "problems are retired, never removed"
     if not fresh:
         refuse_foreign(found, sheet.id, order)
@@ -160,7 +162,7 @@ async def put(acquired: Connection, sheet: ProblemSheet, order: Order) -> bool:
     return True
 
 
-def refuse_foreign(found: Holding | None, problem: ProblemId, order: Order) -> None:
+def refuse_foreign(found: Holding | None, problem: ProblemId, order: ImportRequest) -> None:
     if order.only_own and found is not None and found.owner != order.actor.account:
         raise NotYours(
             f"There is a problem {problem} already, and it is not yours: choose another id "

@@ -26,14 +26,14 @@ from dataclasses import dataclass, replace
 from errno import EEXIST, ENOTEMPTY
 from pathlib import Path
 
-from deemster.cache.recent import Recent
+from deemster.cache.ttl import TtlCache
 from deemster.domain.errors import NotFound, Refused, Unavailable
 from deemster.domain.limits import MIB
 from deemster.domain.problem import Problem
 from deemster.locks import acquire, lock_directory, locked
 from deemster.problems.archive import Bounds, Unpacked, unpack
 from deemster.problems.digest import measure, seal, unseal
-from deemster.problems.read import prepare, read_problem
+from deemster.problems.formats.detect import prepare, read_problem
 
 DIGEST = re.compile(r"[0-9a-f]{64}")
 ABOUT = "about.json"
@@ -93,9 +93,9 @@ class RevisionStore:
         self._staging = root / STAGING
         self._max_bytes = max_bytes
         self._bounds = bounds or Bounds()
-        self._sound = Recent[bool](keep_s=KEPT_S, most=MOST_SOUND, clock=clock)
+        self._sound = TtlCache[bool](keep_s=KEPT_S, most=MOST_SOUND, clock=clock)
         """Those whose content this process has seen to be theirs."""
-        self._problems = Recent[Problem](keep_s=KEPT_S, most=MOST_READ, clock=clock)
+        self._problems = TtlCache[Problem](keep_s=KEPT_S, most=MOST_READ, clock=clock)
         """Read already: a revision says the same every time."""
 
     @property

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Literal
 
 from deemster.problems.constants import fill_constants
-from deemster.problems.tex.convert import tex_to_markdown
+from deemster.problems.formats.tex.convert import tex_to_markdown
 
 MAX_BYTES = 256 * 1024
 

@@ -186,18 +186,18 @@ class Boxes:
         self,
         directory: Path | None,
         shown: DirectoryId | None,
-        place: "Place",
+        place: "CodeMount",
         closing: ExitStack,
-    ) -> "Showing":
+    ) -> "MountCache":
         """What to tell a slot of one directory, with a mount unless it shows that already."""
         if directory is None:
-            return Showing(wire.RequestFlag(0), None)  # what is there will be taken away
+            return MountCache(wire.RequestFlag(0), None)  # what is there will be taken away
         if identify(directory) == shown:
-            return Showing(place.same, shown)
+            return MountCache(place.same, shown)
         mount = await self._pool.attach(directory, place.order)
         closing.callback(os.close, mount)
         # By the mount: the path may have come to lead elsewhere meanwhile.
-        return Showing(place.new, identify(mount), (mount,))
+        return MountCache(place.new, identify(mount), (mount,))
 
     @asynccontextmanager
     async def borrowed_slot(self) -> AsyncIterator[Slot]:
@@ -222,20 +222,22 @@ class Boxes:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CodeMount:
     """/code or /data, in the runner's words."""
 
     same: wire.RequestFlag
     new: wire.RequestFlag
-    order: wire.Order
+    order: wire.Instruction
 
 
-CODE = Place(wire.RequestFlag.SAME_CODE, wire.RequestFlag.CODE, wire.Order.ATTACH)
-DATA = Place(wire.RequestFlag.SAME_DATA, wire.RequestFlag.DATA, wire.Order.ATTACH_DATA)
+CODE = CodeMount(wire.RequestFlag.SAME_CODE, wire.RequestFlag.CODE, wire.Instruction.ATTACH)
+DATA = CodeMount(
+    wire.RequestFlag.SAME_DATA, wire.RequestFlag.DATA, wire.Instruction.ATTACH_DATA
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Showing:
+class MountCache:
     flag: wire.RequestFlag
     identity: DirectoryId | None
     mounts: tuple[int, ...] = ()

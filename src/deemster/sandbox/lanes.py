@@ -8,7 +8,7 @@ from typing import Final, Self
 
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import STANDARD_PROFILES, Bind, Layers, Profile
-from deemster.sandbox.turns import Turns
+from deemster.sandbox.fair_queue import FairQueue
 
 SLOTS_A_LANE: Final = 2
 """A program, and the companion that it talks to."""
@@ -22,7 +22,7 @@ class Lanes:
     """
 
     def __init__(self, lanes: Sequence[Boxes]) -> None:
-        self._turns: Turns[Boxes] = Turns()
+        self._turns: FairQueue[Boxes] = FairQueue()
         self.count = len(lanes)
         for boxes in lanes:
             self._turns.put(boxes)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from deemster.domain.outcome import Status
+from deemster.domain.run_status import Status
 from deemster.sandbox.report import Report
 from deemster.sandbox.streams import CHUNK_BYTES, Direct
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Self
 
 from deemster.sandbox import wire
+from deemster.sandbox.fair_queue import FairQueue
 from deemster.sandbox.runner import Runner, RunnerConfig, SandboxFault, explain
 from deemster.sandbox.slot import Shown, Slot
-from deemster.sandbox.turns import Turns
 
 FIRST_PAUSE_S = 0.05
 LONGEST_PAUSE_S = 5.0
@@ -26,7 +26,7 @@ class Pool:
         self._leaving: Runner | None = None
         """Stopped, but not seen to be gone: whoever was to see to that may be cancelled."""
         self._slots: set[Slot] = set()
-        self._turns: Turns[Slot] = Turns()
+        self._turns: FairQueue[Slot] = FairQueue()
         self._ended = asyncio.Event()
         self._first_slot: asyncio.Future[None] | None = None
 
@@ -75,7 +75,7 @@ class Pool:
         if not slot.held and not slot.dead and not slot.busy_for_nobody:
             self._turns.put(slot)
 
-    async def attach(self, directory: Path, order: wire.Order) -> int:
+    async def attach(self, directory: Path, order: wire.Instruction) -> int:
         if self._runner is None:
             raise SandboxFault("The sandbox runner is being started again; try again.")
         return await self._runner.attach(directory, order)

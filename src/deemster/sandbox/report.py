@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from deemster.domain.limits import Limits
-from deemster.domain.outcome import Status
+from deemster.domain.run_status import Status
 from deemster.sandbox.policy import name_syscall
 from deemster.sandbox.wire import End, RawReport
 

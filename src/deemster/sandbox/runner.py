@@ -113,7 +113,9 @@ class Runner:
                 waiting.set_exception(SandboxFault("The sandbox runner ended; try again."))
         self._on_end()
 
-    async def attach(self, directory: Path, order: wire.Order = wire.Order.ATTACH) -> int:
+    async def attach(
+        self, directory: Path, order: wire.Instruction = wire.Instruction.ATTACH
+    ) -> int:
         """A descriptor of a read-only mount of the directory, to be hung into one slot."""
         waiting: asyncio.Future[int] = self._loop.create_future()
         try:
@@ -148,7 +150,7 @@ class Runner:
             await asyncio.to_thread(_reap, self._process)
 
 
-def attach_order(directory: Path, order: wire.Order) -> bytes:
+def attach_order(directory: Path, order: wire.Instruction) -> bytes:
     return wire.pack_order(order, str(directory.absolute()))
 
 

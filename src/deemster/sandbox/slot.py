@@ -158,7 +158,7 @@ class Slot:
             except BaseException:
                 self._leave(report)
                 raise
-        self._order(wire.Order.START)
+        self._order(wire.Instruction.START)
 
     async def _await_scratch(self, report: asyncio.Future[RawAndScratch]) -> int:
         """A descriptor of the scratch, or -1 when a report came instead."""
@@ -236,15 +236,15 @@ class Slot:
 
     def _release(self, scratch: int) -> None:
         os.close(scratch)
-        self._order(wire.Order.RELEASE)
+        self._order(wire.Instruction.RELEASE)
 
     # -- the channel --
 
     def cancel(self) -> None:
         """Ends the running program; its report still comes."""
-        self._order(wire.Order.CANCEL)
+        self._order(wire.Instruction.CANCEL)
 
-    def _order(self, order: wire.Order) -> None:
+    def _order(self, order: wire.Instruction) -> None:
         try:
             self.channel.send(wire.pack_order(order))
         except OSError:

@@ -19,7 +19,7 @@ REPORT: Final = struct.Struct("=IIiI3QIIiIQ32s")
 EVENT: Final = struct.Struct("=IIIi32s")
 
 
-class Order(IntEnum):
+class Instruction(IntEnum):
     RUN = 1
     CANCEL = 2
     RELEASE = 3
@@ -86,7 +86,7 @@ class RunnerEvent:
     step: str
 
 
-def pack_order(order: Order, text: str = "") -> bytes:
+def pack_order(order: Instruction, text: str = "") -> bytes:
     return ORDER.pack(MAGIC, order) + text.encode()
 
 
@@ -110,7 +110,7 @@ def pack_request(
     text = b"".join(item.encode("utf-8", "surrogateescape") + b"\0" for item in strings)
     head = REQUEST.pack(
         MAGIC,
-        Order.RUN,
+        Instruction.RUN,
         flags,
         profile_index,
         limits.cpu_ms * 1_000_000,

@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Any
 
 from deemster.domain.ids import AccountId
-from deemster.store.named import statements
 from deemster.store.pool import Connection
+from deemster.store.queries import statements
 
 SQL = statements("audit")
 
@@ -21,7 +21,7 @@ class Actor:
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class AuditEntry:
     id: int
     at: datetime
     actor: str
@@ -59,11 +59,11 @@ async def page(
     actor: str | None = None,
     act: str | None = None,
     target: str | None = None,
-) -> list[Deed]:
+) -> list[AuditEntry]:
     """Newest first."""
     rows = SQL.page(connection, before=before, most=most, actor=actor, act=act, target=target)
     return [
-        Deed(
+        AuditEntry(
             id=row["id"],
             at=row["at"],
             actor=row["actor"],

@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import Any
 
 from deemster.domain.ids import SubmissionId
-from deemster.domain.task import Task
-from deemster.store.named import statements
+from deemster.domain.job import Task
 from deemster.store.pool import Connection
+from deemster.store.queries import statements
 
 SQL = statements("dead_letters")
 

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from deemster.store.named import statements
 from deemster.store.pool import Connection
+from deemster.store.queries import statements
 from deemster.store.workers import SILENT_S
 
 SQL = statements("gauges")

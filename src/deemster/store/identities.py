@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from deemster.domain.account import Account
 from deemster.domain.ids import AccountId
 from deemster.store.accounts import account_of
-from deemster.store.named import statements
 from deemster.store.pool import Connection
+from deemster.store.queries import statements
 
 SQL = statements("identities")
 

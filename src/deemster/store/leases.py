@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from deemster.domain.ids import AccountId, SubmissionId, WorkerId
 from deemster.domain.submission import Progress
-from deemster.store.named import statements
 from deemster.store.pool import Connection
+from deemster.store.queries import statements
 
 SQL = statements("leases")
 

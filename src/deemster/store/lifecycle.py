@@ -7,8 +7,8 @@ from typing import ClassVar
 from deemster.domain.errors import LostRace
 from deemster.domain.ids import SubmissionId
 from deemster.domain.lifecycle import MOVES, TERMINAL, Event, State
-from deemster.store.named import statements
 from deemster.store.pool import Connection
+from deemster.store.queries import statements
 
 SQL = statements("lifecycle")
 REDISPATCHING = frozenset({Event.RETRY, Event.RESCUE, Event.RESEND})

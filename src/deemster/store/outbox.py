@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from deemster.domain.ids import ProblemId, RevisionDigest, SubmissionId
-from deemster.domain.task import Errand, Task
-from deemster.store.named import statements
+from deemster.domain.job import Job, Task
 from deemster.store.pool import Connection
+from deemster.store.queries import statements
 
 SQL = statements("outbox")
 FIRST_BACKOFF_S: Final = 0.25
@@ -15,19 +15,19 @@ MOST_BACKOFF_S: Final = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class OutboxRow:
     """A row that is claimed by a relay."""
 
     id: int
-    errand: Errand
+    errand: Job
     tries: int
 
 
-async def claim(connection: Connection, *, most: int, claim_s: float) -> list[Letter]:
+async def claim(connection: Connection, *, most: int, claim_s: float) -> list[OutboxRow]:
     return [
-        Letter(
+        OutboxRow(
             id=row["id"],
-            errand=Errand(
+            errand=Job(
                 submission=SubmissionId(row["submission_id"]),
                 task=Task(row["task"]),
                 dispatch=row["dispatch"],
@@ -42,11 +42,11 @@ async def claim(connection: Connection, *, most: int, claim_s: float) -> list[Le
     ]
 
 
-async def mark_sent(connection: Connection, letters: Sequence[Letter]) -> None:
+async def mark_sent(connection: Connection, letters: Sequence[OutboxRow]) -> None:
     await SQL.mark_sent(connection, ids=[letter.id for letter in letters])
 
 
-async def put_back(connection: Connection, letters: Sequence[Letter], error: str) -> None:
+async def put_back(connection: Connection, letters: Sequence[OutboxRow], error: str) -> None:
     """They are tried again, later each time."""
     await SQL.put_back(
         connection,

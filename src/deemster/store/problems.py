@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from deemster.domain.ids import AccountId, ProblemId, RevisionDigest
-from deemster.store import facts
-from deemster.store.named import changed, statements
+from deemster.store import installation
 from deemster.store.pool import Connection
+from deemster.store.queries import changed, statements
 
 SQL = statements("problems")
 REVISION = "problems"
@@ -15,7 +15,7 @@ REVISION = "problems"
 
 
 @dataclass(frozen=True, slots=True)
-class ProblemSheet:
+class ProblemSummary:
     """What is known of a problem without its package."""
 
     id: ProblemId
@@ -47,7 +47,7 @@ class ProblemLine:
 
 
 async def put(
-    connection: Connection, sheet: ProblemSheet, *, by: AccountId | None = None
+    connection: Connection, sheet: ProblemSummary, *, by: AccountId | None = None
 ) -> None:
     """Keeps the revision and puts it in force."""
     await SQL.add_problem(connection, id=sheet.id, revision=sheet.digest)
@@ -66,14 +66,14 @@ async def put(
         imported_by=by,
     )
     await SQL.put_in_force(connection, id=sheet.id, digest=sheet.digest)
-    await facts.bump(connection, REVISION)
+    await installation.bump(connection, REVISION)
 
 
 async def retire(connection: Connection, problem: ProblemId) -> bool:
     """Whether it was there to be retired; its submissions stay readable."""
     if not changed(await SQL.retire(connection, id=problem)):
         return False
-    await facts.bump(connection, REVISION)
+    await installation.bump(connection, REVISION)
     return True
 
 
@@ -84,14 +84,14 @@ async def is_there(connection: Connection, problem: ProblemId) -> bool:
 
 async def revision(connection: Connection) -> int:
     """How often problems were changed, whichever."""
-    return await facts.revision(connection, REVISION)
+    return await installation.revision(connection, REVISION)
 
 
-async def in_force(connection: Connection, problem: ProblemId) -> ProblemSheet | None:
+async def in_force(connection: Connection, problem: ProblemId) -> ProblemSummary | None:
     row = await SQL.in_force(connection, id=problem)
     if row is None:
         return None
-    return ProblemSheet(
+    return ProblemSummary(
         id=ProblemId(row["id"]),
         digest=RevisionDigest(row["digest"]),
         title=row["title"],

@@ -8,8 +8,8 @@ from datetime import datetime
 from deemster.domain.account import Account
 from deemster.domain.ids import AccountId
 from deemster.store.accounts import account_of, token_digest
-from deemster.store.named import statements
 from deemster.store.pool import Connection
+from deemster.store.queries import statements
 
 SQL = statements("sessions")
 

@@ -12,18 +12,18 @@ from deemster.domain.ids import (
     RevisionDigest,
     SubmissionId,
 )
+from deemster.domain.job import PRIORITY_CLASS_WIDTH, Job, PriorityClass, Task
 from deemster.domain.lifecycle import WAITING, State
 from deemster.domain.submission import (
-    Brief,
-    Place,
+    JobDetails,
     Progress,
+    QueuePosition,
     SubmissionView,
 )
-from deemster.domain.task import STANDING_WIDTH, Errand, Standing, Task
 from deemster.domain.verdict import Verdict
 from deemster.store.lifecycle import MovedOn
-from deemster.store.named import changed, statements
 from deemster.store.pool import Connection
+from deemster.store.queries import changed, statements
 from deemster.store.workers import SILENT_S
 from deemster.store.workers import SQL as WORKERS
 
@@ -65,26 +65,28 @@ async def page(
     return [view_of(row) async for row in rows]
 
 
-async def place(connection: Connection, waiting: SubmissionView) -> Place | None:
+async def place(connection: Connection, waiting: SubmissionView) -> QueuePosition | None:
     """Where it stands in the line, and how long that takes at the rate that is measured."""
     if waiting.state not in WAITING:
         return None
     before = await SQL.position(connection, priority=waiting.priority, id=waiting.id)
     rate = await WORKERS.rate(connection, silent_s=SILENT_S)
     per_s = rate["per_s"]
-    return Place(before + 1, before / per_s if per_s else None)
+    return QueuePosition(before + 1, before / per_s if per_s else None)
 
 
 async def urgent(connection: Connection) -> int:
     """How many wait that are no rejudges: those stand behind every new one."""
-    return int(await SQL.urgent(connection, rejudged=Standing.REJUDGE * STANDING_WIDTH))
+    return int(
+        await SQL.urgent(connection, rejudged=PriorityClass.REJUDGE * PRIORITY_CLASS_WIDTH)
+    )
 
 
-async def brief(connection: Connection, submission: SubmissionId) -> Brief | None:
+async def brief(connection: Connection, submission: SubmissionId) -> JobDetails | None:
     row = await SQL.brief(connection, id=submission)
     if row is None:
         return None
-    return Brief(
+    return JobDetails(
         id=submission,
         state=State(row["state"]),
         attempt=row["attempt"],
@@ -143,11 +145,11 @@ async def record(
     )
 
 
-async def lost_candidates(connection: Connection, *, quiet_s: float, most: int) -> list[Errand]:
+async def lost_candidates(connection: Connection, *, quiet_s: float, most: int) -> list[Job]:
     """The head of the line, whose jobs should be in the queue."""
     rows = SQL.lost_candidates(connection, quiet_s=quiet_s, most=most)
     return [
-        Errand(
+        Job(
             submission=SubmissionId(row["id"]),
             task=Task.RUN,
             dispatch=row["dispatch"],

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from deemster.domain.ids import DELIVERY, AccountId, DeliveryId, SubmissionId, new_id
 from deemster.domain.submission import SubmissionView
-from deemster.store.named import changed, statements
 from deemster.store.pool import Connection
+from deemster.store.queries import changed, statements
 from deemster.store.submissions import view_of
 
 SQL = statements("webhooks")

@@ -7,8 +7,8 @@ from enum import Enum, auto
 from typing import Final
 
 from deemster.domain.ids import WorkerId
-from deemster.store.named import statements
 from deemster.store.pool import Connection
+from deemster.store.queries import statements
 
 SQL = statements("workers")
 SILENT_S: Final = 15.0
@@ -63,7 +63,7 @@ async def tell(connection: Connection, worker: WorkerId, versions: Mapping[str, 
     await SQL.tell(connection, id=worker, languages=sorted(versions), versions=dict(versions))
 
 
-class Bidding(Enum):
+class WorkerOrder(Enum):
     """What a worker hears when it beats."""
 
     WORK = auto()
@@ -80,12 +80,12 @@ async def beat(
     busy: int,
     cycle_s: float | None,
     ending: bool = False,
-) -> Bidding:
+) -> WorkerOrder:
     """One that is ending drains, whatever was said since."""
     row = await SQL.beat(connection, id=worker, busy=busy, cycle_s=cycle_s, ending=ending)
     if row is None:
-        return Bidding.GONE
-    return Bidding.DRAIN if row["draining"] else Bidding.WORK
+        return WorkerOrder.GONE
+    return WorkerOrder.DRAIN if row["draining"] else WorkerOrder.WORK
 
 
 async def drain(connection: Connection, worker: WorkerId) -> bool:

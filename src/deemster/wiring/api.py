@@ -10,14 +10,14 @@ import uvicorn
 from fastapi import FastAPI
 
 from deemster.api.app import create_app
-from deemster.api.service import Service
+from deemster.api.dependencies import Dependencies
 from deemster.cache.cache import Cache
-from deemster.cache.shared_buckets import open_buckets
-from deemster.pipeline.accept.door import Door
+from deemster.limits.redis_buckets import open_buckets
+from deemster.pipeline.accept.service import AcceptService
 from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.queue.producer import Producer
 from deemster.settings import Settings
-from deemster.store.wake import OUTBOX, Bell
+from deemster.store.notifications import OUTBOX, Notifier
 from deemster.wiring.connection import Connection
 from deemster.wiring.importing import open_importer
 from deemster.wiring.process import signals_heard
@@ -36,10 +36,10 @@ async def run_api(settings: Settings) -> None:
         enter = stack.enter_async_context
         pool = await enter(open_database(settings, "api", most=CONNECTIONS))
         producer = await enter(Producer.open(queue_url(settings), settings.env))
-        bell = await enter(Bell.open(pool, OUTBOX))
+        bell = await enter(Notifier.open(pool, OUTBOX))
         artifacts = open_artifacts(settings)
         catalogue = load_catalogue()
-        door = Door(
+        door = AcceptService(
             pool,
             artifacts,
             catalogue,
@@ -47,7 +47,7 @@ async def run_api(settings: Settings) -> None:
             interval_s=settings.submit_interval_s,
             daily_quota=settings.daily_quota,
         )
-        service = Service(
+        service = Dependencies(
             pool=pool,
             door=door,
             artifacts=artifacts,

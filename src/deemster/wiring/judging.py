@@ -10,8 +10,10 @@ from deemster.domain.language import Catalogue, Language, Permissions
 from deemster.domain.limits import MIB
 from deemster.pipeline.judge.build.compiler import Compiler
 from deemster.pipeline.judge.build.toolchain import Toolchain, Toolchains
-from deemster.pipeline.judge.jury import Workshop
+from deemster.pipeline.judge.jury.programs import ProgramBuilder
+from deemster.pipeline.judge.sources import languages_needed
 from deemster.pipeline.judge.workspace import sweep
+from deemster.problems.revision import Revision
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import STANDARD_PROFILES, Bind, Layers, Profile
 from deemster.sandbox.lanes import Lanes
@@ -112,7 +114,7 @@ async def open_judging(
     *,
     lanes: int,
     cpus: Sequence[int] | None = None,
-) -> AsyncIterator[tuple[Workshop, Lanes]]:
+) -> AsyncIterator[tuple[ProgramBuilder, Lanes]]:
     """All that judging programs of these languages takes; those not installed are left out."""
     toolchains = Toolchains()
     found = await toolchains.find_all(languages)
@@ -121,7 +123,7 @@ async def open_judging(
         open_lanes(settings, usable, lanes, cpus) as opened,
         open_compiler(settings) as compiler,
     ):
-        yield Workshop(catalogue, toolchains, compiler, settings.work_dir), opened
+        yield ProgramBuilder(catalogue, toolchains, compiler, settings.work_dir), opened
 
 
 def make_spool(settings: Settings) -> Path:
@@ -129,3 +131,13 @@ def make_spool(settings: Settings) -> Path:
     place = settings.data_dir / "spool"
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
     return place
+
+
+def find_needed(catalogue: Catalogue, revisions: Iterable[Revision]) -> list[Language]:
+    """The languages of all programs that these packages carry."""
+    found = {
+        language.id: language
+        for revision in revisions
+        for language in languages_needed(revision.directory, revision.problem, catalogue)
+    }
+    return list(found.values())

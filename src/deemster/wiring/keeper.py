@@ -7,15 +7,15 @@ from typing import Final
 import structlog
 
 from deemster.domain.errors import Unavailable
-from deemster.pipeline.deliver.courier import Courier, Rules
-from deemster.pipeline.deliver.keys import Keys
-from deemster.pipeline.deliver.sender import Sender
+from deemster.pipeline.deliver.dispatcher import RetryPolicy, WebhookDispatcher
+from deemster.pipeline.deliver.sender import WebhookSender
+from deemster.pipeline.deliver.signing import SigningKeys
 from deemster.pipeline.outbox.reconcile import reconcile
 from deemster.pipeline.queue.producer import Producer
-from deemster.pipeline.verdict.rejudging import stage_on
+from deemster.pipeline.verdict.rejudging_set import stage_on
 from deemster.pipeline.verdict.rescue import rescue
 from deemster.settings import Settings
-from deemster.store import arrivals, outbox, webhooks, workers
+from deemster.store import outbox, submission_inserts, webhooks, workers
 from deemster.store.pool import Pool, connection
 from deemster.wiring.process import until_told
 from deemster.wiring.secret import open_secret
@@ -60,22 +60,22 @@ async def run_keeper(settings: Settings) -> None:
 
 async def deliver(settings: Settings, pool: Pool) -> None:
     """Webhooks; the rest of the keeper does not wait for what only they need."""
-    sender = Sender(
+    sender = WebhookSender(
         timeout_s=settings.webhook_timeout_s, allow_private=settings.webhook_allow_private
     )
-    rules = Rules(
+    rules = RetryPolicy(
         attempts=settings.webhook_attempts,
         backoff_s=settings.webhook_backoff_s,
         timeout_s=settings.webhook_timeout_s,
     )
     while True:
         try:
-            keys = Keys(await open_secret(settings, pool))
+            keys = SigningKeys(await open_secret(settings, pool))
             break
         except Unavailable as fault:
             log.warning("keeper.unavailable", error=str(fault))
             await asyncio.sleep(RECOVERY_S)
-    await Courier(pool, sender, keys, rules).run()
+    await WebhookDispatcher(pool, sender, keys, rules).run()
 
 
 async def trim(pool: Pool, producer: Producer) -> int:
@@ -83,7 +83,7 @@ async def trim(pool: Pool, producer: Producer) -> int:
     async with connection(pool) as acquired:
         await outbox.trim(acquired, older_than_s=KEPT_S, most=TRIM_ROWS)
         await workers.trim(acquired, older_than_s=KEPT_S)
-        await arrivals.trim(acquired)
+        await submission_inserts.trim(acquired)
         await webhooks.trim(acquired, older_than_s=WEBHOOKS_KEPT_S, most=TRIM_ROWS)
     await producer.trim()
     return 0

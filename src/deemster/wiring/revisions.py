@@ -2,8 +2,8 @@
 
 from deemster.domain.limits import MIB
 from deemster.problems.archive import Bounds
+from deemster.problems.distribution import RevisionDistributor
 from deemster.problems.revision import RevisionStore
-from deemster.problems.shelf import Shelf
 from deemster.settings import Settings
 from deemster.store.artifacts import Artifacts
 
@@ -14,6 +14,6 @@ def open_revisions(settings: Settings) -> RevisionStore:
     return RevisionStore(settings.data_dir / "revisions", settings.revisions_mb * MIB, bounds)
 
 
-def open_shelf(settings: Settings, artifacts: Artifacts) -> Shelf:
+def open_shelf(settings: Settings, artifacts: Artifacts) -> RevisionDistributor:
     """Where test data lies, and how it comes to this machine."""
-    return Shelf(artifacts, open_revisions(settings))
+    return RevisionDistributor(artifacts, open_revisions(settings))

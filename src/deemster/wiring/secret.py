@@ -10,7 +10,7 @@ from typing import Final
 
 from deemster.domain.errors import Refused
 from deemster.settings import Settings
-from deemster.store.facts import hold_secret
+from deemster.store.installation import hold_secret
 from deemster.store.pool import Pool, connection
 from deemster.wiring.service import revealed
 

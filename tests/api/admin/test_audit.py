@@ -11,7 +11,7 @@ from deemster.store.audit import Actor
 from deemster.store.pool import Pool, connection
 from tests.api.conftest import Api
 from tests.api.judging import JUDGEMENTS, judged_submission
-from tests.making import make_submission
+from tests.builders import make_submission
 
 PATH = "/v1/admin/audit"
 

@@ -7,13 +7,13 @@ import pytest
 
 from deemster.domain.errors import Unavailable
 from deemster.domain.ids import SubmissionId
-from deemster.pipeline.verdict.give_up import give_up
+from deemster.pipeline.verdict.retry import give_up
 from deemster.store import audit, dead_letters
-from deemster.store.audit import Deed
+from deemster.store.audit import AuditEntry
 from deemster.store.lifecycle import lock_state
 from deemster.store.pool import Pool, connection, transaction
 from tests.api.conftest import Api, until
-from tests.making import make_submission, queue_submission, start_submission
+from tests.builders import make_submission, queue_submission, start_submission
 
 PATH = "/v1/admin/dead-letters"
 
@@ -30,7 +30,7 @@ async def bury(pool: Pool, *, owner: Api | None = None) -> tuple[int, Submission
     return number, submission
 
 
-async def deeds(pool: Pool) -> list[Deed]:
+async def deeds(pool: Pool) -> list[AuditEntry]:
     async with connection(pool) as acquired:
         return await audit.page(acquired, before=None, most=100)
 

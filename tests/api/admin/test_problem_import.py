@@ -13,17 +13,17 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from deemster.api import upload
 from deemster.api.app import create_app
+from deemster.api.http import upload
 from deemster.domain.account import Role
 from deemster.domain.limits import MIB
 from deemster.problems.importing import MOST_ARRIVING
 from deemster.problems.new import make_package
 from deemster.store import audit
-from deemster.store.audit import Deed
+from deemster.store.audit import AuditEntry
 from deemster.store.pool import Pool, connection
 from tests.api.conftest import Api, MakeService, make_user, program, running
-from tests.making import make_submission
+from tests.builders import make_submission
 
 PATH = "/v1/problems"
 ZIP = "application/zip"
@@ -85,7 +85,7 @@ def left(tmp_path: Path) -> list[Path]:
     return list(staging.iterdir()) if staging.exists() else []
 
 
-async def deeds(pool: Pool) -> list[Deed]:
+async def deeds(pool: Pool) -> list[AuditEntry]:
     async with connection(pool) as acquired:
         return await audit.page(acquired, before=None, most=100)
 

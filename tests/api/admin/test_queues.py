@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from deemster.api.app import create_app
-from deemster.domain.task import Errand, Task
+from deemster.domain.job import Job, Task
 from deemster.pipeline.queue.producer import Producer
 from deemster.store import workers
 from deemster.store.pool import Pool, connection
 from tests.api.conftest import Api, MakeService, make_worker, running
-from tests.making import make_submission, queue_submission, start_submission
-from tests.pipeline.queue.road import Seen, errand, until_counts, working
+from tests.builders import make_submission, queue_submission, start_submission
+from tests.pipeline.queue.stores import Seen, errand, until_counts, working
 
 PATH = "/v1/admin/queues"
 
@@ -25,7 +25,7 @@ async def producer(queue_url: str, queue_env: str) -> AsyncIterator[Producer]:
         yield opened
 
 
-def errands(first: int, count: int, task: Task = Task.RUN) -> list[Errand]:
+def errands(first: int, count: int, task: Task = Task.RUN) -> list[Job]:
     return [errand(number, task) for number in range(first, first + count)]
 
 

@@ -5,13 +5,13 @@ import pytest
 from deemster.domain.ids import WorkerId
 from deemster.store import audit, workers
 from deemster.store.pool import Pool, connection
-from deemster.store.workers import Bidding
+from deemster.store.workers import WorkerOrder
 from tests.api.conftest import Api, make_worker
 
 PATH = "/v1/admin/workers"
 
 
-async def beat(pool: Pool, worker: WorkerId, *, ending: bool = False) -> Bidding:
+async def beat(pool: Pool, worker: WorkerId, *, ending: bool = False) -> WorkerOrder:
     async with connection(pool) as acquired:
         return await workers.beat(acquired, worker, busy=1, cycle_s=0.25, ending=ending)
 
@@ -32,15 +32,15 @@ async def test_q14_a_drained_worker_hears_of_it_with_its_next_beat(
     admin: Api, pool: Pool
 ) -> None:
     worker = await make_worker(pool)
-    assert await beat(pool, worker) is Bidding.WORK
+    assert await beat(pool, worker) is WorkerOrder.WORK
     answer = await admin.post(f"{PATH}/{worker}/drain")
     assert answer.status_code == 200, answer.text
     since = answer.json()["draining_at"]
     assert since is not None
-    assert await beat(pool, worker) is Bidding.DRAIN
+    assert await beat(pool, worker) is WorkerOrder.DRAIN
     assert (await admin.post(f"{PATH}/{worker}/drain")).json()["draining_at"] == since
     assert (await admin.post(f"{PATH}/{worker}/resume")).json()["draining_at"] is None
-    assert await beat(pool, worker) is Bidding.WORK
+    assert await beat(pool, worker) is WorkerOrder.WORK
     async with connection(pool) as acquired:
         deeds = await audit.page(acquired, before=None, most=10, target=worker)
     assert [deed.act for deed in deeds] == ["worker.resume", "worker.drain", "worker.drain"]
@@ -84,4 +84,4 @@ async def test_workers_are_for_admins(ada: Api, pool: Pool) -> None:
     assert (await ada.get(PATH)).status_code == 403
     for act in ("drain", "resume"):
         assert (await ada.post(f"{PATH}/{worker}/{act}")).status_code == 403
-    assert await beat(pool, worker) is Bidding.WORK
+    assert await beat(pool, worker) is WorkerOrder.WORK

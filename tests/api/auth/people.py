@@ -10,7 +10,7 @@ from argon2 import PasswordHasher
 from fastapi import FastAPI
 
 from deemster.api.app import create_app
-from deemster.api.service import Service
+from deemster.api.dependencies import Dependencies
 from deemster.domain.account import Role
 from deemster.domain.ids import AccountId
 from deemster.store import accounts
@@ -62,7 +62,7 @@ async def browsing(app: FastAPI, name: str = "ada") -> AsyncIterator[Browser]:
 
 
 @asynccontextmanager
-async def serving(service: Service) -> AsyncIterator[httpx.AsyncClient]:
+async def serving(service: Dependencies) -> AsyncIterator[httpx.AsyncClient]:
     async with running(create_app(service)) as client:
         yield client
 

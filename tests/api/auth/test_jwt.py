@@ -15,8 +15,8 @@ import pytest
 
 from deemster.api.app import create_app
 from deemster.api.auth import keys
-from deemster.api.auth.fetching import IssuerDown
-from deemster.api.auth.keys import Keys
+from deemster.api.auth.issuer_client import IssuerDown
+from deemster.api.auth.keys import IssuerKeys
 from deemster.domain.account import Role
 from deemster.domain.errors import Refused
 from deemster.store.pool import Pool, connection
@@ -178,7 +178,7 @@ async def test_unknown_keys_make_us_ask_once_in_thirty_seconds(issuer: LittleIss
     async def where() -> str:
         return f"{issuer.url}/keys"
 
-    known = Keys(where, clock)
+    known = IssuerKeys(where, clock)
     await asyncio.gather(*(known.find(f"x{number}", "ES256") for number in range(50)))
     assert issuer.fetched == 1
     clock.now_s += 29
@@ -197,7 +197,7 @@ async def test_known_keys_outlast_an_issuer_that_is_away(issuer: LittleIssuer) -
     async def where() -> str:
         return f"{issuer.url}/keys"
 
-    known = Keys(where, clock)
+    known = IssuerKeys(where, clock)
     assert await known.find("one", "ES256") is not None
     await issuer.stop()
     clock.now_s += 3600
@@ -218,7 +218,7 @@ async def test_an_issuer_that_hangs_is_asked_by_one_not_by_all_in_line() -> None
         clock.now_s += 8
         raise IssuerDown("It took eight seconds.")
 
-    known = Keys(where, clock)
+    known = IssuerKeys(where, clock)
     answers = await asyncio.gather(
         *(known.find("one", "ES256") for _ in range(20)), return_exceptions=True
     )
@@ -238,7 +238,7 @@ async def test_nobody_waits_for_an_issuer_that_hangs_with_a_key_that_is_known(
         await goes_on.wait()
         return f"{issuer.url}/keys"
 
-    known = Keys(where, clock)
+    known = IssuerKeys(where, clock)
     assert await known.find("one", "ES256") is not None
     clock.now_s += 3600
     hangs.clear()

@@ -7,7 +7,7 @@ from deemster.api.auth import throttle
 from deemster.store.pool import Pool
 from tests.api.auth.people import PASSWORD, enter, make_person, serving
 from tests.api.conftest import Api, MakeService
-from tests.making import make_submission
+from tests.builders import make_submission
 
 
 async def test_nobody_signs_up_as_someone_else_in_other_letters(

@@ -4,7 +4,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from deemster.api.auth import guard, vouched
+from deemster.api.auth import credential_cache, jwt_auth
 from deemster.domain.account import Role
 from deemster.store.pool import Pool, connection
 from tests.api.auth.little_issuer import AUDIENCE, issuing
@@ -17,7 +17,7 @@ SESSION, TOKENS, USERS = "/v1/session", "/v1/tokens", "/v1/admin/users"
 @pytest.fixture(autouse=True)
 def long_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that tests don't depend on how long they take."""
-    for module in (guard, vouched):
+    for module in (credential_cache, jwt_auth):
         monkeypatch.setattr(module, "KEPT_S", 3600.0)
 
 

@@ -7,7 +7,7 @@ import pytest
 from fastapi import FastAPI
 
 from deemster.api.auth import throttle
-from deemster.api.auth.passwords import HASHER, Crowded, Passwords, hash_of_nobody
+from deemster.api.auth.passwords import HASHER, Passwords, TooManyLogIns, hash_of_nobody
 from deemster.api.auth.throttle import GUESSES
 from deemster.store.pool import Pool
 from tests.api.auth.people import PASSWORD, enter, make_person, serving
@@ -122,7 +122,7 @@ async def test_a_flood_of_log_ins_waits_in_a_short_line() -> None:
         await entered.wait()
         second = group.create_task(come())
         await asyncio.sleep(0)
-        with pytest.raises(Crowded):
+        with pytest.raises(TooManyLogIns):
             await come()
         assert not second.done()
         leave.set()

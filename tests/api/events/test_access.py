@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from deemster.api.auth import guard
+from deemster.api.auth import credential_cache
 from deemster.api.feed import stream
 from deemster.domain.errors import Unavailable
 from deemster.domain.ids import (
@@ -19,12 +19,12 @@ from deemster.domain.ids import (
     new_id,
 )
 from deemster.domain.submission import NewSubmission
-from deemster.pipeline.verdict.give_up import give_up
-from deemster.store.arrivals import accept
+from deemster.pipeline.verdict.retry import give_up
 from deemster.store.pool import Pool, connection
+from deemster.store.submission_inserts import accept
 from tests.api.conftest import Api
-from tests.api.events.ear import Ear, listening
-from tests.making import make_problem, make_submission, queue_submission, start_submission
+from tests.api.events.event_client import Ear, listening
+from tests.builders import make_problem, make_submission, queue_submission, start_submission
 
 HOST = "judge-7.example.org"
 
@@ -180,7 +180,7 @@ async def test_a_stream_ends_with_the_right_to_hear_it(
 ) -> None:
     """O6: looked at again with every heartbeat."""
     monkeypatch.setattr(stream, "HEARTBEAT_S", 0.02)
-    monkeypatch.setattr(guard, "KEPT_S", 0.0)
+    monkeypatch.setattr(credential_cache, "KEPT_S", 0.0)
     async with listening(admin, "/v1/events?all=true") as ear:
         assert await ear.block()
         assert await ear.block()

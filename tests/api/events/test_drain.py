@@ -9,10 +9,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from deemster.cli.up.address import Address, ask, find_free
 from deemster.store.pool import Pool
+from deemster.wiring.address import Address, ask, find_free
 from tests.api.conftest import make_user
-from tests.api.events.ear import Ear
+from tests.api.events.event_client import Ear
 from tests.cli.conftest import COMMAND
 from tests.system.waiting import PATIENCE_S, until
 

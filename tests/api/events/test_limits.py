@@ -9,20 +9,20 @@ import httpx
 import pytest
 
 from deemster.api.feed import feed as feed_module
-from deemster.api.feed import listener as listener_module
-from deemster.api.feed import reading, stream
+from deemster.api.feed import replay, stream
+from deemster.api.feed import subscriber as listener_module
 from deemster.api.feed.feed import Feed
-from deemster.api.feed.listener import Listener, Topic
-from deemster.api.feed.notice import Notice
-from deemster.api.feed.stream import Telling
+from deemster.api.feed.message import EventMessage
+from deemster.api.feed.stream import StreamWriter
+from deemster.api.feed.subscriber import Subscriber, Topic
 from deemster.metrics import STREAMS
 from deemster.pipeline.verdict.cancel import cancel
-from deemster.store import feed as stored
-from deemster.store.feed import Mark, Touch
+from deemster.store import events as stored
+from deemster.store.events import Mark, Touch
 from deemster.store.pool import Pool, connection
 from tests.api.conftest import Api
-from tests.api.events.ear import listening
-from tests.making import make_account, make_submission, queue_submission, start_submission
+from tests.api.events.event_client import listening
+from tests.builders import make_account, make_submission, queue_submission, start_submission
 from tests.system.waiting import until
 
 MANY = 40_000
@@ -35,16 +35,16 @@ async def test_a_listener_keeps_no_more_than_it_may(pool: Pool) -> None:
     submission = await make_submission(pool)
     async with connection(pool) as acquired:
         (event,) = await stored.of_submissions(acquired, [submission])
-    listener = Listener(Topic(submission=submission), None, most=3)
+    listener = Subscriber(Topic(submission=submission), None, most=3)
     for _ in range(3):
-        listener.offer(Notice(event))
+        listener.offer(EventMessage(event))
     assert len(await listener.wait()) == 3
     assert not listener.is_closed
     for _ in range(4):
-        listener.offer(Notice(event))
+        listener.offer(EventMessage(event))
     assert listener.is_closed
     assert await listener.wait() == []
-    listener.offer(Notice(event))
+    listener.offer(EventMessage(event))
     assert await listener.wait(0.001) == []
 
 
@@ -116,7 +116,7 @@ async def test_a_new_database_under_the_old_address_begins_anew(
     async with listening(ada, "/v1/events") as ear:
         assert await ear.block()
         async with feed._looking:
-            feed._seen = stored.Sight(f"{BEYOND}:{BEYOND}:")
+            feed._seen = stored.FeedSnapshot(f"{BEYOND}:{BEYOND}:")
             feed._mark = Mark(BEYOND, 1)
         assert await ear.rest() == [], "its client comes back, with its mark"
     async with listening(ada, "/v1/events", f"{BEYOND}-0") as ear:
@@ -181,7 +181,7 @@ async def test_what_is_past_is_told_no_longer_than_what_is_to_come(
     pool: Pool, monkeypatch: pytest.MonkeyPatch, seconds: float | None
 ) -> None:
     """O6: who reads a long past slowly may lose the right to it, or their time is over."""
-    monkeypatch.setattr(reading, "AT_ONCE", 2)
+    monkeypatch.setattr(replay, "AT_ONCE", 2)
     monkeypatch.setattr(stream, "HEARTBEAT_S", 0.0)
     account = await make_account(pool)
     for _ in range(6):
@@ -197,7 +197,7 @@ async def test_what_is_past_is_told_no_longer_than_what_is_to_come(
 
     feed = Feed(pool)
     with feed.listening(Topic(account=account)) as listener:
-        telling = Telling(feed, listener, Mark(0, 0), is_welcome, send, seconds)
+        telling = StreamWriter(feed, listener, Mark(0, 0), is_welcome, send, seconds)
         assert await telling.run()
     pages = 2 if seconds is None else 1
     assert b"".join(told).count(b"event:") == 2 * pages

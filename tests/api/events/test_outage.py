@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from deemster.api.auth import guard
+from deemster.api.auth import credential_cache
 from deemster.api.feed import stream
 from deemster.domain.errors import Unavailable
 from deemster.store.artifacts import Artifacts
 from deemster.store.migrations import migrate
 from deemster.store.pool import Pool, ping
 from tests.api.conftest import Api
-from tests.api.events.ear import finish, listening
-from tests.making import make_submission
+from tests.api.events.event_client import finish, listening
+from tests.builders import make_submission
 from tests.services.postgres import OwnPostgres
 from tests.system.waiting import until
 
@@ -49,7 +49,7 @@ async def test_streams_outlive_a_restart_of_the_database(
     log_lines: Sequence[dict[str, Any]],
 ) -> None:
     monkeypatch.setattr(stream, "HEARTBEAT_S", 0.02)
-    monkeypatch.setattr(guard, "KEPT_S", 0.0)
+    monkeypatch.setattr(credential_cache, "KEPT_S", 0.0)
     submission = await make_submission(pool, ada.user.id)
     path = f"/v1/submissions/{submission}/events"
     async with listening(ada, "/v1/events") as of_all, listening(ada, path) as of_one:

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from deemster.api.feed import reading, stream
+from deemster.api.feed import replay, stream
 from deemster.domain.ids import SubmissionId
 from deemster.domain.lifecycle import Event
 from deemster.pipeline.verdict.cancel import cancel
@@ -15,8 +15,8 @@ from deemster.store.artifacts import Artifacts
 from deemster.store.lifecycle import advance
 from deemster.store.pool import Pool, connection
 from tests.api.conftest import Api
-from tests.api.events.ear import Block, block_of, finish, listening
-from tests.making import make_problem, make_submission
+from tests.api.events.event_client import Block, block_of, finish, listening
+from tests.builders import make_problem, make_submission
 from tests.system.waiting import PATIENCE_S
 
 
@@ -55,7 +55,7 @@ async def test_however_often_it_is_cut_off_nothing_is_lost_or_doubled(
     ada: Api, bob: Api, pool: Pool, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """H1: transactions that commit in another order than that of their ids, all the while."""
-    monkeypatch.setattr(reading, "AT_ONCE", 3)
+    monkeypatch.setattr(replay, "AT_ONCE", 3)
     monkeypatch.setattr(stream, "HEARTBEAT_S", 0.02)  # so that every cut comes
     chance = random.Random(seed)
     sheet = await make_problem(pool)

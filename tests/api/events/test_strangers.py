@@ -6,17 +6,17 @@ import pytest
 from fastapi import FastAPI
 
 from deemster.api.app import create_app
-from deemster.api.auth import guard
+from deemster.api.auth import credential_cache
 from deemster.api.feed import stream
 from deemster.store.pool import Pool, connection
 from tests.api.conftest import Api, MakeService
-from tests.api.events.ear import listening
+from tests.api.events.event_client import listening
 
 
 @pytest.fixture
 def app(make_service: MakeService, monkeypatch: pytest.MonkeyPatch) -> FastAPI:
     monkeypatch.setattr(stream, "HEARTBEAT_S", 0.02)
-    monkeypatch.setattr(guard, "KEPT_S", 0.0)
+    monkeypatch.setattr(credential_cache, "KEPT_S", 0.0)
     return create_app(make_service(strangers_per_minute_ip=1))
 
 

@@ -15,9 +15,9 @@ from deemster.store import leases
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool, connection
 from tests.api.conftest import Api
-from tests.api.events.ear import finish, listening
+from tests.api.events.event_client import finish, listening
 from tests.api.judging import HIDDEN, JUDGEMENTS
-from tests.making import make_submission, queue_submission, start_submission
+from tests.builders import make_submission, queue_submission, start_submission
 from tests.system.waiting import until
 
 

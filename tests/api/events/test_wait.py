@@ -13,9 +13,9 @@ from deemster.pipeline.verdict.settle import settle
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool
 from tests.api.conftest import Api
-from tests.api.events.ear import finish
+from tests.api.events.event_client import finish
 from tests.api.judging import JUDGEMENTS
-from tests.making import make_submission, queue_submission, start_submission
+from tests.builders import make_submission, queue_submission, start_submission
 from tests.system.waiting import until
 
 

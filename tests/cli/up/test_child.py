@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from deemster.cli.up.board import Board
 from deemster.cli.up.child import Child, in_words
+from deemster.cli.up.display import Display
 from deemster.cli.up.logs import Log
 from deemster.domain.errors import Unavailable
 from tests.system.waiting import until
@@ -17,7 +17,7 @@ ROLE = "settings"
 """A command that ends by itself, at once."""
 
 
-class Listener(Board):
+class Listener(Display):
     def __init__(self) -> None:
         super().__init__()
         self.heard: list[str] = []

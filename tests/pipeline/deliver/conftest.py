@@ -11,15 +11,15 @@ import structlog
 from structlog.typing import EventDict
 
 from deemster.domain.ids import AccountId, SubmissionId
-from deemster.pipeline.deliver.courier import Courier, Rules
-from deemster.pipeline.deliver.keys import Keys
-from deemster.pipeline.deliver.sender import Sender
+from deemster.pipeline.deliver.dispatcher import RetryPolicy, WebhookDispatcher
+from deemster.pipeline.deliver.sender import WebhookSender
+from deemster.pipeline.deliver.signing import SigningKeys
 from deemster.pipeline.verdict.settle import settle
 from deemster.store import webhooks
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool, connection
 from deemster.store.webhooks import Delivery, DeliveryState, Filter
-from tests.making import (
+from tests.builders import (
     judged,
     make_artifacts,
     make_submission,
@@ -28,7 +28,7 @@ from tests.making import (
 )
 from tests.system.waiting import until
 
-KEYS = Keys(b"a secret for tests")
+KEYS = SigningKeys(b"a secret for tests")
 
 
 @pytest.fixture
@@ -71,11 +71,12 @@ async def carrying(
     timeout_s: float = 20,
     **sending: Any,
 ) -> AsyncIterator[None]:
-    rules = Rules(attempts=attempts, backoff_s=backoff_s, timeout_s=timeout_s)
-    sender = Sender(timeout_s=timeout_s, **{"allow_private": True, **sending})
+    rules = RetryPolicy(attempts=attempts, backoff_s=backoff_s, timeout_s=timeout_s)
+    sender = WebhookSender(timeout_s=timeout_s, **{"allow_private": True, **sending})
     async with asyncio.TaskGroup() as group:
         tasks = [
-            group.create_task(Courier(pool, sender, KEYS, rules).run()) for _ in range(couriers)
+            group.create_task(WebhookDispatcher(pool, sender, KEYS, rules).run())
+            for _ in range(couriers)
         ]
         yield
         for task in tasks:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from deemster.pipeline.verdict.cancel import cancel
 from deemster.store.webhooks import DeliveryState
-from tests.making import make_submission, queue_submission
+from tests.builders import make_submission, queue_submission
 from tests.pipeline.deliver.conftest import deliveries
 from tests.pipeline.deliver.receiver import OK, Request, receiving
 from tests.system.service import Service

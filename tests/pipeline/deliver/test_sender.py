@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from deemster.pipeline.deliver.address import Address
-from deemster.pipeline.deliver.sender import Fault, Outcome, Sender
+from deemster.pipeline.deliver.sender import DeliveryFault, Outcome, WebhookSender
 from tests.pipeline.deliver.authority import Authority
 from tests.pipeline.deliver.receiver import (
     OK,
@@ -49,11 +49,11 @@ class Names:
         return [ipaddress.ip_address(each) for each in answer]
 
 
-def make(timeout_s: float = 20, **options: Any) -> Sender:
-    return Sender(timeout_s=timeout_s, **options)
+def make(timeout_s: float = 20, **options: Any) -> WebhookSender:
+    return WebhookSender(timeout_s=timeout_s, **options)
 
 
-async def send(sender: Sender, url: str) -> Outcome:
+async def send(sender: WebhookSender, url: str) -> Outcome:
     return await sender.send(url, {"webhook-id": "whd_x"}, BODY)
 
 
@@ -81,7 +81,7 @@ async def test_no_form_of_this_machine_is_reached(host: str) -> None:
     """H3: with the real resolver, which understands all of these."""
     async with receiving() as receiver:
         url = f"http://{host}:{receiver.port}/"
-        assert await send(make(), url) == Outcome(None, Fault.NOT_ALLOWED)
+        assert await send(make(), url) == Outcome(None, DeliveryFault.NOT_ALLOWED)
         assert not receiver.connections
         # It is the rule that keeps it from there, nothing else.
         assert await send(make(allow_private=True), url) == Outcome(200, None)
@@ -92,7 +92,11 @@ async def test_forms_that_not_every_resolver_knows_lead_nowhere_either(host: str
     """H3."""
     async with receiving() as receiver:
         outcome = await send(make(), f"http://{host}:{receiver.port}/")
-        assert outcome.fault in {Fault.NOT_ALLOWED, Fault.UNREADABLE, Fault.UNKNOWN_NAME}
+        assert outcome.fault in {
+            DeliveryFault.NOT_ALLOWED,
+            DeliveryFault.UNREADABLE,
+            DeliveryFault.UNKNOWN_NAME,
+        }
         assert not receiver.connections
 
 
@@ -105,7 +109,11 @@ async def test_no_local_form_of_ipv6_is_reached(host: str) -> None:
     port = server.sockets[0].getsockname()[1]
     async with server:
         outcome = await send(make(), f"http://{host}:{port}/")
-    assert outcome.fault in {Fault.NOT_ALLOWED, Fault.UNREADABLE, Fault.UNKNOWN_NAME}
+    assert outcome.fault in {
+        DeliveryFault.NOT_ALLOWED,
+        DeliveryFault.UNREADABLE,
+        DeliveryFault.UNKNOWN_NAME,
+    }
 
 
 @pytest.mark.parametrize(
@@ -126,7 +134,7 @@ async def test_a_name_with_any_private_address_is_refused(addresses: list[str]) 
     async with receiving() as receiver:
         sender = make(look_up=Names(inside=[addresses]))
         outcome = await send(sender, f"http://inside.example:{receiver.port}/")
-        assert outcome == Outcome(None, Fault.NOT_ALLOWED)
+        assert outcome == Outcome(None, DeliveryFault.NOT_ALLOWED)
         assert not receiver.connections
 
 
@@ -137,7 +145,7 @@ async def test_a_name_that_changes_its_meaning_reaches_nothing_private() -> None
         outcome = await send(
             make(timeout_s=0.5, look_up=names), f"http://rebind.example:{receiver.port}/"
         )
-        assert outcome.fault in {Fault.NO_CONNECTION, Fault.TIMEOUT}
+        assert outcome.fault in {DeliveryFault.NO_CONNECTION, DeliveryFault.TIMEOUT}
         assert names.asked == ["rebind.example"]
         assert not receiver.connections
 
@@ -190,14 +198,14 @@ async def test_proxies_of_the_environment_are_not_used(
 async def test_what_is_no_address_of_the_web_is_not_tried(url: str) -> None:
     """H3."""
     names = Names(example=[[FAR]])
-    assert await send(make(look_up=names), url) == Outcome(None, Fault.UNREADABLE)
+    assert await send(make(look_up=names), url) == Outcome(None, DeliveryFault.UNREADABLE)
     assert not names.asked
 
 
 async def test_names_that_cannot_be_are_not_found() -> None:
     for host in ("no-such-name.invalid", ".example.org", "a" * 64 + ".example"):
         outcome = await send(make(), f"http://{host}/")
-        assert outcome.fault in {Fault.UNKNOWN_NAME, Fault.UNREADABLE}
+        assert outcome.fault in {DeliveryFault.UNKNOWN_NAME, DeliveryFault.UNREADABLE}
 
 
 # -- how it goes --
@@ -216,7 +224,7 @@ async def test_nobody_listens() -> None:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
         outcome = await send(make(allow_private=True), f"http://127.0.0.1:{port}/")
-    assert outcome == Outcome(None, Fault.NO_CONNECTION)
+    assert outcome == Outcome(None, DeliveryFault.NO_CONNECTION)
 
 
 @pytest.mark.parametrize(
@@ -225,15 +233,15 @@ async def test_nobody_listens() -> None:
         (200, None),
         (204, None),
         (299, None),
-        (301, Fault.REDIRECT),
-        (304, Fault.REDIRECT),
-        (308, Fault.REDIRECT),
-        (400, Fault.STATUS),
-        (410, Fault.STATUS),
-        (503, Fault.STATUS),
+        (301, DeliveryFault.REDIRECT),
+        (304, DeliveryFault.REDIRECT),
+        (308, DeliveryFault.REDIRECT),
+        (400, DeliveryFault.STATUS),
+        (410, DeliveryFault.STATUS),
+        (503, DeliveryFault.STATUS),
     ],
 )
-async def test_anything_but_2xx_is_a_failure(code: int, fault: Fault | None) -> None:
+async def test_anything_but_2xx_is_a_failure(code: int, fault: DeliveryFault | None) -> None:
     """H2."""
     async with receiving(status(code, "Location: http://127.0.0.1/")) as receiver:
         assert await send(make(allow_private=True), receiver.url) == Outcome(code, fault)
@@ -244,7 +252,7 @@ async def test_anything_but_2xx_is_a_failure(code: int, fault: Fault | None) -> 
 async def test_what_is_no_http_is_a_failure(said: bytes) -> None:
     async with receiving(raw(said)) as receiver:
         outcome = await send(make(allow_private=True), receiver.url)
-        assert outcome == Outcome(None, Fault.NO_HTTP)
+        assert outcome == Outcome(None, DeliveryFault.NO_HTTP)
 
 
 async def drip_headers(_: Request, writer: asyncio.StreamWriter) -> None:
@@ -260,7 +268,7 @@ async def test_an_exchange_has_its_time_however_busy_the_receiver_looks(answer: 
     """H2: for the whole of it, not from byte to byte."""
     async with receiving(answer) as receiver:
         outcome = await send(make(timeout_s=0.5, allow_private=True), receiver.url)
-        assert outcome == Outcome(None, Fault.TIMEOUT)
+        assert outcome == Outcome(None, DeliveryFault.TIMEOUT)
         await until(lambda: receiver.open_now == 0)
 
 
@@ -270,7 +278,7 @@ async def test_a_resolver_that_hangs_has_its_time_too() -> None:
         return []
 
     outcome = await send(make(timeout_s=0.1, look_up=hang), "http://slow.example/")
-    assert outcome == Outcome(None, Fault.TIMEOUT)
+    assert outcome == Outcome(None, DeliveryFault.TIMEOUT)
 
 
 async def test_of_a_flood_only_a_little_is_read() -> None:
@@ -315,7 +323,7 @@ async def test_the_name_is_what_tls_asks_for_and_checks(authority: Authority) ->
         assert await send(sender, url) == Outcome(200, None)
         assert receiver.names_asked == ["hooks.example"]
         wrong = await send(sender, f"https://other.example:{receiver.port}/")
-        assert wrong == Outcome(None, Fault.NO_TLS)
+        assert wrong == Outcome(None, DeliveryFault.NO_TLS)
         assert len(receiver.got) == 1
 
 
@@ -324,7 +332,7 @@ async def test_an_authority_that_nobody_knows_is_not_believed(authority: Authori
     async with receiving(OK, tls=server) as receiver:
         sender = make(allow_private=True, look_up=Names(hooks=[["127.0.0.1"]]))
         outcome = await send(sender, f"https://hooks.example:{receiver.port}/")
-        assert outcome == Outcome(None, Fault.NO_TLS)
+        assert outcome == Outcome(None, DeliveryFault.NO_TLS)
         assert not receiver.got
 
 
@@ -337,4 +345,4 @@ async def test_plain_http_on_a_tls_port_is_a_failure() -> None:
     port = server.sockets[0].getsockname()[1]
     async with server:
         outcome = await send(make(allow_private=True), f"https://127.0.0.1:{port}/")
-    assert outcome == Outcome(None, Fault.NO_TLS)
+    assert outcome == Outcome(None, DeliveryFault.NO_TLS)

@@ -5,16 +5,16 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from deemster.domain.job import QueueName
 from deemster.domain.lifecycle import State
-from deemster.domain.task import QueueName
 from deemster.pipeline.outbox.reconcile import reconcile
 from deemster.pipeline.outbox.relay import BATCH, Relay
-from deemster.pipeline.queue.faults import QueueDown
+from deemster.pipeline.queue.errors import QueueDown
 from deemster.pipeline.queue.producer import Producer
 from deemster.pipeline.verdict.cancel import cancel
 from deemster.store import outbox, submissions
 from deemster.store.pool import Pool, connection, transaction
-from tests.making import make_account, make_problem, make_submission, start_submission
+from tests.builders import make_account, make_problem, make_submission, start_submission
 
 
 @pytest.fixture

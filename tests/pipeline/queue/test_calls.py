@@ -7,17 +7,17 @@ import pytest
 import redis.asyncio as redis_client
 from psycopg import sql
 
-from deemster.domain.task import QueueName
-from deemster.pipeline.queue.bell import Bell
-from deemster.pipeline.queue.delivery import Delivery, Done, Later
-from deemster.pipeline.queue.over_redis import RedisStore
+from deemster.domain.job import QueueName
+from deemster.pipeline.queue.delivery import DeliveredJob, Done, RetryLater
 from deemster.pipeline.queue.producer import Producer
+from deemster.pipeline.queue.redis_store import RedisStore
 from deemster.pipeline.queue.topology import postgres_schema, redis_prefix
-from tests.pipeline.queue.road import PATIENCE_S, errand, until, until_counts, working
+from deemster.pipeline.queue.wakeup import WakeSignal
+from tests.pipeline.queue.stores import PATIENCE_S, errand, until, until_counts, working
 
 
 async def test_a_ring_before_the_wait_is_heard() -> None:
-    bell = Bell()
+    bell = WakeSignal()
     bell.hush()
     bell.ring()
     async with asyncio.timeout(PATIENCE_S):
@@ -28,10 +28,10 @@ async def test_a_lost_call_is_made_good_by_looking(queue_url: str, queue_env: st
     """The job is brought back behind BullMQ's back, so nobody calls."""
     deliveries = 0
 
-    async def handler(delivery: Delivery) -> Done | Later:
+    async def handler(delivery: DeliveredJob) -> Done | RetryLater:
         nonlocal deliveries
         deliveries += 1
-        return Later(3600) if deliveries == 1 else Done()
+        return RetryLater(3600) if deliveries == 1 else Done()
 
     async with (
         Producer.open(queue_url, queue_env) as producer,
@@ -62,7 +62,7 @@ async def test_a_marker_that_nobody_here_needs_is_put_back(
     redis_url: str, queue_env: str, wanted: bool
 ) -> None:
     """Whom BullMQ wakes takes the marker away; another consumer would sleep on."""
-    store, bell = RedisStore(redis_url, queue_env, "test"), Bell()
+    store, bell = RedisStore(redis_url, queue_env, "test"), WakeSignal()
     marker = f"{redis_prefix(queue_env)}:{QueueName.LOW}:marker"
     async with redis_client.from_url(redis_url) as client, asyncio.TaskGroup() as group:
         bell.wanted.set()

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 import pytest
 
 from deemster.domain.errors import Unavailable
-from deemster.domain.task import Errand, QueueName, Task
+from deemster.domain.job import Job, QueueName, Task
 from deemster.pipeline.queue.consumer import Consumer
-from deemster.pipeline.queue.delivery import Delivery, Done, Later
+from deemster.pipeline.queue.delivery import DeliveredJob, Done, RetryLater
 from deemster.pipeline.queue.producer import Producer
 from deemster.pipeline.queue.topology import Pace
-from tests.pipeline.queue.road import (
+from tests.pipeline.queue.stores import (
     PATIENCE_S,
     Seen,
     counts,
@@ -32,7 +32,7 @@ DEAF = Pace(poll_s=600, lease_s=15, stalled_s=600)
 async def test_an_errand_arrives_as_it_was_sent(queue_url: str, queue_env: str) -> None:
     got = []
 
-    async def handler(delivery: Delivery) -> Done:
+    async def handler(delivery: DeliveredJob) -> Done:
         got.append(delivery.errand)
         return Done()
 
@@ -92,7 +92,7 @@ async def test_a_held_consumer_takes_nothing_and_no_call_from_another(
     assert first.ids == [errand(0).job_id, errand(3).job_id]
 
 
-async def serve(url: str, env: str, seen: Seen, wanted: Sequence[Errand]) -> None:
+async def serve(url: str, env: str, seen: Seen, wanted: Sequence[Job]) -> None:
     """Until it has these, by calls alone."""
     async with working(url, env, seen, pace=DEAF):
         await seen.has(wanted)
@@ -133,7 +133,7 @@ async def test_free_slots_are_shared_by_weight(queue_url: str, queue_env: str) -
     sent = [errand(number, task) for task in Task for number in range(30)]
     started: list[Task] = []
 
-    async def handler(delivery: Delivery) -> Done:
+    async def handler(delivery: DeliveredJob) -> Done:
         started.append(delivery.errand.task)
         return Done()
 
@@ -154,7 +154,7 @@ async def test_strict_priority_empties_the_heavier_queue_first(
     """Q8"""
     started: list[Task] = []
 
-    async def handler(delivery: Delivery) -> Done:
+    async def handler(delivery: DeliveredJob) -> Done:
         started.append(delivery.errand.task)
         return Done()
 
@@ -210,11 +210,11 @@ async def test_later_comes_again_after_its_delay_and_lets_others_pass(
     """Q9"""
     starts: dict[str, list[float]] = {}
 
-    async def handler(delivery: Delivery) -> Done | Later:
+    async def handler(delivery: DeliveredJob) -> Done | RetryLater:
         times = starts.setdefault(delivery.errand.job_id, [])
         times.append(time.monotonic())
         first = delivery.errand == errand(1) and len(times) == 1
-        return Later(0.5) if first else Done()
+        return RetryLater(0.5) if first else Done()
 
     pace = Pace(poll_s=600, stalled_s=600)
     async with (
@@ -300,7 +300,7 @@ async def test_a_failing_handler_fails_its_job_only_and_tells_no_secret(
     """Q10"""
     seen = Seen()
 
-    async def handler(delivery: Delivery) -> Done:
+    async def handler(delivery: DeliveredJob) -> Done:
         if delivery.errand == errand(1):
             raise fault
         return await seen(delivery)
@@ -322,7 +322,7 @@ async def test_no_more_than_the_rate_is_started(queue_url: str, queue_env: str) 
     """Q9: by all consumers together."""
     starts: list[float] = []
 
-    async def handler(delivery: Delivery) -> Done:
+    async def handler(delivery: DeliveredJob) -> Done:
         starts.append(time.monotonic())
         return Done()
 
@@ -343,7 +343,7 @@ async def test_a_rate_below_one_a_second_holds_too(queue_url: str, queue_env: st
     """Q9"""
     starts: list[float] = []
 
-    async def handler(delivery: Delivery) -> Done:
+    async def handler(delivery: DeliveredJob) -> Done:
         starts.append(time.monotonic())
         return Done()
 
@@ -360,7 +360,7 @@ async def test_the_cycle_is_measured_while_there_is_work_only(
     """A4"""
     job_s, seen = 0.05, Seen()
 
-    async def handler(delivery: Delivery) -> Done:
+    async def handler(delivery: DeliveredJob) -> Done:
         await asyncio.sleep(job_s)
         return await seen(delivery)
 

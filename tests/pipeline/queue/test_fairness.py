@@ -5,14 +5,14 @@ import secrets
 from collections.abc import Sequence
 
 from deemster.domain.ids import SUBMISSION, SubmissionId, new_id
+from deemster.domain.job import PriorityClass
 from deemster.domain.submission import NewSubmission
-from deemster.domain.task import Standing
 from deemster.pipeline.outbox.relay import Relay
 from deemster.pipeline.queue.producer import Producer
-from deemster.store.arrivals import Arrival, accept_all
 from deemster.store.pool import Pool, connection
-from tests.making import make_account, make_problem
-from tests.pipeline.queue.road import Seen, until, working
+from deemster.store.submission_inserts import SubmissionInsert, accept_all
+from tests.builders import make_account, make_problem
+from tests.pipeline.queue.stores import Seen, until, working
 
 MANY = 1000
 AT_ONCE = 250
@@ -21,7 +21,7 @@ AT_ONCE = 250
 async def hand_in(
     pool: Pool,
     user: str,
-    standing: Standing = Standing.PRACTICE,
+    standing: PriorityClass = PriorityClass.PRACTICE,
     *,
     tier: int = 0,
     times: int = 1,
@@ -43,7 +43,7 @@ async def hand_in(
         for _ in range(times)
     ]
     for start in range(0, times, AT_ONCE):
-        batch = [Arrival(new) for new in news[start : start + AT_ONCE]]
+        batch = [SubmissionInsert(new) for new in news[start : start + AT_ONCE]]
         async with connection(pool) as acquired:
             answers = await accept_all(acquired, batch)
         assert not [each for each in answers if isinstance(each, Exception)]
@@ -84,13 +84,13 @@ async def test_standings_go_in_order_and_a_tier_raises_practice_only(
 ) -> None:
     """Contest, interactive, practice, rejudge; those who came first are last here."""
     asked = [
-        ("ada", Standing.REJUDGE, 1),
-        ("bob", Standing.REJUDGE, 0),
-        ("cid", Standing.PRACTICE, 0),
-        ("dan", Standing.PRACTICE, 1),
-        ("eve", Standing.INTERACTIVE, 0),
-        ("fay", Standing.CONTEST, 0),
-        ("gus", Standing.CONTEST, 1),
+        ("ada", PriorityClass.REJUDGE, 1),
+        ("bob", PriorityClass.REJUDGE, 0),
+        ("cid", PriorityClass.PRACTICE, 0),
+        ("dan", PriorityClass.PRACTICE, 1),
+        ("eve", PriorityClass.INTERACTIVE, 0),
+        ("fay", PriorityClass.CONTEST, 0),
+        ("gus", PriorityClass.CONTEST, 1),
     ]
     given = [
         (await hand_in(pool, user, standing, tier=tier))[0] for user, standing, tier in asked

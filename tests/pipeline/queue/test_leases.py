@@ -11,11 +11,11 @@ import psycopg
 import redis.asyncio as redis_client
 from psycopg import sql
 
-from deemster.domain.task import Errand
-from deemster.pipeline.queue.delivery import Delivery, Done
+from deemster.domain.job import Job
+from deemster.pipeline.queue.delivery import DeliveredJob, Done
 from deemster.pipeline.queue.producer import Producer
 from deemster.pipeline.queue.topology import Pace, postgres_schema, redis_prefix
-from tests.pipeline.queue.road import (
+from tests.pipeline.queue.stores import (
     PATIENCE_S,
     QUICK,
     Seen,
@@ -33,7 +33,7 @@ async def test_a_long_job_keeps_its_lock(queue_url: str, queue_env: str) -> None
     """Q5: another consumer looks for lost jobs all the while."""
     deliveries = []
 
-    async def handler(delivery: Delivery) -> Done:
+    async def handler(delivery: DeliveredJob) -> Done:
         deliveries.append(delivery.errand)
         await asyncio.sleep(QUICK.lease_s * 2.5)
         return Done()
@@ -52,7 +52,7 @@ async def test_a_handler_can_ask_for_a_longer_lock(queue_url: str, queue_env: st
     """Q5"""
     left_s = []
 
-    async def handler(delivery: Delivery) -> Done:
+    async def handler(delivery: DeliveredJob) -> Done:
         left_s.append(await lock_left_s(queue_url, queue_env, delivery.errand))
         await delivery.hold(100)
         left_s.append(await lock_left_s(queue_url, queue_env, delivery.errand))
@@ -69,7 +69,7 @@ async def test_a_handler_can_ask_for_a_longer_lock(queue_url: str, queue_env: st
     assert 15 < after <= 100
 
 
-async def lock_left_s(url: str, env: str, job: Errand) -> float:
+async def lock_left_s(url: str, env: str, job: Job) -> float:
     if url.startswith("redis"):
         async with redis_client.from_url(url) as client:
             key = f"{redis_prefix(env)}:{job.queue}:{job.job_id}:lock"
@@ -132,7 +132,7 @@ async def test_a_draining_consumer_keeps_the_locks_of_its_last_jobs(
     """Q14"""
     seen, other = Seen(), Seen()
 
-    async def handler(delivery: Delivery) -> Done:
+    async def handler(delivery: DeliveredJob) -> Done:
         consumer.drain()
         await asyncio.sleep(QUICK.lease_s * 2.5)
         return await seen(delivery)
@@ -153,7 +153,7 @@ async def test_a_draining_consumer_keeps_the_locks_of_its_last_jobs(
 async def lone(url: str, env: str) -> AsyncIterator[asyncio.subprocess.Process]:
     process = await asyncio.create_subprocess_exec(
         *("setpriv", "--pdeathsig", "KILL"),
-        *(sys.executable, "-m", "tests.pipeline.queue.lone", url, env),
+        *(sys.executable, "-m", "tests.pipeline.queue.single_consumer", url, env),
         cwd=ROOT,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,

@@ -7,11 +7,11 @@ import pytest
 import redis.asyncio as redis_client
 
 from deemster.domain.errors import Refused
-from deemster.domain.task import QueueName, Task
+from deemster.domain.job import QueueName, Task
 from deemster.pipeline.queue.messages import pack, unpack
 from deemster.pipeline.queue.producer import Producer
 from deemster.pipeline.queue.topology import redis_prefix
-from tests.pipeline.queue.road import Seen, errand, looked_at, until_counts, working
+from tests.pipeline.queue.stores import Seen, errand, looked_at, until_counts, working
 
 GOOD = pack(errand(1))
 BAD: dict[str, Any] = {

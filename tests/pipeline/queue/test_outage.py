@@ -12,11 +12,11 @@ import pytest
 import redis.asyncio as redis_client
 from psycopg import sql
 
-from deemster.domain.task import QueueName
-from deemster.pipeline.queue.faults import QueueDown
+from deemster.domain.job import QueueName
+from deemster.pipeline.queue.errors import QueueDown
 from deemster.pipeline.queue.producer import Producer
 from deemster.pipeline.queue.topology import Pace, postgres_schema
-from tests.pipeline.queue.road import PATIENCE_S, Seen, errand, until, working
+from tests.pipeline.queue.stores import PATIENCE_S, Seen, errand, until, working
 from tests.services.postgres import OwnPostgres
 from tests.services.redis import OwnRedis
 

@@ -7,9 +7,9 @@ import pytest
 import redis.asyncio as redis_client
 from psycopg import sql
 
-from deemster.domain.depth import Depth, JobState
 from deemster.domain.errors import Refused
-from deemster.domain.task import Errand, QueueName, Task
+from deemster.domain.job import Job, QueueName, Task
+from deemster.domain.queue_depth import Depth, JobState
 from deemster.pipeline.queue.producer import Producer
 from deemster.pipeline.queue.topology import (
     KEEP_COMPLETED,
@@ -18,7 +18,7 @@ from deemster.pipeline.queue.topology import (
     postgres_schema,
     redis_prefix,
 )
-from tests.pipeline.queue.road import (
+from tests.pipeline.queue.stores import (
     Seen,
     counts,
     errand,
@@ -246,7 +246,7 @@ async def test_finished_jobs_are_trimmed_by_age(queue_url: str, queue_env: str) 
         assert await counts(queue_url, queue_env) == {"completed": 1}
 
 
-async def make_old(url: str, env: str, finished: Errand, keep: Keep) -> None:
+async def make_old(url: str, env: str, finished: Job, keep: Keep) -> None:
     finished_ms = int((time.time() - keep.age_s - 1) * 1000)
     if url.startswith("redis"):
         key = f"{redis_prefix(env)}:{finished.queue}"

@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 import pytest
 import redis.asyncio as redis_client
 
-from deemster.pipeline.queue.faults import QueueDown
+from deemster.pipeline.queue.errors import QueueDown
 from deemster.pipeline.queue.producer import Producer
-from tests.pipeline.queue.road import Seen, errand, working
+from tests.pipeline.queue.stores import Seen, errand, working
 from tests.services.redis import OwnRedis
 
 SECRET = "pä/ss:w@rd"

@@ -6,25 +6,25 @@ from pathlib import Path
 import pytest
 
 from deemster.domain.errors import Conflict, LostRace, NotFound, Refused, Unavailable
-from deemster.domain.failure import OURS
 from deemster.domain.ids import SubmissionId, WorkerId
 from deemster.domain.judgement import JuryCase, JuryJudgement, JuryText
 from deemster.domain.lifecycle import State
+from deemster.domain.retry_policy import OURS
 from deemster.domain.submission import Progress, SubmissionView
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.verdict.cancel import cancel
-from deemster.pipeline.verdict.dead import discard, requeue
-from deemster.pipeline.verdict.give_up import give_up
+from deemster.pipeline.verdict.dead_letter_actions import discard, requeue
 from deemster.pipeline.verdict.rejudge import rejudge
 from deemster.pipeline.verdict.rescue import rescue
+from deemster.pipeline.verdict.retry import give_up
 from deemster.pipeline.verdict.settle import settle
 from deemster.pipeline.verdict.start import Caps, Full
-from deemster.store import dead_letters, leases, outbox, submissions, tallies, workers
+from deemster.store import counters, dead_letters, leases, outbox, submissions, workers
 from deemster.store.audit import Actor
+from deemster.store.inline_artifacts import fetch
 from deemster.store.lifecycle import MovedOn
 from deemster.store.pool import Pool, connection
-from deemster.store.small import fetch
-from tests.making import (
+from tests.builders import (
     judged,
     make_account,
     make_artifacts,
@@ -62,7 +62,7 @@ async def due(pool: Pool) -> list[tuple[str, int]]:
 
 async def tally(pool: Pool) -> tuple[int, int]:
     async with connection(pool) as acquired:
-        assert await tallies.wrong(acquired) == []
+        assert await counters.wrong(acquired) == []
         row = await acquired.fetchrow("SELECT submits, accepted FROM problem_tally")
     return (row["submits"], row["accepted"]) if row else (0, 0)
 

@@ -10,7 +10,7 @@ import pytest
 
 from deemster.domain.errors import Refused, Unavailable
 from deemster.store.artifacts import ArtifactMissing, Artifacts
-from deemster.store.artifacts.bucket import parse_address
+from deemster.store.artifacts.s3 import parse_address
 from tests.services.s3 import SECRET, OwnS3, own_s3
 
 NOTHING = "0" * 64

@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from deemster.store.artifacts import ArtifactDamaged
-from deemster.store.artifacts.bucket import Bucket, parse_address
+from deemster.store.artifacts.s3 import S3Backend, parse_address
 
 PROMISED = b"content"
 
@@ -43,6 +43,6 @@ def liar() -> Iterator[str]:
 
 
 def test_j11_what_is_shorter_than_promised_is_damaged(liar: str) -> None:
-    bucket = Bucket(parse_address(f"s3://key:secret@artifacts?endpoint={liar}"), 10.0)
+    bucket = S3Backend(parse_address(f"s3://key:secret@artifacts?endpoint={liar}"), 10.0)
     with pytest.raises(ArtifactDamaged, match="isn't as large as its store says"):
         list(bucket.read("content/some"))

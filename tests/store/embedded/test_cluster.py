@@ -12,7 +12,7 @@ import pytest
 import uvloop
 
 from deemster.domain.errors import Refused, Unavailable
-from deemster.store.embedded import journal, program, run_cluster, running_url
+from deemster.store.embedded import program, run_cluster, running_url, server_log
 from deemster.store.embedded.endpoint import LONGEST_BYTES
 from tests.services.postgres import HASTY, OwnPostgres
 from tests.store.embedded.conftest import ask, hasty, until
@@ -199,13 +199,13 @@ async def test_the_log_is_cut_while_the_server_goes_on_writing_it(tmp_path: Path
     log = tmp_path / "postgres" / "log"
     async with hasty(tmp_path) as cluster:
         with log.open("ab") as file:
-            file.write(b"x" * (journal.LARGEST_BYTES + 1))
-        journal.trim(log)
+            file.write(b"x" * (server_log.LARGEST_BYTES + 1))
+        server_log.trim(log)
         with pytest.raises(asyncpg.UndefinedTableError):
             await ask(cluster.url, "SELECT * FROM nowhere_to_be_found")
         await until(lambda: "nowhere_to_be_found" in log.read_text())
         assert log.stat().st_size < 10_000
-        assert log.with_name("log.1").stat().st_size <= journal.LARGEST_BYTES
+        assert log.with_name("log.1").stat().st_size <= server_log.LARGEST_BYTES
 
 
 def test_it_runs_under_uvloop_too(tmp_path: Path) -> None:

@@ -9,10 +9,10 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from deemster.store.embedded import journal, running_url
-from deemster.store.embedded.home import Home, claimed, open_lock, try_lock
+from deemster.store.embedded import running_url, server_log
+from deemster.store.embedded.data_directory import Home, claimed, open_lock, try_lock
 from deemster.store.embedded.launch import launch
-from deemster.store.embedded.leftovers import take_over
+from deemster.store.embedded.orphans import take_over
 from tests.services.postgres import OwnPostgres
 from tests.store.embedded.conftest import PATIENCE_S, ask, hasty, lives, supervisor, until
 
@@ -56,7 +56,7 @@ async def test_a_server_left_by_an_earlier_run_is_stopped_first(tmp_path: Path) 
         pass
     with claimed(tmp_path) as home:
         lock = await take_over(home)
-        with journal.opened(home.log) as log:
+        with server_log.opened(home.log) as log:
             left = await launch(home, "postgres", ["--fsync=off"], lock, log)
         os.close(lock)
         await until(lambda: running_url(tmp_path) is not None)

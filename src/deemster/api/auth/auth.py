@@ -2,15 +2,15 @@
 
 from dataclasses import dataclass
 
+from deemster.api.auth.account_provisioner import AccountProvisioner
 from deemster.api.auth.cookies import Cookies
 from deemster.api.auth.devices import Devices
 from deemster.api.auth.issuer import Issuer
-from deemster.api.auth.newcomers import Newcomers
+from deemster.api.auth.jwt_auth import JwtAuth
 from deemster.api.auth.oidc import Oidc
 from deemster.api.auth.passwords import Passwords
 from deemster.api.auth.throttle import Throttle
-from deemster.api.auth.vouched import Vouched
-from deemster.api.service import Service
+from deemster.api.dependencies import Dependencies
 from deemster.domain.errors import Refused
 from deemster.settings import Settings
 
@@ -21,23 +21,23 @@ class Auth:
     throttle: Throttle
     cookies: Cookies
     devices: Devices
-    newcomers: Newcomers
-    vouched: Vouched | None
+    newcomers: AccountProvisioner
+    vouched: JwtAuth | None
     """None: no JWTs are taken."""
     oidc: Oidc | None
     """None: nobody logs in elsewhere."""
 
     @classmethod
-    def of(cls, service: Service) -> "Auth":
+    def of(cls, service: Dependencies) -> "Auth":
         settings = service.settings
         check(settings)
         cookies = Cookies(settings, service.secret)
-        newcomers = Newcomers(service.pool, settings.jwt_role_claim)
+        newcomers = AccountProvisioner(service.pool, settings.jwt_role_claim)
         vouched, oidc = None, None
         if settings.jwt_issuer is not None:
             issuer = Issuer(settings.jwt_issuer, settings.jwt_jwks_url)
             if settings.jwt_audience is not None:
-                vouched = Vouched(issuer, newcomers, audience=settings.jwt_audience)
+                vouched = JwtAuth(issuer, newcomers, audience=settings.jwt_audience)
             oidc = oidc_of(settings, issuer, service.secret)
         return cls(
             passwords=Passwords(),

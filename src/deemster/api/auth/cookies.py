@@ -7,7 +7,7 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from deemster.api.faults import Forbidden
+from deemster.api.http.errors import Forbidden
 from deemster.settings import Settings
 
 SESSION: Final = "deemster_session"

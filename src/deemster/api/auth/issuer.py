@@ -7,10 +7,10 @@ from typing import Any, Final
 import jwt
 from jwt import exceptions as wrong
 
-from deemster.api.auth.fetching import IssuerDown, fetch_document
-from deemster.api.auth.keys import Keys
-from deemster.api.faults import Unauthorised
-from deemster.cache.moment import Moment
+from deemster.api.auth.issuer_client import IssuerDown, fetch_document
+from deemster.api.auth.keys import IssuerKeys
+from deemster.api.http.errors import Unauthorised
+from deemster.cache.single_flight import SingleFlightCache
 
 ALGORITHMS: Final = (
     *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
@@ -47,8 +47,10 @@ class Issuer:
     def __init__(self, name: str, jwks_url: str | None = None) -> None:
         self.name = name
         self._jwks_url = jwks_url
-        self._document: Moment[None, Discovered] = Moment(self._discover, keep_s=KEPT_S)
-        self._keys = Keys(self._keys_at)
+        self._document: SingleFlightCache[None, Discovered] = SingleFlightCache(
+            self._discover, keep_s=KEPT_S
+        )
+        self._keys = IssuerKeys(self._keys_at)
 
     async def places(self) -> Discovered:
         return await self._document.get(None)

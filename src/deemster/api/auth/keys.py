@@ -9,7 +9,7 @@ import structlog
 from jwt import PyJWK
 from jwt.exceptions import PyJWTError
 
-from deemster.api.auth.fetching import IssuerDown, fetch_document
+from deemster.api.auth.issuer_client import IssuerDown, fetch_document
 
 log = structlog.get_logger()
 FRESH_S: Final = 600
@@ -21,7 +21,7 @@ STALE_S: Final = 24 * 3600
 """While the issuer is away its keys are good for so long."""
 
 
-class Keys:
+class IssuerKeys:
     def __init__(
         self,
         where: Callable[[], Awaitable[str]],

@@ -5,8 +5,8 @@ from typing import Final
 
 from starlette.requests import Request
 
-from deemster.api.desk import Desk, desk_of
-from deemster.api.faults import FieldFault, Invalid, WrongPassword
+from deemster.api.http.errors import FieldFault, Invalid, WrongPassword
+from deemster.api.state import AppState, app_state
 from deemster.domain.account import Account
 from deemster.store import accounts, sessions
 from deemster.store.accounts import Credentials
@@ -17,15 +17,15 @@ HOUR_S: Final = 3600
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Entered:
+class LoggedIn:
     account: Account
     session: NewSession
     hashed: str
     """The password, by which they came."""
 
 
-async def log_in(request: Request, name: str, password: str) -> Entered:
-    desk = desk_of(request)
+async def log_in(request: Request, name: str, password: str) -> LoggedIn:
+    desk = app_state(request)
     await desk.auth.throttle.check_address(request)
     async with connection(desk.service.pool) as acquired:
         found = await accounts.credentials(acquired, name)
@@ -44,10 +44,12 @@ async def log_in(request: Request, name: str, password: str) -> Entered:
     session = await begin(desk, found.account, hashed)
     if session is None:
         raise wrong()  # it was changed while we looked
-    return Entered(found.account, session, hashed)
+    return LoggedIn(found.account, session, hashed)
 
 
-async def begin(desk: Desk, account: Account, hashed: str | None = None) -> NewSession | None:
+async def begin(
+    desk: AppState, account: Account, hashed: str | None = None
+) -> NewSession | None:
     keep_s = desk.service.settings.session_hours * HOUR_S
     async with connection(desk.service.pool) as acquired:
         return await sessions.begin(acquired, account.id, keep_s=keep_s, password=hashed)
@@ -55,7 +57,7 @@ async def begin(desk: Desk, account: Account, hashed: str | None = None) -> NewS
 
 async def check_own(request: Request, known: Credentials, password: str | None) -> None:
     """Of who is in already, before something that a forgotten screen must not allow."""
-    desk = desk_of(request)
+    desk = app_state(request)
     name = known.account.name
     device = desk.auth.devices.known(request, name, known.password)
     await desk.auth.throttle.check_guess(request, name, device)
@@ -65,7 +67,7 @@ async def check_own(request: Request, known: Credentials, password: str | None) 
     await desk.auth.throttle.count_log_in(name)
 
 
-async def renewed(desk: Desk, found: Credentials, hashed: str, password: str) -> str:
+async def renewed(desk: AppState, found: Credentials, hashed: str, password: str) -> str:
     """Its hash, made anew if we make better ones by now."""
     if not desk.auth.passwords.is_outdated(hashed):
         return hashed

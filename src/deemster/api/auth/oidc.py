@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 from urllib.parse import urlencode
 
-from deemster.api.auth.fetching import IssuerDown, fetch
 from deemster.api.auth.issuer import Issuer
-from deemster.api.faults import FieldFault, Invalid
+from deemster.api.auth.issuer_client import IssuerDown, fetch
+from deemster.api.http.errors import FieldFault, Invalid
 from deemster.domain.errors import Refused
 
 CALLBACK: Final = "/v1/oidc/callback"
@@ -30,7 +30,7 @@ class LogInFailed(Refused):
 
 
 @dataclass(frozen=True, slots=True)
-class Errand:
+class PendingLogIn:
     """What a browser was sent away for: it comes back with the same state."""
 
     state: str
@@ -62,9 +62,11 @@ class Oidc:
             "code_challenge_method": "S256",
         }
         joint = "&" if "?" in places.authorize else "?"
-        return f"{places.authorize}{joint}{urlencode(query)}", self._sealed(Errand(state, then))
+        return f"{places.authorize}{joint}{urlencode(query)}", self._sealed(
+            PendingLogIn(state, then)
+        )
 
-    def errand(self, cookie: str | None, state: str | None) -> Errand:
+    def errand(self, cookie: str | None, state: str | None) -> PendingLogIn:
         found = self._opened(cookie or "")
         if found is None or state is None or not same(found.state, state):
             raise LogInFailed(
@@ -73,7 +75,7 @@ class Oidc:
             )
         return found
 
-    async def claims(self, code: str, errand: Errand) -> Mapping[str, Any]:
+    async def claims(self, code: str, errand: PendingLogIn) -> Mapping[str, Any]:
         """Who it is, as the issuer says."""
         token = await self._exchange(code, self._made_of("verifier", errand.state))
         claims = await self._issuer.claims(token, audience=self._client)
@@ -115,12 +117,12 @@ class Oidc:
         key = hmac.new(self._secret, f"oidc {what}:{state}".encode(), hashlib.sha256)
         return base64url(key.digest())
 
-    def _sealed(self, errand: Errand) -> str:
+    def _sealed(self, errand: PendingLogIn) -> str:
         until = int(time.time()) + HOLDS_S
         text = base64url(json.dumps([errand.state, errand.next, until]).encode())
         return f"{text}.{self._made_of('errand', text)}"
 
-    def _opened(self, cookie: str) -> Errand | None:
+    def _opened(self, cookie: str) -> PendingLogIn | None:
         text, _, seal = cookie.partition(".")
         if not same(seal, self._made_of("errand", text)):
             return None
@@ -128,7 +130,7 @@ class Oidc:
             state, then, until = json.loads(base64.urlsafe_b64decode(text + "=="))
         except (binascii.Error, ValueError):
             return None
-        return Errand(state, then) if until > time.time() else None
+        return PendingLogIn(state, then) if until > time.time() else None
 
 
 def local_path(path: str) -> str:

@@ -28,7 +28,7 @@ MOST_WAITING: Final = 32
 T = TypeVar("T")
 
 
-class Crowded(Unavailable):
+class TooManyLogIns(Unavailable):
     """More log in at once than is good for those who are in."""
 
     code: ClassVar[str] = "too_many_log_ins"
@@ -54,7 +54,7 @@ class Passwords:
     async def turn(self) -> AsyncIterator[None]:
         """All that hashes is done within one."""
         if self._here >= self._most:
-            raise Crowded("Too many people log in just now: try again in a few seconds.")
+            raise TooManyLogIns("Too many people log in just now: try again in a few seconds.")
         self._here += 1
         try:
             async with self._turns:

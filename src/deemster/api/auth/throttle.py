@@ -6,8 +6,8 @@ from typing import Final
 from starlette.requests import Request
 
 from deemster.api.admission import a_minute, address_of, refuse
-from deemster.api.service import Service
-from deemster.cache.buckets import Limit
+from deemster.api.dependencies import Dependencies
+from deemster.limits.buckets import Limit
 
 GUESSES: Final = 10
 """Wrong passwords for one name from strange browsers, or from one that is known for it …"""
@@ -21,7 +21,7 @@ REASON: Final = "Too many log-ins"
 
 
 class Throttle:
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Dependencies) -> None:
         self._buckets = service.buckets
         self._a_minute = service.settings.strangers_per_minute_ip
 

@@ -8,13 +8,13 @@ from typing import Final
 
 import structlog
 
-from deemster.api.feed.audience import Audience
-from deemster.api.feed.listener import Listener, Topic
-from deemster.api.feed.notice import Notice
+from deemster.api.feed.message import EventMessage
+from deemster.api.feed.subscriber import Subscriber, Topic
+from deemster.api.feed.subscriptions import Subscriptions
 from deemster.domain.errors import Unavailable
 from deemster.domain.ids import AccountId
-from deemster.store import feed
-from deemster.store.feed import LAST_ID, Mark, Sight, Touch
+from deemster.store import events
+from deemster.store.events import LAST_ID, FeedSnapshot, Mark, Touch
 from deemster.store.pool import Connection, Pool, connection
 
 BUSY_S: Final = 0.1
@@ -37,11 +37,11 @@ class Feed:
 
     def __init__(self, pool: Pool) -> None:
         self.pool = pool
-        self.audience = Audience()
+        self.audience = Subscriptions()
         self.streams: Counter[AccountId] = Counter()
         """How many each account has open in this process."""
         self._callbacks: list[OnEvent] = []
-        self._seen: Sight | None = None
+        self._seen: FeedSnapshot | None = None
         self._mark = Mark(0, 0)
         """In order, all up to here was handed out."""
         self._newest = 0
@@ -57,9 +57,9 @@ class Feed:
         self._callbacks.append(callback)
 
     @contextmanager
-    def listening(self, topic: Topic) -> Iterator[Listener]:
+    def listening(self, topic: Topic) -> Iterator[Subscriber]:
         """From now on: who reads afterwards what is past misses nothing in between."""
-        listener = Listener(topic, self._mark)
+        listener = Subscriber(topic, self._mark)
         if self._is_draining:
             listener.close()
         self.audience.add(listener)
@@ -112,14 +112,14 @@ class Feed:
                 await self.catch_up()
             except Unavailable as fault:
                 if is_well:
-                    log.warning("feed.interrupted", error=str(fault))
+                    log.warning("events.interrupted", error=str(fault))
                 is_well = False
             except Exception:
                 # All streams of this process hang on it, so it goes on.
-                log.exception("feed.crashed")
+                log.exception("events.crashed")
             else:
                 if not is_well:
-                    log.info("feed.resumed")
+                    log.info("events.resumed")
                 is_well = True
             await asyncio.sleep(BUSY_S if len(self.audience) else IDLE_S)
 
@@ -127,9 +127,9 @@ class Feed:
         if self._seen is None:
             await self._begin(acquired)
             return
-        seen, touches = await feed.touched(acquired, self._seen)
+        seen, touches = await events.touched(acquired, self._seen)
         if seen.xmin < self._seen.xmin:
-            log.warning("feed.restarted")  # another database, restored under the same address
+            log.warning("events.restarted")  # another database, restored under the same address
             await self._begin(acquired)
             self._close_all()
             return
@@ -138,29 +138,29 @@ class Feed:
             # A server that crashed, or a standby in its place, may give numbers of transactions
             # once more that were seen to end: what they write would be taken for known.
             listened = self.audience.submissions()
-        own = await feed.of_submissions(acquired, listened) if listened else []
+        own = await events.of_submissions(acquired, listened) if listened else []
         self._seen = seen
         self._newest = max([self._newest, *(each.xact for each in touches)])
         for touch in touches:
             for callback in self._callbacks:
                 callback(touch)
-        for notice in map(Notice, own):
+        for notice in map(EventMessage, own):
             for listener in self.audience.of_submission(notice.event.submission):
                 listener.offer(notice)
         await self._hand_out(acquired, seen)
 
     async def _begin(self, acquired: Connection) -> None:
-        await feed.settle_future(acquired)
-        self._seen = await feed.now(acquired)
+        await events.settle_future(acquired)
+        self._seen = await events.now(acquired)
         self._mark = self._seen.mark
         self._newest = 0
 
-    async def _hand_out(self, acquired: Connection, seen: Sight) -> None:
+    async def _hand_out(self, acquired: Connection, seen: FeedSnapshot) -> None:
         """To those who hear in order."""
         end = min(Mark(self._newest, LAST_ID), seen.mark)
         while self._mark < end and self.audience.has_ordered:
-            found = await feed.after(acquired, self._mark, before=seen.xmin, most=AT_ONCE)
-            for notice in map(Notice, found):
+            found = await events.after(acquired, self._mark, before=seen.xmin, most=AT_ONCE)
+            for notice in map(EventMessage, found):
                 for listener in self.audience.in_order(notice):
                     listener.offer(notice)
             if len(found) < AT_ONCE:
@@ -176,11 +176,11 @@ class Feed:
                 continue
             try:
                 async with connection(self.pool) as acquired:
-                    found = await feed.progress(acquired, running)
+                    found = await events.progress(acquired, running)
             except Unavailable:
                 continue  # the other loop says so
             except Exception:
-                log.exception("feed.progress_crashed")
+                log.exception("events.progress_crashed")
                 continue
             for submission, progress in found.items():
                 for listener in self.audience.of_submission(submission):

@@ -4,9 +4,9 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from deemster.api.faults import FieldFault, Invalid
+from deemster.api.http.errors import FieldFault, Invalid
 from deemster.domain.submission import Progress
-from deemster.store.feed import LAST_ID, Mark
+from deemster.store.events import LAST_ID, Mark
 
 RETRY_MS: Final = 2000
 HEARTBEAT: Final = b": still here\n\n"

@@ -11,14 +11,14 @@ from starlette.types import Receive, Scope, Send
 
 from deemster.api.feed.feed import Feed
 from deemster.api.feed.frames import HEARTBEAT, opening, progress_frame
-from deemster.api.feed.listener import Listener, Topic
-from deemster.api.feed.notice import Notice
-from deemster.api.feed.reading import Many, OneSubmission, Reading
+from deemster.api.feed.message import EventMessage
+from deemster.api.feed.replay import OrderedReplay, Replay, SubmissionReplay
+from deemster.api.feed.subscriber import Subscriber, Topic
 from deemster.domain.errors import Unavailable
 from deemster.domain.ids import AccountId
 from deemster.domain.lifecycle import State
 from deemster.metrics import STREAMS
-from deemster.store.feed import Mark, ToldEvent
+from deemster.store.events import Mark, ToldEvent
 from deemster.store.pool import connection
 
 HEARTBEAT_S: Final = 15.0
@@ -64,7 +64,7 @@ class EventStream(Response):
             self._feed.listening(self._topic) as listener,
             STREAMS.track_inprogress(),
         ):
-            telling = Telling(
+            telling = StreamWriter(
                 self._feed, listener, self._after, self._is_welcome, send, self._seconds
             )
             async with asyncio.TaskGroup() as group:
@@ -76,13 +76,13 @@ class EventStream(Response):
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-class Telling:
+class StreamWriter:
     """One stream on its way."""
 
     def __init__(
         self,
         feed: Feed,
-        listener: Listener,
+        listener: Subscriber,
         after: Mark | None,
         is_welcome: Callable[[], Awaitable[bool]],
         send: Send,
@@ -98,10 +98,10 @@ class Telling:
         self._due_s = self._clock() + HEARTBEAT_S
         topic = listener.topic
         if topic.submission is None:
-            self._reading: Reading = Many(topic, after)
+            self._reading: Replay = OrderedReplay(topic, after)
             self._opening = opening(after or listener.began)
         else:
-            self._reading = OneSubmission(topic.submission, after)
+            self._reading = SubmissionReplay(topic.submission, after)
             self._opening = opening(after)
 
     async def run(self) -> bool:
@@ -124,7 +124,7 @@ class Telling:
             except Unavailable:
                 await asyncio.sleep(RETRY_S)
             else:
-                await self._pass_on(map(Notice, found))
+                await self._pass_on(map(EventMessage, found))
             await self._beat()
             if self._clock() >= self._ends_s:
                 return
@@ -150,7 +150,7 @@ class Telling:
     def _is_over(self) -> bool:
         return self._has_ended or self._listener.is_closed
 
-    async def _pass_on(self, notices: Iterable[Notice]) -> None:
+    async def _pass_on(self, notices: Iterable[EventMessage]) -> None:
         """In one piece: a client that is far behind costs few writes."""
         for_admin = self._listener.topic.for_admin
         told = list(notices)
@@ -175,7 +175,7 @@ class Telling:
             await self._send({"type": "http.response.body", "body": body, "more_body": True})
 
 
-async def close_when_left(receive: Receive, listener: Listener) -> None:
+async def close_when_left(receive: Receive, listener: Subscriber) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
     listener.close()

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Final
 
 from deemster.api.feed.feed import Feed
-from deemster.api.feed.listener import Listener, Topic
+from deemster.api.feed.subscriber import Subscriber, Topic
 from deemster.domain.ids import SubmissionId
 
 LONGEST_S: Final = 30.0
@@ -28,7 +28,7 @@ async def until_ended(
                 await last_one(listener)
 
 
-async def last_one(listener: Listener) -> None:
+async def last_one(listener: Subscriber) -> None:
     while not listener.is_closed:
         if any(each.event.is_last for each in await listener.wait()):
             return

@@ -5,14 +5,14 @@ from typing import Final
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from deemster.api.answering import answer, faults
 from deemster.api.auth.log_in import check_own
 from deemster.api.auth.passwords import check_password
-from deemster.api.body import body_of, read
-from deemster.api.caller import Caller, actor_of, session_of
-from deemster.api.desk import desk_of
-from deemster.api.faults import Forbidden, request_id_of
-from deemster.api.people import BODY_BYTES, MeOut, PasswordChange, SignUp, me_out
+from deemster.api.authentication import Caller, actor_of, session_of
+from deemster.api.http.body import body_of, read
+from deemster.api.http.errors import Forbidden, request_id_of
+from deemster.api.http.json_response import answer, faults
+from deemster.api.models.accounts import BODY_BYTES, MeOut, PasswordChange, SignUp, me_out
+from deemster.api.state import app_state
 from deemster.domain.account import ALL_SCOPES, Role
 from deemster.domain.errors import NotFound
 from deemster.store import accounts, sessions
@@ -33,7 +33,7 @@ PASSWORD: Final = "/v1/account/password"  # noqa: S105 - a path
 )
 async def sign_up(request: Request) -> Response:
     """Makes an account of one's own, where that is allowed; then log in."""
-    desk = desk_of(request)
+    desk = app_state(request)
     if not desk.service.settings.sign_up:
         raise NotFound("People don't make their own accounts here: ask an admin for one.")
     desk.auth.cookies.check_origin(request)
@@ -58,7 +58,7 @@ async def sign_up(request: Request) -> Response:
 )
 async def change_password(request: Request, caller: Caller) -> Response:
     """All other log-ins of the account end; tokens stay."""
-    desk = desk_of(request)
+    desk = app_state(request)
     asked = await read(request, PasswordChange, BODY_BYTES)
     check_password(asked.password)
     async with connection(desk.service.pool) as acquired:

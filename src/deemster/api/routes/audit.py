@@ -6,15 +6,15 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from deemster.api.answering import answer, faults
-from deemster.api.caller import Caller
-from deemster.api.desk import desk_of
-from deemster.api.numbers import number_at
-from deemster.api.paging import PageQuery, cut
-from deemster.api.shapes import Told
-from deemster.api.submission_in import Plain
+from deemster.api.authentication import Caller
+from deemster.api.http.json_response import answer, faults
+from deemster.api.http.numbers import number_at
+from deemster.api.http.paging import PageQuery, cut
+from deemster.api.models.kinds import ResponseModel
+from deemster.api.models.submission_requests import Plain
+from deemster.api.state import app_state
 from deemster.store import audit
-from deemster.store.audit import Deed
+from deemster.store.audit import AuditEntry
 from deemster.store.pool import connection
 
 router = APIRouter(tags=["admin"])
@@ -29,7 +29,7 @@ class AuditQuery(PageQuery):
     """The id of what it was done to."""
 
 
-class DeedOut(Told):
+class AuditEntryOut(ResponseModel):
     number: int
     at: datetime
     actor: str
@@ -42,19 +42,19 @@ class DeedOut(Told):
     """As it is in the log."""
 
 
-class DeedPage(Told):
-    items: list[DeedOut]
+class AuditPage(ResponseModel):
+    items: list[AuditEntryOut]
     next_cursor: str | None
 
 
 @router.get(
-    "/v1/admin/audit", response_model=DeedPage, responses=faults(401, 403, 422, 429, 503)
+    "/v1/admin/audit", response_model=AuditPage, responses=faults(401, 403, 422, 429, 503)
 )
-async def list_deeds(
+async def list_audit_entries(
     request: Request, _caller: Caller, query: Annotated[AuditQuery, Query()]
 ) -> Response:
     """Newest first."""
-    async with connection(desk_of(request).service.pool) as acquired:
+    async with connection(app_state(request).service.pool) as acquired:
         found = await audit.page(
             acquired,
             before=number_at(query.place),
@@ -64,11 +64,11 @@ async def list_deeds(
             target=query.target,
         )
     page, cursor = cut(found, query.limit, lambda deed: str(deed.id))
-    return answer(DeedPage(items=[deed_out(deed) for deed in page], next_cursor=cursor))
+    return answer(AuditPage(items=[audit_entry_out(deed) for deed in page], next_cursor=cursor))
 
 
-def deed_out(deed: Deed) -> DeedOut:
-    return DeedOut(
+def audit_entry_out(deed: AuditEntry) -> AuditEntryOut:
+    return AuditEntryOut(
         number=deed.id,
         at=deed.at,
         actor=deed.actor,

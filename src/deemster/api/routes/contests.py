@@ -7,16 +7,16 @@ from fastapi import APIRouter, Query, Request
 from pydantic import Field, model_validator
 from starlette.responses import Response
 
-from deemster.api.answering import answer, faults
-from deemster.api.body import body_of, read
-from deemster.api.caller import Caller, actor_of
-from deemster.api.desk import desk_of
-from deemster.api.idempotency import IDEMPOTENCY_KEY
-from deemster.api.once import answer_once
-from deemster.api.paging import PageQuery, cut
-from deemster.api.shapes import Given, Told
-from deemster.api.submission_in import Plain, twice
-from deemster.api.times import When
+from deemster.api.authentication import Caller, actor_of
+from deemster.api.http.body import body_of, read
+from deemster.api.http.idempotency_key import IDEMPOTENCY_KEY
+from deemster.api.http.idempotent_replay import answer_once
+from deemster.api.http.json_response import answer, faults
+from deemster.api.http.paging import PageQuery, cut
+from deemster.api.http.times import When
+from deemster.api.models.kinds import RequestModel, ResponseModel
+from deemster.api.models.submission_requests import Plain, twice
+from deemster.api.state import app_state
 from deemster.domain.account import Account, Role
 from deemster.domain.errors import NotFound
 from deemster.domain.ids import CONTEST, MINTED, ContestId, ProblemId, new_id
@@ -29,7 +29,7 @@ PATH: Final = "/v1/contests"
 MOST_PROBLEMS: Final = 100
 
 
-class ContestIn(Given):
+class ContestIn(RequestModel):
     title: Plain
     opens_at: When
     closes_at: When
@@ -55,7 +55,7 @@ class Phase(StrEnum):
     CLOSED = "closed"
 
 
-class ContestOut(Told):
+class ContestOut(ResponseModel):
     id: str
     title: str
     status: Phase
@@ -66,7 +66,7 @@ class ContestOut(Told):
     """Only once it has opened; admins see them before."""
 
 
-class ContestPage(Told):
+class ContestPage(ResponseModel):
     items: list[ContestOut]
     next_cursor: str | None
     """Where to go on; null: there are no more."""
@@ -78,7 +78,7 @@ async def list_contests(
 ) -> Response:
     """Newest first."""
     before = ContestId(query.place) if query.place else None
-    async with connection(desk_of(request).service.pool) as acquired:
+    async with connection(app_state(request).service.pool) as acquired:
         found = await contests.page(acquired, before=before, most=query.limit + 1)
     page, cursor = cut(found, query.limit, lambda contest: contest.id)
     items = [contest_out(contest, caller) for contest in page]
@@ -90,7 +90,7 @@ async def list_contests(
 )
 async def show_contest(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """Its times; its problems once it has opened."""
-    async with connection(desk_of(request).service.pool) as acquired:
+    async with connection(app_state(request).service.pool) as acquired:
         found = await contests.one(acquired, checked(id))
     if found is None:
         raise unknown()
@@ -108,7 +108,7 @@ async def make_contest(request: Request, caller: Caller) -> Response:
     """For admins."""
     asked = await read(request, ContestIn)
     plan = asked.to_plan()
-    async with transaction(desk_of(request).service.pool) as writing:
+    async with transaction(app_state(request).service.pool) as writing:
 
         async def make() -> Response:
             contest = ContestId(new_id(CONTEST))
@@ -133,7 +133,7 @@ async def change_contest(request: Request, caller: Caller, id: str) -> Response:
     """All of it is said anew. For admins."""
     contest = checked(id)
     plan = (await read(request, ContestIn)).to_plan()
-    async with transaction(desk_of(request).service.pool) as writing:
+    async with transaction(app_state(request).service.pool) as writing:
         if not await contests.change(writing, contest, plan):
             raise unknown()
         await audit.note(

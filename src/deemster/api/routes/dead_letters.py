@@ -6,18 +6,18 @@ from typing import Annotated, Any, Final, Literal
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from deemster.api.answering import answer, faults
-from deemster.api.caller import Caller, actor_of
-from deemster.api.desk import desk_of
-from deemster.api.idempotency import IDEMPOTENCY_KEY, idempotency_key
-from deemster.api.numbers import number_at, number_of
-from deemster.api.paging import PageQuery, cut
+from deemster.api.authentication import Caller, actor_of
+from deemster.api.http.idempotency_key import IDEMPOTENCY_KEY, idempotency_key
+from deemster.api.http.json_response import answer, faults
+from deemster.api.http.numbers import number_at, number_of
+from deemster.api.http.paging import PageQuery, cut
+from deemster.api.models.kinds import ResponseModel
+from deemster.api.models.submissions import AcceptedOut
 from deemster.api.routes.submissions import accepted_answer, as_accepted
-from deemster.api.shapes import Told
-from deemster.api.submission_out import AcceptedOut
+from deemster.api.state import app_state
 from deemster.domain.errors import Conflict, NotFound
 from deemster.domain.submission import Accepted
-from deemster.pipeline.verdict import dead
+from deemster.pipeline.verdict import dead_letter_actions
 from deemster.store import dead_letters
 from deemster.store.dead_letters import DeadLetter, Step
 from deemster.store.pool import Connection, connection
@@ -26,12 +26,12 @@ router = APIRouter(tags=["admin"])
 PATH: Final = "/v1/admin/dead-letters"
 
 
-class LetterQuery(PageQuery):
+class DeadLetterQuery(PageQuery):
     state: Literal["open", "all"] = "open"
     """`open`: those that nobody has dealt with."""
 
 
-class LetterLine(Told):
+class DeadLetterItem(ResponseModel):
     number: int
     submission_id: str
     task: str
@@ -46,7 +46,7 @@ class LetterLine(Told):
     """The submission that took its place."""
 
 
-class StepOut(Told):
+class StepOut(ResponseModel):
     event: str
     state: str
     attempt: int
@@ -54,23 +54,23 @@ class StepOut(Told):
     at: datetime
 
 
-class LetterOut(LetterLine):
+class DeadLetterOut(DeadLetterItem):
     context: dict[str, Any]
     history: list[StepOut]
     """What happened to the submission, in order."""
 
 
-class LetterPage(Told):
-    items: list[LetterLine]
+class DeadLetterPage(ResponseModel):
+    items: list[DeadLetterItem]
     next_cursor: str | None
 
 
-@router.get(PATH, response_model=LetterPage, responses=faults(401, 403, 422, 429, 503))
+@router.get(PATH, response_model=DeadLetterPage, responses=faults(401, 403, 422, 429, 503))
 async def list_letters(
-    request: Request, _caller: Caller, query: Annotated[LetterQuery, Query()]
+    request: Request, _caller: Caller, query: Annotated[DeadLetterQuery, Query()]
 ) -> Response:
     """Newest first."""
-    async with connection(desk_of(request).service.pool) as acquired:
+    async with connection(app_state(request).service.pool) as acquired:
         found = await dead_letters.page(
             acquired,
             settled=query.state == "all",
@@ -78,16 +78,16 @@ async def list_letters(
             most=query.limit + 1,
         )
     page, cursor = cut(found, query.limit, lambda letter: str(letter.id))
-    items = [LetterLine(**values_of(letter)) for letter in page]
-    return answer(LetterPage(items=items, next_cursor=cursor))
+    items = [DeadLetterItem(**values_of(letter)) for letter in page]
+    return answer(DeadLetterPage(items=items, next_cursor=cursor))
 
 
 @router.get(
-    PATH + "/{number}", response_model=LetterOut, responses=faults(401, 403, 404, 429, 503)
+    PATH + "/{number}", response_model=DeadLetterOut, responses=faults(401, 403, 404, 429, 503)
 )
 async def show_letter(request: Request, _caller: Caller, number: str) -> Response:
     """With its error, its context, and all that happened before."""
-    async with connection(desk_of(request).service.pool) as acquired:
+    async with connection(app_state(request).service.pool) as acquired:
         return answer(await look(acquired, known(number)))
 
 
@@ -101,10 +101,12 @@ async def show_letter(request: Request, _caller: Caller, number: str) -> Respons
 async def requeue(request: Request, caller: Caller, number: str) -> Response:
     """A new submission takes the place of the one that failed, which stays to be read."""
     key = idempotency_key(request)
-    desk = desk_of(request)
+    desk = app_state(request)
     letter = known(number)
     try:
-        done = await dead.requeue(desk.service.pool, letter, actor=actor_of(request, caller))
+        done = await dead_letter_actions.requeue(
+            desk.service.pool, letter, actor=actor_of(request, caller)
+        )
         desk.recall.forget_submissions()
     except Conflict:
         # It can be done once, so any key that comes twice means the same, also at once (I1).
@@ -118,14 +120,14 @@ async def requeue(request: Request, caller: Caller, number: str) -> Response:
 
 @router.post(
     PATH + "/{number}/discard",
-    response_model=LetterOut,
+    response_model=DeadLetterOut,
     responses=faults(401, 403, 404, 409, 429, 503),
 )
 async def discard(request: Request, caller: Caller, number: str) -> Response:
     """Takes it off the list for good; its submission stays failed."""
-    pool = desk_of(request).service.pool
+    pool = app_state(request).service.pool
     letter = known(number)
-    await dead.discard(pool, letter, actor=actor_of(request, caller))
+    await dead_letter_actions.discard(pool, letter, actor=actor_of(request, caller))
     async with connection(pool) as acquired:
         return answer(await look(acquired, letter))
 
@@ -137,12 +139,12 @@ def known(number: str) -> int:
     return found
 
 
-async def look(acquired: Connection, number: int) -> LetterOut:
+async def look(acquired: Connection, number: int) -> DeadLetterOut:
     letter = await dead_letters.one(acquired, number)
     if letter is None:
         raise no_such()
     steps = await dead_letters.history(acquired, letter.submission)
-    return LetterOut(
+    return DeadLetterOut(
         **values_of(letter),
         context=dict(letter.context),
         history=[step_out(step) for step in steps],

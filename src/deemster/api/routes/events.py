@@ -7,22 +7,22 @@ from pydantic import Field, StringConstraints
 from starlette.responses import Response
 
 from deemster.api.admission import TooMany
-from deemster.api.answering import faults
-from deemster.api.caller import Caller, identify
-from deemster.api.desk import desk_of
-from deemster.api.faults import FieldFault, Forbidden, Invalid
+from deemster.api.authentication import Caller, identify
 from deemster.api.feed.frames import mark_of
-from deemster.api.feed.listener import Topic
 from deemster.api.feed.stream import HEARTBEAT_S, MEDIA_TYPE, EventStream
+from deemster.api.feed.subscriber import Topic
+from deemster.api.http.errors import FieldFault, Forbidden, Invalid
+from deemster.api.http.json_response import faults
+from deemster.api.models.kinds import RequestModel
+from deemster.api.models.submission_requests import Plain
 from deemster.api.routes.submissions import visible, whose
-from deemster.api.shapes import Given
-from deemster.api.submission_in import Plain
+from deemster.api.state import app_state
 from deemster.domain.account import Account, Role
 from deemster.domain.errors import NotFound, Refused, Unavailable
 from deemster.domain.ids import MINTED, ContestId
 from deemster.domain.lifecycle import TERMINAL
-from deemster.store import contests, feed
-from deemster.store.feed import Mark
+from deemster.store import contests, events
+from deemster.store.events import Mark
 from deemster.store.pool import connection
 
 router = APIRouter(tags=["events"])
@@ -45,7 +45,7 @@ LastEventId = Annotated[
 ]
 
 
-class ResumeQuery(Given):
+class ResumeQuery(RequestModel):
     last_event_id: Annotated[str, StringConstraints(max_length=64)] | None = None
     """For clients that can't send the header."""
     seconds: Annotated[float, Field(ge=0, le=LONGEST_S)] | None = None
@@ -76,10 +76,10 @@ async def of_submission(
     it runs, about once a second.
     """
     after = mark_of(last_event_id or query.last_event_id)
-    async with connection(desk_of(request).service.pool) as acquired:
+    async with connection(app_state(request).service.pool) as acquired:
         view = await visible(acquired, caller, id)
         if after is not None and view.state in TERMINAL:
-            told = await feed.of_submissions(acquired, [view.id])
+            told = await events.of_submissions(acquired, [view.id])
             if told[-1].mark == after:
                 return Response(status_code=204)
     topic = Topic(submission=view.id, for_admin=caller.role is Role.ADMIN)
@@ -103,9 +103,9 @@ async def of_account(
             raise Invalid([FieldFault("user", "give this or all, not both")])
         account = None
     else:
-        async with connection(desk_of(request).service.pool) as acquired:
+        async with connection(app_state(request).service.pool) as acquired:
             account = await whose(acquired, caller, query.user or caller.id)
-    await desk_of(request).feed.start()
+    await app_state(request).feed.start()
     topic = Topic(account=account, for_admin=is_admin)
     return stream(request, caller, topic, after, query.seconds)
 
@@ -123,10 +123,10 @@ async def of_contest(
     """What happens to your submissions of a contest; admins hear of everyone's."""
     after = mark_of(last_event_id or query.last_event_id)
     contest = ContestId(id)
-    async with connection(desk_of(request).service.pool) as acquired:
+    async with connection(app_state(request).service.pool) as acquired:
         if not MINTED.fullmatch(id) or await contests.one(acquired, contest) is None:
             raise NotFound("There is no such contest: see GET /v1/contests.")
-    await desk_of(request).feed.start()
+    await app_state(request).feed.start()
     is_admin = caller.role is Role.ADMIN
     account = None if is_admin else caller.id
     topic = Topic(account=account, contest=contest, for_admin=is_admin)
@@ -140,7 +140,7 @@ def stream(
     after: Mark | None,
     seconds: float | None,
 ) -> EventStream:
-    desk = desk_of(request)
+    desk = app_state(request)
     most = desk.service.settings.streams_per_user
     if desk.feed.streams[caller.id] >= most:
         raise TooMany(

@@ -3,19 +3,19 @@
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from deemster.api.answering import answer
-from deemster.api.desk import desk_of
 from deemster.api.health import HealthOut
-from deemster.api.shapes import Told
+from deemster.api.http.json_response import answer
+from deemster.api.models.kinds import ResponseModel
+from deemster.api.state import app_state
 
 router = APIRouter(tags=["health"])
 
 
-class AliveOut(Told):
+class AliveOut(ResponseModel):
     alive: bool
 
 
-class PointerOut(Told):
+class PointerOut(ResponseModel):
     service: str
     docs: str
     openapi: str
@@ -34,7 +34,7 @@ async def alive() -> Response:
 )
 async def ready(request: Request) -> Response:
     """Part by part. Submissions may be accepted still when it is not: see Q2 and Q15."""
-    report = await desk_of(request).health.report()
+    report = await app_state(request).health.report()
     return answer(report, 200 if report.ready else 503)
 
 

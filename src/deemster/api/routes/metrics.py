@@ -11,13 +11,13 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 from starlette.responses import Response
 
-from deemster.api.answering import faults
-from deemster.api.caller import Caller
-from deemster.api.desk import desk_of
-from deemster.api.service import Service
-from deemster.domain.depth import Depth
+from deemster.api.authentication import Caller
+from deemster.api.dependencies import Dependencies
+from deemster.api.http.json_response import faults
+from deemster.api.state import app_state
 from deemster.domain.errors import Unavailable
-from deemster.domain.task import QueueName
+from deemster.domain.job import QueueName
+from deemster.domain.queue_depth import Depth
 from deemster.store import gauges
 from deemster.store.gauges import Gauges
 from deemster.store.pool import connection
@@ -38,7 +38,7 @@ TOLD: Final = {
 )
 async def metrics(request: Request, _caller: Caller) -> Response:
     """For a token with the scope metrics. Parts that do not answer are left out, and say so."""
-    service = desk_of(request).service
+    service = app_state(request).service
     async with asyncio.TaskGroup() as group:
         held = group.create_task(look(service))
         depths = group.create_task(look_at_queues(service))
@@ -48,7 +48,7 @@ async def metrics(request: Request, _caller: Caller) -> Response:
     return Response(text, media_type=MEDIA_TYPE)
 
 
-async def look(service: Service) -> Gauges | None:
+async def look(service: Dependencies) -> Gauges | None:
     try:
         async with connection(service.pool) as acquired:
             return await gauges.read(acquired)
@@ -57,7 +57,7 @@ async def look(service: Service) -> Gauges | None:
         return None
 
 
-async def look_at_queues(service: Service) -> Mapping[QueueName, Depth] | None:
+async def look_at_queues(service: Dependencies) -> Mapping[QueueName, Depth] | None:
     try:
         return await service.queues.depths()
     except Unavailable as fault:

@@ -6,10 +6,10 @@ from fastapi import APIRouter, Query, Request
 from pydantic import StringConstraints
 from starlette.responses import RedirectResponse, Response
 
-from deemster.api.answering import faults
 from deemster.api.auth.log_in import HOUR_S, begin
 from deemster.api.auth.oidc import CALLBACK, COOKIE, HOLDS_S, LogInFailed, Oidc, local_path
-from deemster.api.desk import Desk, desk_of
+from deemster.api.http.json_response import faults
+from deemster.api.state import AppState, app_state
 from deemster.domain.errors import NotFound, Refused
 
 router = APIRouter(tags=["accounts"])
@@ -30,7 +30,7 @@ async def go(
     next: Annotated[Word, Query(description="A path of this site")] = "/",  # noqa: A002
 ) -> Response:
     """Sends a browser to the issuer; it comes back logged in, to `next`."""
-    desk = desk_of(request)
+    desk = app_state(request)
     oidc = configured(desk)
     url, cookie = await oidc.begin(local_path(next))
     response = RedirectResponse(url, SEE_OTHER)
@@ -54,7 +54,7 @@ async def come_back(
     error: Word | None = None,
 ) -> Response:
     """Where the issuer sends the browser back to."""
-    desk = desk_of(request)
+    desk = app_state(request)
     oidc = configured(desk)
     try:
         errand = oidc.errand(desk.auth.cookies.read(request, COOKIE), state)
@@ -77,7 +77,7 @@ async def come_back(
     return response
 
 
-def configured(desk: Desk) -> Oidc:
+def configured(desk: AppState) -> Oidc:
     if desk.auth.oidc is None:
         raise NotFound(
             "Nobody logs in by another issuer here: the settings jwt_issuer, oidc_client_id "

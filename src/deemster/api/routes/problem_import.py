@@ -8,19 +8,19 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from deemster.api.answering import answer, faults
-from deemster.api.caller import Caller, actor_of
-from deemster.api.desk import desk_of
-from deemster.api.idempotency import IDEMPOTENCY_KEY, idempotency_key
-from deemster.api.once import answer_once, answered_before
-from deemster.api.shapes import Given, Told
-from deemster.api.submission_in import Plain
-from deemster.api.upload import ARCHIVES, check_archive, receive_into
+from deemster.api.authentication import Caller, actor_of
+from deemster.api.http.idempotency_key import IDEMPOTENCY_KEY, idempotency_key
+from deemster.api.http.idempotent_replay import answer_once, answered_before
+from deemster.api.http.json_response import answer, faults
+from deemster.api.http.upload import ARCHIVES, check_archive, receive_into
+from deemster.api.models.kinds import RequestModel, ResponseModel
+from deemster.api.models.submission_requests import Plain
+from deemster.api.state import app_state
 from deemster.domain.account import Account, Role
 from deemster.domain.errors import NotFound, Refused
 from deemster.domain.ids import PROBLEM, ProblemId, chosen_problem_id
 from deemster.domain.limits import MIB
-from deemster.problems.importing import UNNAMED, Imported, Order, put_in_force
+from deemster.problems.importing import UNNAMED, Imported, ImportRequest, put_in_force
 from deemster.store.pool import connection, transaction
 
 router = APIRouter(tags=["problems"])
@@ -36,12 +36,12 @@ BODY: Final[dict[str, Any]] = {
 }
 
 
-class ImportQuery(Given):
+class ImportQuery(RequestModel):
     id: Plain | None = None
     """Such as `prob_sum`; by default from the package's name."""
 
 
-class ImportedOut(Told):
+class ImportedOut(ResponseModel):
     id: str
     title: str
     revision: int
@@ -56,7 +56,7 @@ class ImportedOut(Told):
     """What in the package was not understood or ignored."""
 
 
-class RetiredOut(Told):
+class RetiredOut(ResponseModel):
     id: str
     retired: bool
 
@@ -84,7 +84,7 @@ async def import_problem(
     order = order_of(request, caller, named)
     async with arrived(request, named) as (archive, digest):
         asked = f"{named or ''}\n{digest}"
-        async with connection(desk_of(request).service.pool) as acquired:
+        async with connection(app_state(request).service.pool) as acquired:
             told = await answered_before(request, caller, acquired, asked)
         return told or await take_once(request, caller, archive, order, asked)
 
@@ -98,12 +98,12 @@ async def import_problem(
 async def revise_problem(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """A new revision: what is handed in from now on is judged by it. Also brings it back."""
     problem = known(id)
-    await desk_of(request).service.importer.check(
+    await app_state(request).service.importer.check(
         problem, actor_of(request, caller), only_own=is_author(caller)
     )
     order = order_of(request, caller, problem)
     async with arrived(request, problem) as (archive, _):
-        imported = await desk_of(request).service.importer.take(archive, order)
+        imported = await app_state(request).service.importer.take(archive, order)
     forget(request, problem)
     return answer(imported_out(imported))
 
@@ -114,7 +114,7 @@ async def revise_problem(request: Request, caller: Caller, id: str) -> Response:
 async def retire_problem(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """Nobody finds or solves it any more; what was handed in stays. PUT brings it back."""
     problem = known(id)
-    desk = desk_of(request)
+    desk = app_state(request)
     actor = actor_of(request, caller)
     await desk.service.importer.retire(problem, actor, only_own=is_author(caller))
     forget(request, problem)
@@ -126,7 +126,7 @@ async def arrived(
     request: Request, problem: ProblemId | None
 ) -> AsyncIterator[tuple[Path, str]]:
     """The package that was sent, and its hash."""
-    service = desk_of(request).service
+    service = app_state(request).service
     most_bytes = service.settings.package_mb * MIB
     check_archive(request, most_bytes)
     async with service.importer.arriving() as place:
@@ -136,10 +136,10 @@ async def arrived(
 
 
 async def take_once(
-    request: Request, caller: Account, archive: Path, order: Order, asked: str
+    request: Request, caller: Account, archive: Path, order: ImportRequest, asked: str
 ) -> Response:
     """Of those who come at once with one key, who is first puts it in force."""
-    service = desk_of(request).service
+    service = app_state(request).service
     async with (
         service.importer.readied(archive, order) as ready,
         transaction(service.pool) as acquired,
@@ -155,13 +155,13 @@ async def take_once(
     return told
 
 
-def order_of(request: Request, caller: Account, problem: ProblemId | None) -> Order:
-    return Order(actor_of(request, caller), problem, only_own=is_author(caller))
+def order_of(request: Request, caller: Account, problem: ProblemId | None) -> ImportRequest:
+    return ImportRequest(actor_of(request, caller), problem, only_own=is_author(caller))
 
 
 def forget(request: Request, problem: ProblemId) -> None:
     """What this process remembers of it, so that its author sees what they did."""
-    desk = desk_of(request)
+    desk = app_state(request)
     desk.recall.forget_problems()
     desk.service.door.forget(problem)
 

@@ -6,25 +6,25 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from deemster.api.answering import faults, json_of
-from deemster.api.caller import Caller
-from deemster.api.desk import desk_of
-from deemster.api.etag import IF_NONE_MATCH, UNCHANGED, tagged
-from deemster.api.paging import DEFAULT_LIMIT, MOST, PageQuery, cut
-from deemster.api.problem_out import (
+from deemster.api.authentication import Caller
+from deemster.api.http.etag import IF_NONE_MATCH, UNCHANGED, tagged
+from deemster.api.http.json_response import faults, json_of
+from deemster.api.http.paging import DEFAULT_LIMIT, MOST, PageQuery, cut
+from deemster.api.models.kinds import ResponseModel
+from deemster.api.models.problems import (
     ProblemOut,
     ProblemPage,
     problem_line_out,
     problem_out,
     with_mine,
 )
-from deemster.api.shapes import Told
+from deemster.api.state import app_state
 from deemster.cache.cache import Found
 from deemster.cache.kinds import CATALOGUE, LANGUAGES, PROBLEM, PROBLEM_LIST
 from deemster.domain.errors import NotFound
 from deemster.domain.ids import ProblemId
 from deemster.domain.language import Language
-from deemster.store import problems, tallies
+from deemster.store import counters, problems
 from deemster.store.pool import connection
 from deemster.store.workers import WorkerView
 
@@ -48,7 +48,7 @@ async def list_problems(
     request: Request, caller: Caller, query: Annotated[ProblemQuery, Query()]
 ) -> Response:
     """By id."""
-    desk = desk_of(request)
+    desk = app_state(request)
     after = ProblemId(query.place) if query.place else None
 
     async def look() -> Found:
@@ -59,7 +59,7 @@ async def list_problems(
             items = [problem_line_out(line) for line in page]
             if query.mine:
                 ids = [line.id for line in page]
-                solved = await tallies.solved(acquired, caller.id, ids)
+                solved = await counters.solved(acquired, caller.id, ids)
                 items = [with_mine(each, solved.get(ProblemId(each.id))) for each in items]
         told = ProblemPage(items=items, next_cursor=cursor)
         # Whoever makes up limits and cursors must not fill the memory that all share.
@@ -85,7 +85,7 @@ async def list_problems(
 )
 async def show_problem(request: Request, _caller: Caller, id: str) -> Response:  # noqa: A002
     """Statements, samples, limits."""
-    desk = desk_of(request)
+    desk = app_state(request)
     if len(id) > MOST_LETTERS or not id.isprintable():
         raise no_such()
     problem = ProblemId(id)
@@ -95,7 +95,7 @@ async def show_problem(request: Request, _caller: Caller, id: str) -> Response: 
             sheet = await problems.in_force(acquired, problem)
             if sheet is None or sheet.retired:
                 return None
-            submits, accepted = await tallies.of_problem(acquired, problem)
+            submits, accepted = await counters.of_problem(acquired, problem)
         return Found(json_of(problem_out(sheet, submits=submits, accepted=accepted)))
 
     revision = await desk.recall.problems()
@@ -109,7 +109,7 @@ def no_such() -> NotFound:
     return NotFound("There is no such problem: see GET /v1/problems.")
 
 
-class LanguageOut(Told):
+class LanguageOut(ResponseModel):
     id: str
     name: str
     aliases: list[str]
@@ -124,7 +124,7 @@ class LanguageOut(Told):
     template: str
 
 
-class LanguagesOut(Told):
+class LanguagesOut(ResponseModel):
     items: list[LanguageOut]
 
 
@@ -136,7 +136,7 @@ class LanguagesOut(Told):
 )
 async def list_languages(request: Request, _caller: Caller) -> Response:
     """All that are known, with their templates, and by what someone can judge them now."""
-    desk = desk_of(request)
+    desk = app_state(request)
     installed = versions_of(await desk.crew.working())
 
     async def look() -> Found:

@@ -7,19 +7,19 @@ import structlog
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from deemster.api.answering import answer, faults
-from deemster.api.caller import Caller
-from deemster.api.desk import desk_of
-from deemster.api.numbers import number_at
-from deemster.api.paging import PageQuery, cut
-from deemster.api.service import Queues
-from deemster.api.shapes import Told
-from deemster.domain.depth import Depth, JobState, Signal, is_alarming, signal_of
+from deemster.api.authentication import Caller
+from deemster.api.dependencies import Queues
+from deemster.api.http.json_response import answer, faults
+from deemster.api.http.numbers import number_at
+from deemster.api.http.paging import PageQuery, cut
+from deemster.api.models.kinds import ResponseModel
+from deemster.api.state import app_state
 from deemster.domain.errors import NotFound, Unavailable
-from deemster.domain.task import QueueName
-from deemster.store import queues
+from deemster.domain.job import QueueName
+from deemster.domain.queue_depth import Depth, JobState, Signal, is_alarming, signal_of
+from deemster.store import queue_counts
 from deemster.store.pool import connection
-from deemster.store.queues import Line
+from deemster.store.queue_counts import QueueCounts
 
 log = structlog.get_logger()
 router = APIRouter(tags=["admin"])
@@ -28,7 +28,7 @@ FARTHEST: Final = 10_000_000
 """A place in a queue that stores still count to."""
 
 
-class QueueOut(Told):
+class QueueOut(ResponseModel):
     name: QueueName
     depth: int | None
     """Waiting and delayed: what nobody has begun. null: the queue store does not answer."""
@@ -42,7 +42,7 @@ class QueueOut(Told):
     """It is deeper than it should ever be."""
 
 
-class LineOut(Told):
+class WaitingOut(ResponseModel):
     """Submissions as the database knows them; the queue store is only their road."""
 
     pending: int
@@ -57,20 +57,20 @@ class LineOut(Told):
     """Until all that wait now are done."""
 
 
-class QueuesOut(Told):
+class QueuesOut(ResponseModel):
     signal: Signal
     """Of the deeper of the two: all queues together, and the database's own line."""
     reachable: bool
     """The queue store answers."""
     queues: list[QueueOut]
-    submissions: LineOut
+    submissions: WaitingOut
 
 
 class JobsQuery(PageQuery):
     state: JobState = JobState.WAITING
 
 
-class JobsPage(Told):
+class JobsPage(ResponseModel):
     items: list[str]
     """Ids of jobs: a submission's, its task, and how often it was sent."""
     next_cursor: str | None
@@ -79,9 +79,9 @@ class JobsPage(Told):
 @router.get(PATH, response_model=QueuesOut, responses=faults(401, 403, 429, 503))
 async def list_queues(request: Request, _caller: Caller) -> Response:
     """Of the queue store and of the database; also while the store is down."""
-    service = desk_of(request).service
+    service = app_state(request).service
     async with connection(service.pool) as acquired:
-        line = await queues.line(acquired)
+        line = await queue_counts.line(acquired)
     depths = await look(service.queues)
     undone = max(sum(each.undone for each in depths.values()), line.waiting)
     return answer(
@@ -89,7 +89,7 @@ async def list_queues(request: Request, _caller: Caller) -> Response:
             signal=signal_of(undone),
             reachable=bool(depths),
             queues=[queue_out(name, depths.get(name)) for name in QueueName],
-            submissions=line_out(line),
+            submissions=waiting_out(line),
         )
     )
 
@@ -106,7 +106,7 @@ async def list_jobs(
     if name not in list(QueueName):
         raise NotFound(f"There is no such queue: they are {', '.join(QueueName)}.")
     start = min(number_at(query.place) or 0, FARTHEST)
-    found = await desk_of(request).service.queues.job_ids(
+    found = await app_state(request).service.queues.job_ids(
         QueueName(name), query.state, start=start, most=query.limit + 1
     )
     page, cursor = cut(found, query.limit, lambda _: str(start + query.limit))
@@ -118,7 +118,7 @@ async def look(store: Queues) -> Mapping[QueueName, Depth]:
     try:
         return await store.depths()
     except Unavailable as fault:
-        log.warning("queues.not_seen", error=str(fault))
+        log.warning("queue_counts.not_seen", error=str(fault))
         return {}
 
 
@@ -135,8 +135,8 @@ def queue_out(name: QueueName, depth: Depth | None) -> QueueOut:
     )
 
 
-def line_out(line: Line) -> LineOut:
-    return LineOut(
+def waiting_out(line: QueueCounts) -> WaitingOut:
+    return WaitingOut(
         pending=line.pending,
         queued=line.queued,
         running=line.running,

@@ -6,13 +6,14 @@ from fastapi import APIRouter, Query, Request
 from pydantic import Field, StringConstraints, model_validator
 from starlette.responses import Response
 
-from deemster.api.answering import answer, faults
-from deemster.api.body import body_of, read
-from deemster.api.caller import Caller, actor_of
-from deemster.api.desk import desk_of
-from deemster.api.idempotency import IDEMPOTENCY_KEY, idempotency_key
-from deemster.api.paging import PageQuery, cut
-from deemster.api.rejudging_out import (
+from deemster.api.authentication import Caller, actor_of
+from deemster.api.http.body import body_of, read
+from deemster.api.http.idempotency_key import IDEMPOTENCY_KEY, idempotency_key
+from deemster.api.http.json_response import answer, faults
+from deemster.api.http.paging import PageQuery, cut
+from deemster.api.http.times import When
+from deemster.api.models.kinds import RequestModel
+from deemster.api.models.rejudgings import (
     ChangePage,
     RejudgingOut,
     RejudgingPage,
@@ -20,9 +21,8 @@ from deemster.api.rejudging_out import (
     line_out,
     rejudging_out,
 )
-from deemster.api.shapes import Given
-from deemster.api.submission_in import Plain
-from deemster.api.times import When
+from deemster.api.models.submission_requests import Plain
+from deemster.api.state import app_state
 from deemster.domain.errors import NotFound, Refused
 from deemster.domain.ids import (
     MINTED,
@@ -33,7 +33,7 @@ from deemster.domain.ids import (
     SubmissionId,
 )
 from deemster.domain.verdict import Verdict
-from deemster.pipeline.verdict import rejudging
+from deemster.pipeline.verdict import rejudging_set
 from deemster.store import accounts, rejudgings
 from deemster.store.pool import Connection, connection
 from deemster.store.rejudgings import Wanted
@@ -46,7 +46,7 @@ Reason = Annotated[
 ]
 
 
-class RejudgingIn(Given):
+class RejudgingIn(RequestModel):
     """Submissions that are all of this; at least one thing must be said of them."""
 
     problem: Plain | None = None
@@ -87,7 +87,7 @@ async def make_rejudging(request: Request, caller: Caller) -> Response:
     """
     key = idempotency_key(request)
     asked = await read(request, RejudgingIn)
-    service = desk_of(request).service
+    service = app_state(request).service
     language = service.catalogue.named(asked.language).id if asked.language else None
     async with connection(service.pool) as acquired:
         wanted = Wanted(
@@ -101,7 +101,7 @@ async def make_rejudging(request: Request, caller: Caller) -> Response:
             ids=sorted({SubmissionId(each) for each in asked.ids}) if asked.ids else None,
             outdated=True if asked.outdated else None,
         )
-    made = await rejudging.make(
+    made = await rejudging_set.make(
         service.pool, wanted, actor_of(request, caller), reason=asked.reason, key=key
     )
     return answer(rejudging_out(made), 202, {"Location": f"{PATH}/{made.rejudging.id}"})
@@ -113,7 +113,7 @@ async def list_rejudgings(
 ) -> Response:
     """Newest first."""
     before = RejudgingId(query.place) if query.place else None
-    async with connection(desk_of(request).service.pool) as acquired:
+    async with connection(app_state(request).service.pool) as acquired:
         found = await rejudgings.page(acquired, before=before, most=query.limit + 1)
     page, cursor = cut(found, query.limit, lambda each: each.id)
     return answer(RejudgingPage(items=list(map(line_out, page)), next_cursor=cursor))
@@ -124,8 +124,8 @@ async def list_rejudgings(
 )
 async def show_rejudging(request: Request, _caller: Caller, id: str) -> Response:  # noqa: A002
     """How far it is, and which verdicts become which."""
-    pool = desk_of(request).service.pool
-    found = await rejudging.overview(pool, checked(id))
+    pool = app_state(request).service.pool
+    found = await rejudging_set.overview(pool, checked(id))
     async with connection(pool) as acquired:
         matrix = await rejudgings.matrix(acquired, found.rejudging.id)
     return answer(rejudging_out(found, matrix))
@@ -144,7 +144,7 @@ async def list_changes(
 ) -> Response:
     """Pairs that differ in verdict or score, and trials that stay out."""
     after = SubmissionId(query.place) if query.place else None
-    async with connection(desk_of(request).service.pool) as acquired:
+    async with connection(app_state(request).service.pool) as acquired:
         found = await rejudgings.one(acquired, checked(id))
         if found is None:
             raise unknown()
@@ -160,8 +160,8 @@ async def list_changes(
 )
 async def apply_rejudging(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """The trials take the places of the old ones, all at once; when all have ended."""
-    desk = desk_of(request)
-    done = await rejudging.apply(desk.service.pool, checked(id), actor_of(request, caller))
+    desk = app_state(request)
+    done = await rejudging_set.apply(desk.service.pool, checked(id), actor_of(request, caller))
     desk.recall.forget_submissions()
     return answer(rejudging_out(done))
 
@@ -173,8 +173,8 @@ async def apply_rejudging(request: Request, caller: Caller, id: str) -> Response
 )
 async def drop_rejudging(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """All stays as it was; trials that have not ended are cancelled."""
-    desk = desk_of(request)
-    done = await rejudging.drop(desk.service.pool, checked(id), actor_of(request, caller))
+    desk = app_state(request)
+    done = await rejudging_set.drop(desk.service.pool, checked(id), actor_of(request, caller))
     desk.recall.forget_submissions()
     return answer(rejudging_out(done))
 

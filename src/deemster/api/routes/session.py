@@ -5,13 +5,13 @@ from typing import Final
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from deemster.api.answering import answer, faults
 from deemster.api.auth.log_in import HOUR_S, log_in
-from deemster.api.body import body_of, read
-from deemster.api.caller import Caller, session_of
-from deemster.api.desk import desk_of
-from deemster.api.people import BODY_BYTES, LogIn, MeOut, SessionOut, me_out
+from deemster.api.authentication import Caller, session_of
+from deemster.api.http.body import body_of, read
+from deemster.api.http.json_response import answer, faults
+from deemster.api.models.accounts import BODY_BYTES, LogIn, MeOut, SessionOut, me_out
 from deemster.api.profile import profile_of
+from deemster.api.state import app_state
 from deemster.domain.account import ALL_SCOPES
 from deemster.domain.errors import Conflict
 from deemster.store import sessions
@@ -30,7 +30,7 @@ PATH: Final = "/v1/session"
 )
 async def enter(request: Request) -> Response:
     """Logs in: the cookie is the log-in, and csrf_token goes with what it changes."""
-    desk = desk_of(request)
+    desk = app_state(request)
     desk.auth.cookies.check_origin(request)
     asked = await read(request, LogIn, BODY_BYTES)
     entered = await log_in(request, asked.name, asked.password)
@@ -51,7 +51,7 @@ async def enter(request: Request) -> Response:
 @router.get(PATH, response_model=SessionOut, responses=faults(401, 403, 429, 503))
 async def who(request: Request, caller: Caller) -> Response:
     """Who asks, and by what; what they did, and how many they may hand in today."""
-    desk = desk_of(request)
+    desk = app_state(request)
     profile = await profile_of(desk, caller)
     told = SessionOut(user=me_out(caller), scopes=sorted(caller.scopes), profile=profile)
     if caller.token is not None:
@@ -72,7 +72,7 @@ async def who(request: Request, caller: Caller) -> Response:
 @router.delete(PATH, response_model=MeOut, responses=faults(401, 403, 409, 429, 503))
 async def leave(request: Request, caller: Caller) -> Response:
     """Logs out."""
-    desk = desk_of(request)
+    desk = app_state(request)
     digest = session_of(request)
     if digest is None:
         raise Conflict("You came by a token: DELETE /v1/tokens/{id} revokes it.")

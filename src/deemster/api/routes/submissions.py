@@ -7,16 +7,15 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from deemster.api.answering import answer, faults, json_of
-from deemster.api.body import body_of, read
-from deemster.api.caller import BEARER, SECURED, Caller, actor_of, may_see
-from deemster.api.desk import Desk, desk_of
-from deemster.api.faults import FieldFault, Forbidden, Invalid
+from deemster.api.authentication import BEARER, SECURED, Caller, actor_of, may_see
 from deemster.api.feed.waiting import until_ended
-from deemster.api.idempotency import IDEMPOTENCY_KEY, idempotency_key
-from deemster.api.paging import PageQuery, cut
-from deemster.api.submission_in import Plain, SubmissionIn
-from deemster.api.submission_out import (
+from deemster.api.http.body import body_of, read
+from deemster.api.http.errors import FieldFault, Forbidden, Invalid
+from deemster.api.http.idempotency_key import IDEMPOTENCY_KEY, idempotency_key
+from deemster.api.http.json_response import answer, faults, json_of
+from deemster.api.http.paging import PageQuery, cut
+from deemster.api.models.submission_requests import Plain, SubmissionIn
+from deemster.api.models.submissions import (
     AcceptedOut,
     FileOut,
     SourceOut,
@@ -27,9 +26,10 @@ from deemster.api.submission_out import (
     line_out,
     submission_out,
 )
+from deemster.api.state import AppState, app_state
 from deemster.cache.cache import Found
 from deemster.cache.kinds import MINE, RUNNING_S, STATUS
-from deemster.cache.memory import Entry
+from deemster.cache.memory import CacheEntry
 from deemster.domain.account import Account, Role
 from deemster.domain.bundle import unpack
 from deemster.domain.errors import Conflict, NotFound
@@ -42,8 +42,8 @@ from deemster.pipeline.verdict.cancel import cancel
 from deemster.pipeline.verdict.rejudge import rejudge
 from deemster.settings import Settings
 from deemster.store import accounts, submissions
+from deemster.store.inline_artifacts import fetch
 from deemster.store.pool import Connection, connection
-from deemster.store.small import fetch
 
 router = APIRouter(tags=["submissions"])
 PATH: Final = "/v1/submissions"
@@ -64,7 +64,7 @@ async def submit(request: Request) -> Response:
     # Nothing is left to FastAPI here: it would read the body of anybody, and takes its time.
     caller = await BEARER(request)
     key = idempotency_key(request)
-    desk = desk_of(request)
+    desk = app_state(request)
     headers = await desk.admission.admit(request, caller, key)
     asked = await read(request, SubmissionIn)
     if is_unwelcome(asked.webhook_url, desk.service.settings) and not (
@@ -91,7 +91,7 @@ async def show(
     """How far it is, and what was found. Places in the line may be 3 s old, progress 1 s. With
     `wait`, answered when it has ended, or after so many seconds, 30 at most.
     """
-    desk = desk_of(request)
+    desk = app_state(request)
 
     async def has_ended() -> bool:
         async with connection(desk.service.pool) as acquired:
@@ -106,11 +106,11 @@ async def show(
 async def poll(request: Request) -> Response:
     """The same for who does not wait: nothing is left to FastAPI here either."""
     caller = await BEARER(request)
-    entry = await status_of(desk_of(request), caller, request.path_params["id"])
+    entry = await status_of(app_state(request), caller, request.path_params["id"])
     return Response(entry.body, media_type="application/json")
 
 
-async def status_of(desk: Desk, caller: Account, submission: str) -> Entry:
+async def status_of(desk: AppState, caller: Account, submission: str) -> CacheEntry:
     """As it was a moment ago, but never as it was before its last step that we heard of."""
     if not MINTED.fullmatch(submission):
         raise no_such()
@@ -146,7 +146,7 @@ async def list_them(
     request: Request, caller: Caller, query: Annotated[SubmissionQuery, Query()]
 ) -> Response:
     """Newest first. Who is no admin sees their own."""
-    desk = desk_of(request)
+    desk = app_state(request)
     service = desk.service
     language = service.catalogue.named(query.language).id if query.language else None
     before = SubmissionId(query.place) if query.place else None
@@ -182,7 +182,7 @@ async def list_them(
 )
 async def show_source(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """The files as they were handed in."""
-    service = desk_of(request).service
+    service = app_state(request).service
     async with connection(service.pool) as acquired:
         view = await visible(acquired, caller, id)
         brief = await submissions.brief(acquired, view.id)
@@ -197,7 +197,7 @@ async def show_source(request: Request, caller: Caller, id: str) -> Response:  #
 )
 async def stop(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """Cancels it, if it has not ended; a program that runs is killed."""
-    desk = desk_of(request)
+    desk = app_state(request)
     pool = desk.service.pool
     async with connection(pool) as acquired:
         view = await visible(acquired, caller, id)
@@ -218,7 +218,7 @@ async def stop(request: Request, caller: Caller, id: str) -> Response:  # noqa: 
 async def judge_again(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """A new submission takes its place; its own verdict stays to be read. For admins."""
     key = idempotency_key(request)
-    desk = desk_of(request)
+    desk = app_state(request)
     pool = desk.service.pool
     async with connection(pool) as acquired:
         view = await visible(acquired, caller, id)

@@ -5,15 +5,14 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from deemster.api.answering import answer, faults
-from deemster.api.body import body_of, read
-from deemster.api.caller import Caller, actor_of
-from deemster.api.desk import desk_of
-from deemster.api.faults import Forbidden
-from deemster.api.idempotency import IDEMPOTENCY_KEY
-from deemster.api.once import answer_once
-from deemster.api.paging import PageQuery, cut
-from deemster.api.people import (
+from deemster.api.authentication import Caller, actor_of
+from deemster.api.http.body import body_of, read
+from deemster.api.http.errors import Forbidden
+from deemster.api.http.idempotency_key import IDEMPOTENCY_KEY
+from deemster.api.http.idempotent_replay import answer_once
+from deemster.api.http.json_response import answer, faults
+from deemster.api.http.paging import PageQuery, cut
+from deemster.api.models.accounts import (
     BODY_BYTES,
     NewTokenOut,
     TokenIn,
@@ -22,6 +21,7 @@ from deemster.api.people import (
     new_token_out,
     token_out,
 )
+from deemster.api.state import app_state
 from deemster.domain.account import Account, Scope
 from deemster.domain.errors import NotFound
 from deemster.domain.ids import MINTED, AccountId, TokenId
@@ -64,7 +64,7 @@ async def revoke_own(request: Request, caller: Caller, id: str) -> Response:  # 
 
 async def list_tokens(request: Request, account: AccountId, query: PageQuery) -> Response:
     before = TokenId(query.place) if query.place else None
-    async with connection(desk_of(request).service.pool) as acquired:
+    async with connection(app_state(request).service.pool) as acquired:
         found = await accounts.tokens(acquired, account, before=before, most=query.limit + 1)
     page, cursor = cut(found, query.limit, lambda view: view.id)
     return answer(TokenPage(items=[token_out(view) for view in page], next_cursor=cursor))
@@ -77,7 +77,7 @@ async def make_token(
     check_scopes(caller, scopes)
     # Said in full: a smaller token with the same key is not shown what a larger one made.
     asked = asked.model_copy(update={"scopes": sorted(scopes)})
-    async with transaction(desk_of(request).service.pool) as acquired:
+    async with transaction(app_state(request).service.pool) as acquired:
 
         async def make() -> Response:
             made = await accounts.make_token(
@@ -100,7 +100,7 @@ async def make_token(
 async def revoke_token(
     request: Request, caller: Account, account: AccountId, token: str
 ) -> Response:
-    desk = desk_of(request)
+    desk = app_state(request)
     async with transaction(desk.service.pool) as acquired:
         revoked = None
         if MINTED.fullmatch(token):

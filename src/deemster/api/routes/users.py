@@ -5,15 +5,14 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from deemster.api.answering import answer, faults
 from deemster.api.auth.passwords import check_password
-from deemster.api.body import body_of, read
-from deemster.api.caller import Caller, actor_of
-from deemster.api.desk import Desk, desk_of
-from deemster.api.idempotency import IDEMPOTENCY_KEY
-from deemster.api.once import answer_once
-from deemster.api.paging import PageQuery, cut
-from deemster.api.people import (
+from deemster.api.authentication import Caller, actor_of
+from deemster.api.http.body import body_of, read
+from deemster.api.http.idempotency_key import IDEMPOTENCY_KEY
+from deemster.api.http.idempotent_replay import answer_once
+from deemster.api.http.json_response import answer, faults
+from deemster.api.http.paging import PageQuery, cut
+from deemster.api.models.accounts import (
     BODY_BYTES,
     NewTokenOut,
     TokenIn,
@@ -25,8 +24,9 @@ from deemster.api.people import (
     UserPatch,
     user_out,
 )
+from deemster.api.models.submission_requests import Plain
 from deemster.api.routes.tokens import list_tokens, make_token, revoke_token
-from deemster.api.submission_in import Plain
+from deemster.api.state import AppState, app_state
 from deemster.domain.account import Role
 from deemster.domain.errors import NotFound
 from deemster.domain.ids import MINTED, AccountId
@@ -51,7 +51,7 @@ async def list_users(
     request: Request, _caller: Caller, query: Annotated[UserQuery, Query()]
 ) -> Response:
     """Newest first."""
-    async with connection(desk_of(request).service.pool) as acquired:
+    async with connection(app_state(request).service.pool) as acquired:
         found = await accounts.page(
             acquired,
             before=AccountId(query.place) if query.place else None,
@@ -71,7 +71,7 @@ async def list_users(
     responses=faults(400, 401, 403, 408, 409, 413, 415, 422, 429, 503),
 )
 async def add_user(request: Request, caller: Caller) -> Response:
-    desk = desk_of(request)
+    desk = app_state(request)
     asked = await read(request, UserIn, BODY_BYTES)
     hashed = await hash_of(desk, asked.password)
     async with transaction(desk.service.pool) as acquired:
@@ -91,7 +91,7 @@ async def add_user(request: Request, caller: Caller) -> Response:
 
 @router.get(PATH + "/{id}", response_model=UserOut, responses=faults(401, 403, 404, 429, 503))
 async def show_user(request: Request, _caller: Caller, id: str) -> Response:  # noqa: A002
-    async with connection(desk_of(request).service.pool) as acquired:
+    async with connection(app_state(request).service.pool) as acquired:
         return answer(user_out(await seen(acquired, id)))
 
 
@@ -103,7 +103,7 @@ async def show_user(request: Request, _caller: Caller, id: str) -> Response:  # 
 )
 async def change_user(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """Who is disabled loses log-ins and tokens for good; a new password ends the log-ins."""
-    desk = desk_of(request)
+    desk = app_state(request)
     asked = await read(request, UserPatch, BODY_BYTES)
     hashed = await hash_of(desk, asked.password)
     async with transaction(desk.service.pool) as acquired:
@@ -155,7 +155,7 @@ async def revoke_theirs(
     return await revoke_token(request, caller, await known(request, id), token)
 
 
-async def hash_of(desk: Desk, password: str | None) -> str | None:
+async def hash_of(desk: AppState, password: str | None) -> str | None:
     if password is None:
         return None
     check_password(password)
@@ -164,7 +164,7 @@ async def hash_of(desk: Desk, password: str | None) -> str | None:
 
 
 async def known(request: Request, account: str) -> AccountId:
-    async with connection(desk_of(request).service.pool) as acquired:
+    async with connection(app_state(request).service.pool) as acquired:
         return (await seen(acquired, account)).id
 
 

@@ -6,25 +6,25 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from deemster.api.admission import a_minute, refuse
-from deemster.api.answering import answer, faults
-from deemster.api.caller import Caller, actor_of, may_see
-from deemster.api.desk import desk_of
-from deemster.api.idempotency import IDEMPOTENCY_KEY
-from deemster.api.once import answer_once
-from deemster.api.paging import PageQuery, cut
-from deemster.api.routes.submissions import visible, whose
-from deemster.api.submission_in import Plain
-from deemster.api.webhook_out import (
+from deemster.api.authentication import Caller, actor_of, may_see
+from deemster.api.http.idempotency_key import IDEMPOTENCY_KEY
+from deemster.api.http.idempotent_replay import answer_once
+from deemster.api.http.json_response import answer, faults
+from deemster.api.http.paging import PageQuery, cut
+from deemster.api.models.submission_requests import Plain
+from deemster.api.models.webhooks import (
     DeliveryOut,
     DeliveryPage,
     WebhookSecretOut,
     delivery_out,
     secret_out,
 )
+from deemster.api.routes.submissions import visible, whose
+from deemster.api.state import app_state
 from deemster.domain.account import Account, Role
 from deemster.domain.errors import Conflict, NotFound
 from deemster.domain.ids import MINTED, DeliveryId
-from deemster.pipeline.deliver.keys import Keys
+from deemster.pipeline.deliver.signing import SigningKeys
 from deemster.store import audit, webhooks
 from deemster.store.pool import Connection, connection, transaction
 from deemster.store.webhooks import Delivery, DeliveryState, Filter
@@ -47,7 +47,7 @@ async def list_of_submission(
     query: Annotated[PageQuery, Query()],
 ) -> Response:
     """What was sent of its end, newest first."""
-    async with connection(desk_of(request).service.pool) as acquired:
+    async with connection(app_state(request).service.pool) as acquired:
         view = await visible(acquired, caller, id)
         return answer(await page_of(acquired, Filter(submission=view.id), query))
 
@@ -63,7 +63,7 @@ async def list_them(
     request: Request, caller: Caller, query: Annotated[DeliveryQuery, Query()]
 ) -> Response:
     """Newest first. Who is no admin sees their own."""
-    async with connection(desk_of(request).service.pool) as acquired:
+    async with connection(app_state(request).service.pool) as acquired:
         account = await whose(acquired, caller, query.user)
         wanted = Filter(account=account, state=query.state)
         return answer(await page_of(acquired, wanted, query))
@@ -74,7 +74,7 @@ async def list_them(
 )
 async def show(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """One delivery, with each attempt."""
-    async with connection(desk_of(request).service.pool) as acquired:
+    async with connection(app_state(request).service.pool) as acquired:
         return answer(delivery_out(await own(acquired, caller, id)))
 
 
@@ -87,7 +87,7 @@ async def show(request: Request, caller: Caller, id: str) -> Response:  # noqa: 
 )
 async def resend(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """Sends it once more, as a delivery of its own; as often a minute as one may submit."""
-    service = desk_of(request).service
+    service = app_state(request).service
     most = service.settings.submits_per_minute_user
     taken = await service.buckets.take([a_minute("webhook.resend", caller.id, most)])
     async with transaction(service.pool) as writing:
@@ -114,10 +114,10 @@ async def resend(request: Request, caller: Caller, id: str) -> Response:  # noqa
 @router.get(SECRET_PATH, response_model=WebhookSecretOut, responses=faults(401, 403, 429, 503))
 async def show_secret(request: Request, caller: Caller) -> Response:
     """What your webhooks are signed by."""
-    service = desk_of(request).service
+    service = app_state(request).service
     async with connection(service.pool) as acquired:
         key = await webhooks.key(acquired, caller.id)
-    return answer(secret_out(Keys(service.secret), caller.id, key), headers=UNKEPT)
+    return answer(secret_out(SigningKeys(service.secret), caller.id, key), headers=UNKEPT)
 
 
 @router.post(
@@ -128,7 +128,7 @@ async def show_secret(request: Request, caller: Caller) -> Response:
 )
 async def rotate_secret(request: Request, caller: Caller) -> Response:
     """A new secret signs from now on; for a day, the one before does too."""
-    service = desk_of(request).service
+    service = app_state(request).service
     async with transaction(service.pool) as writing:
 
         async def make() -> Response:
@@ -136,7 +136,9 @@ async def rotate_secret(request: Request, caller: Caller) -> Response:
             key = await webhooks.key(writing, caller.id)
             actor = actor_of(request, caller)
             await audit.note(writing, actor, "webhook_secret.rotate", caller.id)
-            return answer(secret_out(Keys(service.secret), caller.id, key), headers=UNKEPT)
+            return answer(
+                secret_out(SigningKeys(service.secret), caller.id, key), headers=UNKEPT
+            )
 
         # Rotated twice by a retry, the secret that receivers have would be good no more.
         return await answer_once(request, caller, writing, None, make)

@@ -7,10 +7,10 @@ from typing import Final
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from deemster.api.answering import answer, faults
-from deemster.api.caller import Caller, actor_of
-from deemster.api.desk import desk_of
-from deemster.api.shapes import Told
+from deemster.api.authentication import Caller, actor_of
+from deemster.api.http.json_response import answer, faults
+from deemster.api.models.kinds import ResponseModel
+from deemster.api.state import app_state
 from deemster.domain.account import Account
 from deemster.domain.errors import NotFound
 from deemster.domain.ids import MINTED, WorkerId
@@ -23,7 +23,7 @@ PATH: Final = "/v1/admin/workers"
 Change = Callable[[Connection, WorkerId], Awaitable[bool]]
 
 
-class WorkerOut(Told):
+class WorkerOut(ResponseModel):
     id: str
     host: str
     languages: list[str]
@@ -39,14 +39,14 @@ class WorkerOut(Told):
     """Since when it takes no more work; null: it takes what comes."""
 
 
-class WorkersOut(Told):
+class WorkersOut(ResponseModel):
     items: list[WorkerOut]
 
 
 @router.get(PATH, response_model=WorkersOut, responses=faults(401, 403, 429, 503))
 async def list_workers(request: Request, _caller: Caller) -> Response:
     """All that live."""
-    async with connection(desk_of(request).service.pool) as acquired:
+    async with connection(app_state(request).service.pool) as acquired:
         found = await workers.alive(acquired)
     return answer(WorkersOut(items=[worker_out(each) for each in found]))
 
@@ -77,7 +77,7 @@ async def resume(request: Request, caller: Caller, id: str) -> Response:  # noqa
 async def change(
     request: Request, caller: Account, worker: str, act: str, change_it: Change
 ) -> Response:
-    async with transaction(desk_of(request).service.pool) as acquired:
+    async with transaction(app_state(request).service.pool) as acquired:
         found = None
         if MINTED.fullmatch(worker):
             found = next(

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Final
 
-from deemster.cli.up.board import Board
+from deemster.cli.up.display import Display
 from deemster.cli.up.logs import Log
 from deemster.domain.errors import Unavailable
 
@@ -27,7 +27,7 @@ class Child:
         self,
         role: str,
         environment: Mapping[str, str],
-        board: Board,
+        board: Display,
         *,
         patience_s: float,
         waits: bool = False,

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
 
-from deemster.cli.up.board import Board
+from deemster.cli.up.display import Display
 from deemster.domain.errors import DeemsterError
 from deemster.settings import Settings
 from deemster.store.embedded import Cluster, run_cluster
@@ -14,7 +14,7 @@ PAUSE_S: Final = 1.0
 
 
 @asynccontextmanager
-async def database(settings: Settings, board: Board) -> AsyncIterator[str]:
+async def database(settings: Settings, board: Display) -> AsyncIterator[str]:
     """Its URL; what it needs is there until the end."""
     if settings.database_url is not None:
         yield settings.database_url.get_secret_value()
@@ -30,7 +30,7 @@ async def database(settings: Settings, board: Board) -> AsyncIterator[str]:
             keeping.cancel()
 
 
-async def keep(cluster: Cluster, board: Board) -> None:
+async def keep(cluster: Cluster, board: Display) -> None:
     while True:
         code = await cluster.wait()
         board.warn(f"Postgres ended (exit code {code}) and starts again")

@@ -1,16 +1,15 @@
 """What the first start makes: secrets, the admin's account and token (O7)."""
 
-import os
-import tempfile
 from pathlib import Path
 from typing import Final
 
-from deemster.cli.store import operator
 from deemster.domain.account import Role
 from deemster.domain.errors import Refused
+from deemster.private_file import write_private
 from deemster.store import accounts
 from deemster.store.audit import Actor, note
 from deemster.store.pool import Connection
+from deemster.wiring.command import operator
 
 ADMIN: Final = "admin"
 TOKEN_FILE: Final = "admin.token"  # noqa: S105 - a file's name
@@ -42,17 +41,3 @@ async def make_admin(connection: Connection, data_dir: Path) -> str | None:
 
 def read_token(path: Path) -> str:
     return path.read_text(encoding="utf-8").strip()
-
-
-def write_private(path: Path, text: str) -> None:
-    """All of it or nothing, for its owner's eyes only."""
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    fresh = Path(name)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(path)
-    finally:
-        fresh.unlink(missing_ok=True)

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from deemster.cli.up.board import Board
+from deemster.cli.up.display import Display
 from deemster.cli.up.logs import Log
 from deemster.domain.ids import problem_id_of
 from deemster.pipeline.judge.build.languages import shipped_directory
@@ -28,7 +28,7 @@ async def missing_samples(pool: Pool) -> list[Path]:
 
 
 async def load_samples(
-    pool: Pool, environment: Mapping[str, str], log_dir: Path, board: Board
+    pool: Pool, environment: Mapping[str, str], log_dir: Path, board: Display
 ) -> None:
     """By the command that loads any problem, in a process of its own: this one stays small."""
     missing = await missing_samples(pool)

@@ -7,17 +7,17 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from deemster import __version__
-from deemster.cli.up.address import Address, find_free
-from deemster.cli.up.board import Board
-from deemster.cli.up.claim import claimed
 from deemster.cli.up.database import database
+from deemster.cli.up.display import Display
 from deemster.cli.up.first_start import TOKEN_FILE, make_admin
+from deemster.cli.up.roles import staff
 from deemster.cli.up.samples import load_samples
-from deemster.cli.up.staff import staff
-from deemster.cli.up.watch import show_state, until_ready
+from deemster.cli.up.status import show_state, until_ready
 from deemster.settings import DEFAULT_URL, Settings, child_environment, load_settings
+from deemster.store.data_lock import claimed
 from deemster.store.migrations import migrate
 from deemster.store.pool import Pool, open_pool, transaction
+from deemster.wiring.address import Address, find_free
 from deemster.wiring.process import signals_heard
 from deemster.wiring.secret import secret_of
 
@@ -37,7 +37,7 @@ async def supervise(settings: Settings) -> None:
         else:
             hurry.set()
 
-    with Board() as board, signals_heard(hear), hang_up_heard():
+    with Display() as board, signals_heard(hear), hang_up_heard():
         try:
             await Supervisor(settings, board, hurry).run()
         except asyncio.CancelledError:
@@ -62,7 +62,7 @@ def hang_up_heard() -> Iterator[None]:
 
 
 class Supervisor:
-    def __init__(self, settings: Settings, board: Board, hurry: asyncio.Event) -> None:
+    def __init__(self, settings: Settings, board: Display, hurry: asyncio.Event) -> None:
         self._settings = settings
         self._board = board
         self._hurry = hurry

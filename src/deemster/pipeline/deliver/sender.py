@@ -13,8 +13,8 @@ import httpx
 
 from deemster import __version__
 from deemster.pipeline.deliver.address import Address, is_public
-from deemster.pipeline.deliver.lookup import Lookup, look_up
-from deemster.pipeline.deliver.pinned import Pinned
+from deemster.pipeline.deliver.dns import Lookup, look_up
+from deemster.pipeline.deliver.pinned_connection import PinnedBackend
 
 RESPONSE_BYTES: Final = 64 * 1024
 DRAIN_S: Final = 2.0
@@ -22,7 +22,7 @@ PORTS: Final = {"http": 80, "https": 443}
 USER_AGENT: Final = f"deemster/{__version__}"
 
 
-class Fault(StrEnum):
+class DeliveryFault(StrEnum):
     """Why an attempt failed, in words that tell nothing of our network (A11)."""
 
     UNREADABLE = "url_unreadable"
@@ -41,7 +41,7 @@ class Fault(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Outcome:
     status: int | None
-    fault: Fault | None
+    fault: DeliveryFault | None
 
     @property
     def is_delivered(self) -> bool:
@@ -49,12 +49,12 @@ class Outcome:
 
 
 class Unsendable(Exception):
-    def __init__(self, fault: Fault) -> None:
+    def __init__(self, fault: DeliveryFault) -> None:
         super().__init__(fault)
         self.fault = fault
 
 
-class Sender:
+class WebhookSender:
     def __init__(
         self,
         *,
@@ -77,13 +77,15 @@ class Sender:
         except Unsendable as fault:
             return Outcome(None, fault.fault)
         except (TimeoutError, httpcore.TimeoutException):
-            return Outcome(None, Fault.TIMEOUT)
+            return Outcome(None, DeliveryFault.TIMEOUT)
         except httpcore.ConnectError as fault:
-            return Outcome(None, Fault.NO_TLS if is_tls(fault) else Fault.NO_CONNECTION)
+            return Outcome(
+                None, DeliveryFault.NO_TLS if is_tls(fault) else DeliveryFault.NO_CONNECTION
+            )
         except httpcore.NetworkError:
-            return Outcome(None, Fault.BROKEN)
+            return Outcome(None, DeliveryFault.BROKEN)
         except httpcore.ProtocolError:
-            return Outcome(None, Fault.NO_HTTP)
+            return Outcome(None, DeliveryFault.NO_HTTP)
         return Outcome(status, fault_of(status))
 
     async def _addresses_of(self, target: httpx.URL) -> Sequence[Address]:
@@ -91,12 +93,12 @@ class Sender:
         try:
             found = await self._look_up(target.raw_host.decode("ascii"), port_of(target))
         except OSError:
-            raise Unsendable(Fault.UNKNOWN_NAME) from None
+            raise Unsendable(DeliveryFault.UNKNOWN_NAME) from None
         if not found:
-            raise Unsendable(Fault.UNKNOWN_NAME)
+            raise Unsendable(DeliveryFault.UNKNOWN_NAME)
         # One that is not allowed spoils them all: nobody has both by accident.
         if not self._allow_private and not all(map(is_public, found)):
-            raise Unsendable(Fault.NOT_ALLOWED)
+            raise Unsendable(DeliveryFault.NOT_ALLOWED)
         return found
 
     async def _exchange(
@@ -107,7 +109,7 @@ class Sender:
         body: bytes,
     ) -> int:
         # A pool for one request: what is kept open would outlive the check of its address.
-        backend = Pinned(addresses, self._timeout_s)
+        backend = PinnedBackend(addresses, self._timeout_s)
         whole = {
             "Host": target.netloc.decode("ascii"),
             "User-Agent": USER_AGENT,
@@ -145,9 +147,9 @@ def target_of(url: str) -> httpx.URL:
     try:
         target = httpx.URL(url)
     except httpx.InvalidURL:
-        raise Unsendable(Fault.UNREADABLE) from None
+        raise Unsendable(DeliveryFault.UNREADABLE) from None
     if target.scheme not in PORTS or not target.host or target.port == 0 or target.userinfo:
-        raise Unsendable(Fault.UNREADABLE)
+        raise Unsendable(DeliveryFault.UNREADABLE)
     return target
 
 
@@ -164,10 +166,10 @@ def wire_url(target: httpx.URL) -> httpcore.URL:
     )
 
 
-def fault_of(status: int) -> Fault | None:
+def fault_of(status: int) -> DeliveryFault | None:
     if 200 <= status < 300:
         return None
-    return Fault.REDIRECT if 300 <= status < 400 else Fault.STATUS
+    return DeliveryFault.REDIRECT if 300 <= status < 400 else DeliveryFault.STATUS
 
 
 def is_tls(fault: BaseException | None) -> bool:

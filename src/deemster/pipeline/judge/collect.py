@@ -20,12 +20,12 @@ OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 WRITE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class Untaken(Exception):
+class NotCollected(Exception):
     """The output can't be taken; the text says what was wrong with it."""
 
 
 @dataclass(slots=True)
-class Harvest:
+class OutputCollector:
     """Called with the scratch's descriptor; afterwards `problem` says why nothing was taken."""
 
     output: str
@@ -39,7 +39,7 @@ class Harvest:
     def __call__(self, scratch_fd: int) -> None:
         try:
             self._take_output(scratch_fd)
-        except Untaken as fault:
+        except NotCollected as fault:
             self.problem = str(fault)
 
     def _take_output(self, scratch_fd: int) -> None:
@@ -54,9 +54,11 @@ class Harvest:
         try:
             source_fd = os.open(name, OPEN_FLAGS, dir_fd=parent_fd)
         except FileNotFoundError:
-            raise Untaken(f"The compiler left no {name!r}.") from None
+            raise NotCollected(f"The compiler left no {name!r}.") from None
         except OSError as fault:
-            raise Untaken(f"The output {name!r} is no plain file ({fault.strerror}).") from None
+            raise NotCollected(
+                f"The output {name!r} is no plain file ({fault.strerror})."
+            ) from None
         try:
             found = os.fstat(source_fd)
             if stat.S_ISDIR(found.st_mode):
@@ -64,13 +66,13 @@ class Harvest:
             elif stat.S_ISREG(found.st_mode) and found.st_nlink == 1:
                 self._take_file(source_fd, name, target_fd, found)
             else:
-                raise Untaken(f"The output {name!r} is no plain file with a single name.")
+                raise NotCollected(f"The output {name!r} is no plain file with a single name.")
         finally:
             os.close(source_fd)
 
     def _take_directory(self, source_fd: int, name: str, target_fd: int, depth: int) -> None:
         if depth > MAX_DEPTH:
-            raise Untaken(f"The output lies more than {MAX_DEPTH} directories deep.")
+            raise NotCollected(f"The output lies more than {MAX_DEPTH} directories deep.")
         if depth == 0:
             self._take_entries(source_fd, target_fd, depth)
             return
@@ -101,7 +103,7 @@ class Harvest:
             while chunk := os.read(source_fd, CHUNK_BYTES):
                 copied += len(chunk)
                 if copied > found.st_size:
-                    raise Untaken(f"The output {name!r} grew while it was taken.")
+                    raise NotCollected(f"The output {name!r} grew while it was taken.")
                 write_all(copy_fd, chunk)
         finally:
             os.close(copy_fd)
@@ -110,9 +112,9 @@ class Harvest:
         self._files += files
         self._bytes += size
         if self._files > self.max_files:
-            raise Untaken(f"The output has more than {self.max_files:,} files.")
+            raise NotCollected(f"The output has more than {self.max_files:,} files.")
         if self._bytes > self.max_bytes:
-            raise Untaken(f"The output has more than {self.max_bytes // MIB} MB.")
+            raise NotCollected(f"The output has more than {self.max_bytes // MIB} MB.")
 
 
 def write_all(descriptor: int, data: bytes) -> None:

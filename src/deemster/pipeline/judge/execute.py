@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from deemster.domain.language import RunStep, fill
 from deemster.domain.limits import MIB, Limits
-from deemster.domain.outcome import Status
+from deemster.domain.run_status import Status
 from deemster.pipeline.judge.build.compile import Artifact
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import CODE_DIR, ENVIRONMENT, Command

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deemster.domain.limits import Limits
-from deemster.domain.outcome import Status
+from deemster.domain.run_status import Status
 from deemster.domain.source import single
 from deemster.pipeline.judge.build.compile import build
 from deemster.pipeline.judge.build.toolchain import Toolchain

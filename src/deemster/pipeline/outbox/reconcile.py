@@ -6,8 +6,8 @@ from typing import Final
 import structlog
 
 from deemster.domain.errors import LostRace
+from deemster.domain.job import Job, QueueName, Task
 from deemster.domain.lifecycle import Event
-from deemster.domain.task import Errand, QueueName, Task
 from deemster.pipeline.queue.producer import Producer
 from deemster.store import outbox
 from deemster.store.lifecycle import advance
@@ -36,14 +36,14 @@ async def reconcile(pool: Pool, producer: Producer, *, quiet_s: float = QUIET_S)
     return len(lost)
 
 
-def by_queue(errands: Sequence[Errand]) -> dict[QueueName, list[str]]:
+def by_queue(errands: Sequence[Job]) -> dict[QueueName, list[str]]:
     found: dict[QueueName, list[str]] = {}
     for errand in errands:
         found.setdefault(errand.queue, []).append(errand.job_id)
     return found
 
 
-async def resend(pool: Pool, errand: Errand) -> None:
+async def resend(pool: Pool, errand: Job) -> None:
     try:
         async with transaction(pool) as writing:
             step = await advance(

@@ -10,9 +10,9 @@ from deemster.domain.lifecycle import Event
 from deemster.pipeline.queue.producer import Producer
 from deemster.store import outbox
 from deemster.store.lifecycle import advance_all
-from deemster.store.outbox import Letter
+from deemster.store.notifications import Listener
+from deemster.store.outbox import OutboxRow
 from deemster.store.pool import Connection, Pool, transaction
-from deemster.store.wake import Ear
 
 log = structlog.get_logger()
 
@@ -29,7 +29,7 @@ class Relay:
         self._producer = producer
         self._queue_failed = False
 
-    async def run(self, ear: Ear) -> None:
+    async def run(self, ear: Listener) -> None:
         """For ever: a hint wakes it, the clock guarantees."""
         pause_s = LOOK_S
         while True:
@@ -61,7 +61,7 @@ class Relay:
         log.info("relay.sent", jobs=len(letters))
         return len(letters)
 
-    async def _mark(self, connection: Connection, letters: list[Letter]) -> None:
+    async def _mark(self, connection: Connection, letters: list[OutboxRow]) -> None:
         await outbox.mark_sent(connection, letters)
         first = {
             letter.errand.submission: letter.errand.attempt

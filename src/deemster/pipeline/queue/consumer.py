@@ -11,18 +11,18 @@ from typing import Final, Self
 import structlog
 
 from deemster.domain.errors import DeemsterError, Refused
-from deemster.domain.task import QueueName
-from deemster.pipeline.queue.bell import Bell
-from deemster.pipeline.queue.cycle import Cycle
-from deemster.pipeline.queue.delivery import Delivery, Done, Handler, Later
-from deemster.pipeline.queue.engine import Engine, Taken
-from deemster.pipeline.queue.faults import LostLock, QueueDown
+from deemster.domain.job import QueueName
+from deemster.pipeline.queue.cycle_time import CycleTime
+from deemster.pipeline.queue.delivery import DeliveredJob, Done, Handler, RetryLater
+from deemster.pipeline.queue.engine import Engine, LockedJob
+from deemster.pipeline.queue.errors import LostLock, QueueDown
+from deemster.pipeline.queue.fair_share import FairShare
+from deemster.pipeline.queue.fetcher import JobFetcher, retry_after_s
 from deemster.pipeline.queue.leases import Lease, Leases
 from deemster.pipeline.queue.messages import unpack
-from deemster.pipeline.queue.shares import Shares
 from deemster.pipeline.queue.stores import open_engine
-from deemster.pipeline.queue.taker import Taker, retry_after_s
 from deemster.pipeline.queue.topology import Pace
+from deemster.pipeline.queue.wakeup import WakeSignal
 
 log = structlog.get_logger()
 
@@ -37,11 +37,11 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True)
-class Back:
+class Returned:
     """To its queue, for another worker."""
 
 
-Ending = Done | Later | Failed | Back
+Ending = Done | RetryLater | Failed | Returned
 
 
 class Consumer:
@@ -59,11 +59,11 @@ class Consumer:
         self._handlers = handlers
         self._slots = slots
         self._pace = pace
-        self._bell = Bell()
-        shares = Shares(handlers, strict=strict)
-        self._taker = Taker(engine, shares, self._bell, pace, rate_per_s)
+        self._bell = WakeSignal()
+        shares = FairShare(handlers, strict=strict)
+        self._taker = JobFetcher(engine, shares, self._bell, pace, rate_per_s)
         self._leases = Leases(engine)
-        self._cycle = Cycle()
+        self._cycle = CycleTime()
         self._handling: set[asyncio.Task[None]] = set()
         self._draining = asyncio.Event()
         self._stopping = False
@@ -177,7 +177,7 @@ class Consumer:
                 self._cycle.add(ended_at - asked_at)
             asked_at = ended_at
 
-    async def _work(self, taken: Taken) -> Ending:
+    async def _work(self, taken: LockedJob) -> Ending:
         task = asyncio.current_task()
         assert task is not None
         with self._leases.holding(taken, self._pace.lease_s) as lease:
@@ -185,30 +185,30 @@ class Consumer:
             try:
                 ending = await self._handle(taken, lease)
             except asyncio.CancelledError:
-                await self._finish(taken, Back(), patience_s=0)
+                await self._finish(taken, Returned(), patience_s=0)
                 if not self._stopping or task.uncancel() > 0:
                     raise
-                return Back()
+                return Returned()
             finally:
                 self._handling.discard(task)
             await self._finish(taken, ending, patience_s=self._pace.lease_s)
             return ending
 
-    async def _handle(self, taken: Taken, lease: Lease) -> Ending:
+    async def _handle(self, taken: LockedJob, lease: Lease) -> Ending:
         if self._stopping:
-            return Back()
+            return Returned()
         try:
             errand = unpack(taken.data, taken.queue, taken.priority)
         except Refused as fault:
             log.warning("job.bad_payload", jobId=taken.id, queue=taken.queue, error=str(fault))
             return Failed(str(fault))
         try:
-            return await self._handlers[taken.queue](Delivery(errand, lease))
+            return await self._handlers[taken.queue](DeliveredJob(errand, lease))
         except Exception as fault:  # one job must not take the others along
             log.exception("job.handler_failed", jobId=taken.id, queue=taken.queue)
             return Failed(short(fault))
 
-    async def _finish(self, taken: Taken, ending: Ending, patience_s: float) -> None:
+    async def _finish(self, taken: LockedJob, ending: Ending, patience_s: float) -> None:
         """Tries while the lock may last; after that the job comes again and finds its row."""
         give_up_at = time.monotonic() + patience_s
         for failures in count(1):
@@ -224,15 +224,15 @@ class Consumer:
                 log.warning("job.not_ended", jobId=taken.id, error=str(fault))
             return
 
-    async def _end(self, taken: Taken, ending: Ending) -> None:
+    async def _end(self, taken: LockedJob, ending: Ending) -> None:
         match ending:
             case Done():
                 await self._engine.complete(taken)
-            case Later(delay_s):
+            case RetryLater(delay_s):
                 await self._engine.delay(taken, delay_s)
             case Failed(reason):
                 await self._engine.fail(taken, reason)
-            case Back():
+            case Returned():
                 await self._engine.give_back(taken)
 
     async def _listen(self) -> None:

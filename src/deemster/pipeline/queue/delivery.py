@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from deemster.domain.task import Errand
+from deemster.domain.job import Job
 from deemster.pipeline.queue.leases import Lease
 
 
@@ -13,15 +13,15 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True)
-class Later:
+class RetryLater:
     """Not now: it comes again after the delay, and no attempt was used (Q9)."""
 
     delay_s: float
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery:
-    errand: Errand
+class DeliveredJob:
+    errand: Job
     _lease: Lease
 
     async def hold(self, lease_s: float) -> None:
@@ -29,4 +29,4 @@ class Delivery:
         await self._lease.change(lease_s)
 
 
-Handler = Callable[[Delivery], Awaitable[Done | Later]]
+Handler = Callable[[DeliveredJob], Awaitable[Done | RetryLater]]

@@ -10,10 +10,9 @@ from typing import Any, Final, Protocol, TypeVar
 
 from bullmq import Job
 
-from deemster.domain.depth import Depth, JobState
-from deemster.domain.task import QueueName
-from deemster.pipeline.queue.bell import Bell
-from deemster.pipeline.queue.faults import LostLock, QueueDown
+from deemster.domain.job import QueueName
+from deemster.domain.queue_depth import Depth, JobState
+from deemster.pipeline.queue.errors import LostLock, QueueDown
 from deemster.pipeline.queue.topology import (
     BATCH,
     KEEP_COMPLETED,
@@ -21,6 +20,7 @@ from deemster.pipeline.queue.topology import (
     NEVER_GIVE_UP,
     Keep,
 )
+from deemster.pipeline.queue.wakeup import WakeSignal
 
 T = TypeVar("T")
 
@@ -33,7 +33,7 @@ ANSWER_S: Final = 6.0
 """A little more than the stores' own limits, whose errors say more."""
 
 
-class Store(Protocol):
+class QueueStore(Protocol):
     """What a store does beyond BullMQ's own contract."""
 
     @property
@@ -48,7 +48,7 @@ class Store(Protocol):
     def backend(self, queue: QueueName) -> Any: ...
     async def ping(self) -> None: ...
     async def present(self, queue: QueueName, ids: Sequence[str]) -> set[str]: ...
-    async def listen(self, queues: Collection[QueueName], bell: Bell) -> None: ...
+    async def listen(self, queues: Collection[QueueName], bell: WakeSignal) -> None: ...
     async def close(self) -> None: ...
 
 
@@ -61,7 +61,7 @@ class NewJob:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class LockedJob:
     """A job that is ours while its lock lasts."""
 
     queue: QueueName
@@ -72,7 +72,7 @@ class Taken:
 
 
 @dataclass(frozen=True, slots=True)
-class Nothing:
+class NoJob:
     """No job now. If nobody calls, another look is worth it after this time."""
 
     after_s: float
@@ -81,7 +81,7 @@ class Nothing:
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
+class QueueHandle:
     """What BullMQ's Job wants to know of its queue."""
 
     name: str
@@ -94,13 +94,13 @@ class Owner:
 
 
 class Engine:
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: QueueStore) -> None:
         self._store = store
 
     async def add(self, queue: QueueName, jobs: Sequence[NewJob]) -> None:
         """In their order. A known id changes nothing (Q1)."""
         backend = await self._backend(queue)
-        owner = Owner(queue, backend, {})
+        owner = QueueHandle(queue, backend, {})
         for start in range(0, len(jobs), BATCH):
             batch = [
                 Job(owner, job.name, job.data, self._options(job))
@@ -124,31 +124,33 @@ class Engine:
 
     async def take(
         self, queue: QueueName, token: str, lease_s: float, rate_per_s: float | None
-    ) -> Taken | Nothing:
+    ) -> LockedJob | NoJob:
         backend = await self._backend(queue)
         options = {"lockDuration": in_ms(lease_s), "limiter": limiter(rate_per_s)}
         answer = await self._answer(backend.moveToActive(token, options))
         fields, job_id, limited_ms, due_at_ms = answer
         if fields:
-            return Taken(queue, str(job_id), token, str(fields.get("data", "")), rank(fields))
+            return LockedJob(
+                queue, str(job_id), token, str(fields.get("data", "")), rank(fields)
+            )
         if limited_ms:
-            return Nothing(after_s=float(limited_ms) / 1000, limited=True)
+            return NoJob(after_s=float(limited_ms) / 1000, limited=True)
         if due_at_ms:
-            return Nothing(after_s=max(float(due_at_ms) / 1000 - time.time(), 0.001))
-        return Nothing(after_s=math.inf)
+            return NoJob(after_s=max(float(due_at_ms) / 1000 - time.time(), 0.001))
+        return NoJob(after_s=math.inf)
 
-    async def complete(self, taken: Taken) -> None:
+    async def complete(self, taken: LockedJob) -> None:
         backend, job = await self._backend(taken.queue), self._job(taken)
         keep = self._kept(KEEP_COMPLETED)
         await self._ours(backend.moveToCompleted(job, None, keep, taken.token, False))
 
-    async def fail(self, taken: Taken, reason: str) -> None:
+    async def fail(self, taken: LockedJob, reason: str) -> None:
         """For good; a retry is another job. The reason is all that is written."""
         backend, job = await self._backend(taken.queue), self._job(taken)
         keep = self._kept(KEEP_FAILED)
         await self._ours(backend.moveToFailed(job, reason, keep, taken.token, False))
 
-    async def delay(self, taken: Taken, delay_s: float) -> None:
+    async def delay(self, taken: LockedJob, delay_s: float) -> None:
         backend = await self._backend(taken.queue)
         now_ms, delay_ms = in_ms(time.time()), max(in_ms(delay_s), 1)
         no_attempt = {"skipAttempt": True}
@@ -156,11 +158,13 @@ class Engine:
             backend.moveToDelayed(taken.id, now_ms, delay_ms, taken.token, no_attempt)
         )
 
-    async def give_back(self, taken: Taken) -> None:
+    async def give_back(self, taken: LockedJob) -> None:
         backend = await self._backend(taken.queue)
         await self._ours(backend.retryJob(taken.id, False, taken.token, {}))
 
-    async def renew(self, queue: QueueName, held: Sequence[Taken], lease_s: float) -> set[str]:
+    async def renew(
+        self, queue: QueueName, held: Sequence[LockedJob], lease_s: float
+    ) -> set[str]:
         """The tokens of those whose lock is lost."""
         backend = await self._backend(queue)
         ids, tokens = [taken.id for taken in held], [taken.token for taken in held]
@@ -218,7 +222,7 @@ class Engine:
     async def ping(self) -> None:
         await self._answer(self._store.ping())
 
-    async def listen(self, queues: Collection[QueueName], bell: Bell) -> None:
+    async def listen(self, queues: Collection[QueueName], bell: WakeSignal) -> None:
         """Rings when there may be work; raises QueueDown when it can't hear any more."""
         with self._translated():
             await self._store.listen(queues, bell)
@@ -231,8 +235,8 @@ class Engine:
             await self._store.ready()
         return self._store.backend(queue)
 
-    def _job(self, taken: Taken) -> Any:
-        owner = Owner(taken.queue, self._store.backend(taken.queue), {"lockDuration": 0})
+    def _job(self, taken: LockedJob) -> Any:
+        owner = QueueHandle(taken.queue, self._store.backend(taken.queue), {"lockDuration": 0})
         return Job(owner, taken.queue, {}, {"attempts": 1}, taken.id)
 
     async def _ours(self, operation: Awaitable[T]) -> T:

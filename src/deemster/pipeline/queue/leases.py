@@ -9,9 +9,9 @@ from typing import Final
 
 import structlog
 
-from deemster.domain.task import QueueName
-from deemster.pipeline.queue.engine import Engine, Taken
-from deemster.pipeline.queue.faults import QueueDown
+from deemster.domain.job import QueueName
+from deemster.pipeline.queue.engine import Engine, LockedJob
+from deemster.pipeline.queue.errors import QueueDown
 
 log = structlog.get_logger()
 
@@ -19,7 +19,7 @@ IDLE_S: Final = 60.0
 
 
 class Lease:
-    def __init__(self, taken: Taken, lease_s: float, leases: "Leases") -> None:
+    def __init__(self, taken: LockedJob, lease_s: float, leases: "Leases") -> None:
         self.taken = taken
         self.lease_s = lease_s
         self.renew_at = time.monotonic() + lease_s / 3
@@ -37,7 +37,7 @@ class Leases:
         self._changed = asyncio.Event()
 
     @contextmanager
-    def holding(self, taken: Taken, lease_s: float) -> Iterator[Lease]:
+    def holding(self, taken: LockedJob, lease_s: float) -> Iterator[Lease]:
         lease = Lease(taken, lease_s, self)
         self._held.add(lease)
         self._changed.set()

@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from deemster.domain.errors import Refused
 from deemster.domain.ids import ProblemId, RevisionDigest, SubmissionId
-from deemster.domain.task import QUEUE_OF, Errand, QueueName, Task
+from deemster.domain.job import QUEUE_OF, Job, QueueName, Task
 
 Id = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9_.-]+$")]
 Count = Annotated[int, Field(ge=0, lt=2**31, strict=True)]
@@ -23,7 +23,7 @@ class Message(BaseModel):
     dispatch: Count
 
     @classmethod
-    def of(cls, errand: Errand) -> Self:
+    def of(cls, errand: Job) -> Self:
         return cls(
             submission=errand.submission,
             task=errand.task,
@@ -33,8 +33,8 @@ class Message(BaseModel):
             dispatch=errand.dispatch,
         )
 
-    def errand(self, priority: int) -> Errand:
-        return Errand(
+    def errand(self, priority: int) -> Job:
+        return Job(
             submission=SubmissionId(self.submission),
             task=self.task,
             dispatch=self.dispatch,
@@ -45,11 +45,11 @@ class Message(BaseModel):
         )
 
 
-def pack(errand: Errand) -> dict[str, Any]:
+def pack(errand: Job) -> dict[str, Any]:
     return Message.of(errand).model_dump(mode="json")
 
 
-def unpack(data: str, queue: QueueName, priority: int) -> Errand:
+def unpack(data: str, queue: QueueName, priority: int) -> Job:
     """Raises Refused with the fields at fault, never with what they hold."""
     try:
         message = Message.model_validate_json(data)

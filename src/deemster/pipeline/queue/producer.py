@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Self
 
-from deemster.domain.depth import Depth, JobState
-from deemster.domain.task import Errand, QueueName
+from deemster.domain.job import Job, QueueName
+from deemster.domain.queue_depth import Depth, JobState
 from deemster.pipeline.queue.engine import Engine, NewJob
 from deemster.pipeline.queue.messages import pack
 from deemster.pipeline.queue.stores import open_engine
@@ -29,7 +29,7 @@ class Producer:
         finally:
             await engine.close()
 
-    async def send(self, errands: Sequence[Errand]) -> None:
+    async def send(self, errands: Sequence[Job]) -> None:
         """One that the queue knows already is left as it is (Q1)."""
         jobs: dict[QueueName, list[NewJob]] = defaultdict(list)
         for errand in errands:
@@ -46,7 +46,7 @@ class Producer:
             found |= await self._engine.present(queue, ids)
         return found
 
-    async def remove(self, errand: Errand) -> bool:
+    async def remove(self, errand: Job) -> bool:
         """True when the queue holds it no more; False when somebody is at it."""
         return await self._engine.remove(errand.queue, errand.job_id)
 

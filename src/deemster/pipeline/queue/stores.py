@@ -4,9 +4,9 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from deemster.domain.errors import Refused
-from deemster.pipeline.queue.engine import Engine, Store
-from deemster.pipeline.queue.over_postgres import PostgresStore
-from deemster.pipeline.queue.over_redis import RedisStore
+from deemster.pipeline.queue.engine import Engine, QueueStore
+from deemster.pipeline.queue.postgres_store import PostgresStore
+from deemster.pipeline.queue.redis_store import RedisStore
 from deemster.pipeline.queue.topology import without_secrets
 
 POSTGRES: Final = ("postgresql", "postgres")
@@ -16,7 +16,7 @@ REDIS: Final = ("redis", "rediss", "unix")
 def open_engine(url: str, env: str, name: str) -> Engine:
     """Connects when it is used, so a store that is down now is no obstacle."""
     scheme = urlsplit(url).scheme
-    store: Store
+    store: QueueStore
     if scheme in POSTGRES:
         store = PostgresStore(url, env, name)
     elif scheme in REDIS:

@@ -6,8 +6,8 @@ from deemster.domain.lifecycle import MOVES, SHOWN, Event, State
 from deemster.store import audit, leases
 from deemster.store.audit import Actor
 from deemster.store.lifecycle import advance, lock_state
+from deemster.store.notifications import say_stop
 from deemster.store.pool import Pool, transaction
-from deemster.store.wake import say_stop
 
 
 async def cancel(pool: Pool, submission: SubmissionId, *, actor: Actor | None = None) -> State:

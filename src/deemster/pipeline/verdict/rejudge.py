@@ -10,14 +10,14 @@ from deemster.domain.ids import (
     SubmissionId,
     new_id,
 )
+from deemster.domain.job import PriorityClass
 from deemster.domain.submission import Accepted, NewSubmission
-from deemster.domain.task import Standing
 from deemster.domain.verdict import Verdict
-from deemster.store import audit, tallies
-from deemster.store.arrivals import accept
+from deemster.store import audit, counters
 from deemster.store.audit import Actor
 from deemster.store.pool import Connection, Pool, transaction
 from deemster.store.problems import in_force
+from deemster.store.submission_inserts import accept
 from deemster.store.submissions import archive
 
 
@@ -58,9 +58,9 @@ async def replace(connection: Connection, submission: SubmissionId) -> Accepted:
         webhook_url=old["webhook_url"],
         rejudge_of=submission,
         contest=old["contest_id"],
-        standing=Standing.REJUDGE,
+        standing=PriorityClass.REJUDGE,
     )
     accepted, _ = await accept(connection, new)
     if old["verdict"] is not None:
-        await tallies.count(connection, account, problem, Verdict(old["verdict"]), sign=-1)
+        await counters.count(connection, account, problem, Verdict(old["verdict"]), sign=-1)
     return accepted

@@ -6,7 +6,7 @@ import structlog
 
 from deemster.domain.errors import LostRace
 from deemster.domain.lifecycle import Event
-from deemster.pipeline.verdict.give_up import bury, send_again
+from deemster.pipeline.verdict.retry import bury, send_again
 from deemster.store import leases, workers
 from deemster.store.leases import Stale
 from deemster.store.pool import Connection, Pool, connection, transaction

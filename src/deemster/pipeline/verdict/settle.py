@@ -6,19 +6,19 @@ from typing import Any
 
 from deemster.domain.judgement import JuryJudgement, JuryText, for_contestant
 from deemster.domain.lifecycle import Event
-from deemster.domain.submission import Brief
-from deemster.store import leases, tallies
+from deemster.domain.submission import JobDetails
+from deemster.store import counters, leases
 from deemster.store.artifacts import Artifacts
+from deemster.store.inline_artifacts import keep
 from deemster.store.lifecycle import advance
 from deemster.store.pool import Pool, transaction
-from deemster.store.small import keep
 from deemster.store.submissions import Finding, record
 
 
 async def settle(
     pool: Pool,
     artifacts: Artifacts,
-    running: Brief,
+    running: JobDetails,
     judgement: JuryJudgement,
     *,
     show_groups: bool = True,
@@ -33,7 +33,7 @@ async def settle(
         await advance(connection, Event.COMPLETE, running.id, running.attempt)
         await leases.drop(connection, running.id)
         if not running.staged:
-            await tallies.count(connection, running.account, running.problem, found.verdict)
+            await counters.count(connection, running.account, running.problem, found.verdict)
 
 
 def finding(judgement: JuryJudgement, jury: str, *, show_groups: bool) -> Finding:

@@ -7,7 +7,7 @@ from typing import ClassVar
 from deemster.domain.errors import LostRace
 from deemster.domain.ids import SubmissionId, WorkerId
 from deemster.domain.lifecycle import Event, State
-from deemster.domain.submission import Brief
+from deemster.domain.submission import JobDetails
 from deemster.store import leases, workers
 from deemster.store.lifecycle import MovedOn, advance, advance_all
 from deemster.store.pool import Connection, Pool, transaction
@@ -39,7 +39,7 @@ async def start(
     lease_s: float,
     caps: Caps,
     languages: Container[str],
-) -> Brief:
+) -> JobDetails:
     """The submission, from now on this worker's; a LostRace says that it is not."""
     async with transaction(pool) as connection:
         found = await brief(connection, submission)
@@ -65,7 +65,7 @@ async def someone_can(connection: Connection, language: str) -> bool:
     return any(language in worker.languages for worker in await workers.alive(connection))
 
 
-async def keep_to(caps: Caps, connection: Connection, found: Brief) -> None:
+async def keep_to(caps: Caps, connection: Connection, found: JobDetails) -> None:
     running = await leases.running(connection, found.language, found.account)
     of_language = caps.by_language.get(found.language)
     if (

@@ -13,18 +13,18 @@ from typing import BinaryIO, TypeVar
 
 from deemster.domain.errors import Unavailable
 from deemster.domain.limits import MIB
-from deemster.store.artifacts.bucket import Bucket, parse_address
-from deemster.store.artifacts.depot import (
+from deemster.store.artifacts.backend import (
     CHUNK_BYTES,
     CONTENT,
+    ArtifactBackend,
     ArtifactDamaged,
+    ArtifactEntry,
     ArtifactMissing,
-    Depot,
-    Entry,
     checked,
     content_name,
 )
-from deemster.store.artifacts.files import Files
+from deemster.store.artifacts.files import FileBackend
+from deemster.store.artifacts.s3 import S3Backend, parse_address
 
 T = TypeVar("T")
 Keep = Callable[[Sequence[str]], Awaitable[Iterable[str]]]
@@ -41,7 +41,10 @@ class Artifacts:
     """For all tasks of a process; its threads are its own, so that one that hangs is alone."""
 
     def __init__(
-        self, depot: Depot, patience_s: float = 20, clock: Callable[[], float] = time.time
+        self,
+        depot: ArtifactBackend,
+        patience_s: float = 20,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self._depot = depot
         self._patience_s = patience_s
@@ -52,8 +55,8 @@ class Artifacts:
     def open(cls, url: str | None, data_dir: Path, *, patience_s: float = 20) -> "Artifacts":
         """Without a URL in files below `data_dir`; nothing is touched or asked for yet."""
         if url is None:
-            return cls(Files(data_dir / "artifacts"), patience_s)
-        return cls(Bucket(parse_address(url), patience_s), patience_s)
+            return cls(FileBackend(data_dir / "artifacts"), patience_s)
+        return cls(S3Backend(parse_address(url), patience_s), patience_s)
 
     # ---- by content ----
 
@@ -117,7 +120,7 @@ class Artifacts:
 
         await self._run(read, found.size_bytes)
 
-    async def find(self, name: str) -> Entry | None:
+    async def find(self, name: str) -> ArtifactEntry | None:
         checked(name)
         return await self._run(lambda _: self._depot.find(name))
 
@@ -173,7 +176,7 @@ class Artifacts:
             stop.set()
 
 
-def digest_of(entry: Entry) -> str:
+def digest_of(entry: ArtifactEntry) -> str:
     return entry.name.rpartition("/")[2].partition(".")[0]
 
 

@@ -20,13 +20,13 @@ from typing import BinaryIO
 
 from deemster.domain.errors import Unavailable
 from deemster.locks import locked
-from deemster.store.artifacts.depot import BATCH, CHUNK_BYTES, Entry, missing
+from deemster.store.artifacts.backend import BATCH, CHUNK_BYTES, ArtifactEntry, missing
 
 INCOMING = ".incoming"
 """No artifact's name begins with a dot."""
 
 
-class Files:
+class FileBackend:
     """For many processes at once, on one machine."""
 
     def __init__(self, root: Path) -> None:
@@ -66,14 +66,14 @@ class Files:
                     return
                 yield chunk
 
-    def find(self, name: str) -> Entry | None:
+    def find(self, name: str) -> ArtifactEntry | None:
         with self._faults(), suppress(FileNotFoundError):
             found = (self._root / name).stat()
-            return Entry(name, found.st_size, found.st_mtime)
+            return ArtifactEntry(name, found.st_size, found.st_mtime)
         return None
 
-    def list(self, folder: str) -> Iterator[list[Entry]]:
-        batch: list[Entry] = []
+    def list(self, folder: str) -> Iterator[list[ArtifactEntry]]:
+        batch: list[ArtifactEntry] = []
         for place, below, names in os.walk(self._root / folder):
             below.sort()
             for name in names:

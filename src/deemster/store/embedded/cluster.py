@@ -10,10 +10,10 @@ from pathlib import Path
 import asyncpg
 
 from deemster.domain.errors import Unavailable
-from deemster.store.embedded import endpoint, journal
-from deemster.store.embedded.home import Home, claimed, make_half, make_whole
+from deemster.store.embedded import endpoint, server_log
+from deemster.store.embedded.data_directory import Home, claimed, make_half, make_whole
 from deemster.store.embedded.launch import failure, launch
-from deemster.store.embedded.leftovers import take_over
+from deemster.store.embedded.orphans import take_over
 
 INITDB = (
     f"--username={endpoint.ROLE}",
@@ -69,9 +69,9 @@ class Cluster:
         try:
             if not self._home.cluster.exists():
                 await self._make(lock)
-            journal.rotate(self._home.log)
+            server_log.rotate(self._home.log)
             arguments = [f"--{name}={value}" for name, value in self._settings.items()]
-            with journal.opened(self._home.log) as log:
+            with server_log.opened(self._home.log) as log:
                 self._process = await launch(self._home, "postgres", arguments, lock, log)
         finally:
             # From here on the server and its children hold it, and nobody else.
@@ -88,7 +88,7 @@ class Cluster:
         except BaseException:
             await self.stop()
             raise
-        journal.watch(self._home.log, self._process)
+        server_log.watch(self._home.log, self._process)
 
     async def wait(self) -> int:
         """Returns when the server process has ended, with its exit code."""
@@ -123,7 +123,7 @@ class Cluster:
         arguments = list(INITDB)
         if self._settings.get("fsync") == "off":
             arguments.append("--no-sync")
-        with journal.opened(self._home.log) as log:
+        with server_log.opened(self._home.log) as log:
             process = await launch(self._home, "initdb", arguments, lock, log)
             try:
                 async with asyncio.timeout(START_S):

@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from deemster.domain.errors import Refused
-from deemster.store.embedded.owner import Owner
+from deemster.store.embedded.database_user import Owner
 
 ROLE = DATABASE = "deemster"
 FILE = ".s.PGSQL.5432"

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import IO, Any
 
 from deemster.domain.errors import DeemsterError, Refused, Unavailable
-from deemster.store.embedded import exec_as_user, journal
-from deemster.store.embedded.home import Home
+from deemster.store.embedded import exec_as_user, server_log
+from deemster.store.embedded.data_directory import Home
 from deemster.store.embedded.programs import installation, libraries
 
 
@@ -45,7 +45,7 @@ async def launch(
 
 
 def failure(home: Home, code: int) -> DeemsterError:
-    said = journal.tail(home.log)
+    said = server_log.tail(home.log)
     if code == exec_as_user.REFUSED:
         return Refused(said.splitlines()[-1])
     return Unavailable(

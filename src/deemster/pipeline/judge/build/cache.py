@@ -41,7 +41,7 @@ BLOCK_BYTES = 512
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CachedDirectory:
     """Stays in its place until it is released."""
 
     record: Mapping[str, JsonValue]
@@ -53,7 +53,7 @@ class Entry:
         os.close(self.held)
 
 
-def release(entry: Entry | None) -> None:
+def release(entry: CachedDirectory | None) -> None:
     if entry is not None:
         entry.release()
 
@@ -80,7 +80,7 @@ class DirectoryCache:
         self._filling.mkdir(mode=0o700, exist_ok=True)
         sweep(self._filling)
 
-    def take(self, key: str) -> Entry | None:
+    def take(self, key: str) -> CachedDirectory | None:
         """The entry, held until it is released; one that was damaged is thrown away."""
         path = self._entries / key
         try:
@@ -97,14 +97,14 @@ class DirectoryCache:
             self.drop(key)
             return None
 
-    def _look(self, key: str, path: Path, held: int) -> Entry:
+    def _look(self, key: str, path: Path, held: int) -> CachedDirectory:
         written_at, manifest = read_manifest(path)
         directory = None
         if manifest.files is not None:
             directory = path / FILES
             self._check_files(key, directory, manifest.files)
         os.utime(held)
-        return Entry(manifest.record, directory, time.time() - written_at, held)
+        return CachedDirectory(manifest.record, directory, time.time() - written_at, held)
 
     def _check_files(self, key: str, directory: Path, seals: Mapping[str, Seal]) -> None:
         written = compare(directory, seals)

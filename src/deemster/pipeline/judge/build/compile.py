@@ -7,7 +7,7 @@ from pathlib import Path
 from deemster.domain.errors import Unavailable
 from deemster.domain.language import CompileStep, Language, fill, placeholders
 from deemster.domain.limits import MIB, Limits
-from deemster.domain.outcome import Status
+from deemster.domain.run_status import Status
 from deemster.domain.source import Source, main_file, source_files, unclear_entry
 from deemster.pipeline.judge.build.entry import find_entry
 from deemster.pipeline.judge.build.fingerprint import (
@@ -18,7 +18,7 @@ from deemster.pipeline.judge.build.fingerprint import (
 )
 from deemster.pipeline.judge.build.precompile import Precompiled
 from deemster.pipeline.judge.build.toolchain import Toolchain
-from deemster.pipeline.judge.collect import Harvest
+from deemster.pipeline.judge.collect import OutputCollector
 from deemster.pipeline.judge.workspace import make_directory, write_files
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import CODE_DIR, ENVIRONMENT, WORK_DIR, Command
@@ -61,7 +61,7 @@ class Build:
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class CompileRequest:
     """One program to be built, with all that decides what comes of it."""
 
     toolchain: Toolchain
@@ -83,7 +83,7 @@ def make_order(
     source: Source,
     limits: Limits | None = None,
     precompiled: Precompiled | None = None,
-) -> Order | Build:
+) -> CompileRequest | Build:
     """What to do, or the compile error that is clear beforehand."""
     language = toolchain.language
     main, step = main_file(language, source), language.compile
@@ -94,7 +94,7 @@ def make_order(
     if not compiled or (main is None and starts_a_file(language)):
         return Build(None, Compilation((), unclear_entry(language, source), 0))
     if step is None:
-        return Order(toolchain, source, main, None)
+        return CompileRequest(toolchain, source, main, None)
     if limits is not None:
         step = replace(step, limits=limits)
     values: dict[str, str | tuple[str, ...]] = {
@@ -106,13 +106,13 @@ def make_order(
         "memory_mb": str(step.limits.memory_bytes // MIB),
         "precompiled": precompiled.use if precompiled else (),
     }
-    return Order(toolchain, source, main, step, fill(step.argv, values), precompiled)
+    return CompileRequest(toolchain, source, main, step, fill(step.argv, values), precompiled)
 
 
-def with_precompiled(order: Order, precompiled: Precompiled | None) -> Order:
+def with_precompiled(order: CompileRequest, precompiled: Precompiled | None) -> CompileRequest:
     limits = order.step.limits if order.step else None
     changed = make_order(order.toolchain, order.source, limits, precompiled)
-    assert isinstance(changed, Order)
+    assert isinstance(changed, CompileRequest)
     return changed
 
 
@@ -122,7 +122,7 @@ def starts_a_file(language: Language) -> bool:
     return compiles_one or ("entry" in placeholders(run.argv) and run.entry is None)
 
 
-def key_of(order: Order, step: CompileStep) -> str:
+def key_of(order: CompileRequest, step: CompileStep) -> str:
     """Equal for orders that come to the same; what was precompiled only saves time."""
     precompile = order.toolchain.language.precompile
     return fingerprint(
@@ -137,7 +137,7 @@ def key_of(order: Order, step: CompileStep) -> str:
     )
 
 
-async def carry_out(boxes: Boxes, order: Order, workspace: Path) -> Build:
+async def carry_out(boxes: Boxes, order: CompileRequest, workspace: Path) -> Build:
     try:
         sources = await asyncio.to_thread(write_sources, workspace, order.source)
         if order.step is None:
@@ -156,9 +156,11 @@ def write_sources(workspace: Path, source: Source) -> Path:
     return directory
 
 
-async def run_compiler(boxes: Boxes, order: Order, step: CompileStep, workspace: Path) -> Build:
+async def run_compiler(
+    boxes: Boxes, order: CompileRequest, step: CompileStep, workspace: Path
+) -> Build:
     sources, target = workspace / "source", make_directory(workspace / "artifact")
-    harvest = Harvest(step.output, target, max_bytes=step.limits.scratch_bytes)
+    harvest = OutputCollector(step.output, target, max_bytes=step.limits.scratch_bytes)
     command = Command(
         argv=order.argv,
         limits=step.limits,
@@ -186,7 +188,7 @@ async def run_compiler(boxes: Boxes, order: Order, step: CompileStep, workspace:
     return Build(artifact, compilation)
 
 
-def finish(order: Order, step: CompileStep, directory: Path) -> tuple[str, str]:
+def finish(order: CompileRequest, step: CompileStep, directory: Path) -> tuple[str, str]:
     """What starts, or why nothing does; data that a problem included is put beside it."""
     language, source = order.toolchain.language, order.source
     entry, problem = find_entry(language, source, order.main, directory)

@@ -11,15 +11,15 @@ from pydantic import BaseModel, ConfigDict
 
 from deemster.domain.language import CompileStep
 from deemster.domain.limits import Limits
-from deemster.domain.outcome import Status
+from deemster.domain.run_status import Status
 from deemster.domain.source import Source
 from deemster.locks import acquire
-from deemster.pipeline.judge.build.cache import DirectoryCache, Entry, release
+from deemster.pipeline.judge.build.cache import CachedDirectory, DirectoryCache, release
 from deemster.pipeline.judge.build.compile import (
     Artifact,
     Build,
     Compilation,
-    Order,
+    CompileRequest,
     carry_out,
     key_of,
     make_order,
@@ -110,7 +110,9 @@ class Compiler:
             else:
                 yield await self._build_once(stack, boxes, order)
 
-    async def _build_once(self, stack: AsyncExitStack, boxes: Boxes, order: Order) -> Build:
+    async def _build_once(
+        self, stack: AsyncExitStack, boxes: Boxes, order: CompileRequest
+    ) -> Build:
         if order.step is None or self._cache is None:
             return await self._build(stack, boxes, order)
         key = await asyncio.to_thread(key_of, order, order.step)
@@ -124,7 +126,7 @@ class Compiler:
                 flight.left = found if found.artifact is None else None
             return found
 
-    async def _build(self, stack: AsyncExitStack, boxes: Boxes, order: Order) -> Build:
+    async def _build(self, stack: AsyncExitStack, boxes: Boxes, order: CompileRequest) -> Build:
         if order.step is not None and self._precompiler is not None:
             found = await self._precompiler.find(boxes, order.toolchain, order.source)
             order = with_precompiled(order, found)
@@ -134,7 +136,7 @@ class Compiler:
         return await stack.enter_async_context(workspace(self._work_dir))
 
     async def _recall(
-        self, stack: AsyncExitStack, cache: DirectoryCache, key: str, order: Order
+        self, stack: AsyncExitStack, cache: DirectoryCache, key: str, order: CompileRequest
     ) -> Build | None:
         entry = await acquire(lambda: take(cache, key), release)
         if entry is None:
@@ -182,7 +184,7 @@ class Compiler:
             log.warning("Builds are not kept for later: %s.", fault.strerror)
 
 
-def take(cache: DirectoryCache, key: str) -> Entry | None:
+def take(cache: DirectoryCache, key: str) -> CachedDirectory | None:
     entry = cache.take(key)
     if entry is None or entry.record.get("entry") is not None:
         return entry

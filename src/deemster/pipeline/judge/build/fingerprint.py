@@ -8,7 +8,7 @@ from typing import Any
 
 from deemster.domain.language import Permissions
 from deemster.domain.limits import Limits
-from deemster.pipeline.judge.build.marks import SYSTEM_FILES, mark_of, marks_of
+from deemster.pipeline.judge.build.file_stamps import SYSTEM_FILES, mark_of, marks_of
 from deemster.pipeline.judge.build.toolchain import Toolchain
 from deemster.sandbox.command import ENVIRONMENT
 

@@ -13,10 +13,10 @@ from pathlib import Path, PurePosixPath
 from deemster.domain.errors import Unavailable
 from deemster.domain.language import CompileStep, PrecompileStep, fill
 from deemster.domain.limits import MIB
-from deemster.domain.outcome import Status
+from deemster.domain.run_status import Status
 from deemster.domain.source import Source
 from deemster.locks import acquire
-from deemster.pipeline.judge.build.cache import DirectoryCache, Entry, release
+from deemster.pipeline.judge.build.cache import CachedDirectory, DirectoryCache, release
 from deemster.pipeline.judge.build.fingerprint import (
     file_facts,
     fingerprint,
@@ -25,7 +25,7 @@ from deemster.pipeline.judge.build.fingerprint import (
 )
 from deemster.pipeline.judge.build.singleflight import Flights
 from deemster.pipeline.judge.build.toolchain import Toolchain
-from deemster.pipeline.judge.collect import Harvest
+from deemster.pipeline.judge.collect import OutputCollector
 from deemster.pipeline.judge.workspace import (
     make_directory,
     sweep,
@@ -59,7 +59,7 @@ class Precompiler:
         self._cache = DirectoryCache(root, MAX_BYTES, durable=True)
         self._work_dir = root / "work"
         self._make = make
-        self._held: dict[str, Entry] = {}
+        self._held: dict[str, CachedDirectory] = {}
         self._failed: set[str] = set()
         self._uses: Counter[str] = Counter()
         self._flights: Flights[None] = Flights()
@@ -107,7 +107,7 @@ class Precompiler:
     def _is_worth_it(self, key: str) -> bool:
         return self._make and self._uses[key] >= WORTH_USES and key not in self._failed
 
-    async def _hold(self, key: str) -> Entry | None:
+    async def _hold(self, key: str) -> CachedDirectory | None:
         held = self._held.get(key)
         if held is not None:
             if held.directory is not None and held.directory.is_dir():
@@ -136,7 +136,9 @@ class Precompiler:
                     await asyncio.to_thread(write_files, directory, step.files)
                 target = made / place.parent
                 target.mkdir(parents=True, exist_ok=True)
-                harvest = Harvest(place.name, target, max_bytes=step.limits.scratch_bytes)
+                harvest = OutputCollector(
+                    place.name, target, max_bytes=step.limits.scratch_bytes
+                )
                 command = Command(
                     argv=argv_of(toolchain, step),
                     limits=step.limits,

@@ -17,7 +17,7 @@ from typing import Final
 
 from deemster.domain.errors import Refused, Unavailable
 from deemster.domain.language import Language, LanguageId, fill
-from deemster.pipeline.judge.build.marks import SYSTEM_FILES, Mark, marks_of
+from deemster.pipeline.judge.build.file_stamps import SYSTEM_FILES, Mark, marks_of
 
 SEARCH_PATH = ("/usr/local/bin", "/usr/bin", "/bin")
 """Fixed: whoever starts Deemster doesn't choose the compiler by their own PATH."""
@@ -56,7 +56,7 @@ class Missing:
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class ToolchainSnapshot:
     """What was seen of a language, when it was looked for last."""
 
     first: Toolchain | Missing
@@ -73,7 +73,7 @@ class Toolchains:
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._seen: dict[LanguageId, Sight] = {}
+        self._seen: dict[LanguageId, ToolchainSnapshot] = {}
         self.versions: dict[str, str] = {}
         """Of those that were found, by the language's id; changes as they do."""
 
@@ -106,24 +106,26 @@ class Toolchains:
         for language in languages:
             await self.find(language)
 
-    def _is_due(self, seen: Sight) -> bool:
+    def _is_due(self, seen: ToolchainSnapshot) -> bool:
         """Some stats, of files that are in the kernel's memory: no work for a thread."""
         if seen.until_s <= self._clock() or seen.system != marks_of(SYSTEM_FILES):
             return True
         return isinstance(seen.found, Toolchain) and not seen.found.is_as_it_was
 
-    async def _look(self, language: Language, seen: Sight | None) -> Sight:
+    async def _look(
+        self, language: Language, seen: ToolchainSnapshot | None
+    ) -> ToolchainSnapshot:
         # From before the look: what changes during it is seen by the next.
         system, now_s = marks_of(SYSTEM_FILES), self._clock()
         found = await discover(language)
         if seen is None:
-            return Sight(found, found, system, now_s + KEPT_S)
+            return ToolchainSnapshot(found, found, system, now_s + KEPT_S)
         if not fits(found, seen.first):
             found = left_of(seen.found)
             log.warning("%s is not what it was here: start the worker anew.", language.name)
         is_lost = isinstance(found, Missing) and isinstance(seen.first, Toolchain)
         keep_s = LOST_S if is_lost else KEPT_S
-        return Sight(seen.first, found, system, now_s + keep_s)
+        return ToolchainSnapshot(seen.first, found, system, now_s + keep_s)
 
     def _tell(self, found: Toolchain | Missing, *, is_news: bool) -> None:
         language = found.language.id

@@ -8,7 +8,7 @@ from deemster.pipeline.judge.compare.comparer import Comparer
 from deemster.pipeline.judge.compare.difference import Difference
 from deemster.pipeline.judge.compare.exact import ExactComparer
 from deemster.pipeline.judge.compare.numbers import Tolerance
-from deemster.pipeline.judge.compare.pieces import Gapped, Line, Word
+from deemster.pipeline.judge.compare.pieces import LinePiece, SpacedPiece, WordPiece
 from deemster.pipeline.judge.compare.sequence import SequenceComparer, same
 from deemster.pipeline.judge.compare.unordered import UnorderedComparer
 
@@ -27,14 +27,14 @@ def open_comparer(comparison: Comparison, answer: Path) -> Comparer:
     match comparison.mode:
         case Compare.TOKENS if not comparison.space_sensitive:
             test = Tolerance(comparison).first_miss if tolerant else same
-            return SequenceComparer(answer, Word(fold), test)
+            return SequenceComparer(answer, WordPiece(fold), test)
         case Compare.TOKENS if tolerant:
-            return SequenceComparer(answer, Gapped(fold), Tolerance(comparison).first_miss)
+            return SequenceComparer(answer, SpacedPiece(fold), Tolerance(comparison).first_miss)
         case Compare.TOKENS | Compare.EXACT:
             return ExactComparer(answer, fold)
         case Compare.LINES:
-            return SequenceComparer(answer, Line(fold), same)
+            return SequenceComparer(answer, LinePiece(fold), same)
         case Compare.SORTED_LINES:
-            return UnorderedComparer(answer, Line(fold))
+            return UnorderedComparer(answer, LinePiece(fold))
         case Compare.SORTED_TOKENS:
-            return UnorderedComparer(answer, Word(fold))
+            return UnorderedComparer(answer, WordPiece(fold))

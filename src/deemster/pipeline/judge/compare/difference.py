@@ -14,7 +14,7 @@ LOOK_BACK_BYTES = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Position:
     """A place in a stream; lines count from 1, bytes from 0."""
 
     line: int
@@ -27,8 +27,8 @@ class Difference:
 
     what: str
     """What kind of difference it is, as a sentence."""
-    output: Place | None = None
-    answer: Place | None = None
+    output: Position | None = None
+    answer: Position | None = None
     """None where the order doesn't matter."""
     token: int | None = None
     """Which token of its line in the answer it is, from 1; None where lines are compared."""

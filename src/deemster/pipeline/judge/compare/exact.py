@@ -9,7 +9,7 @@ from deemster.pipeline.judge.compare.difference import (
     EXCERPT_BYTES,
     GOES_ON,
     Difference,
-    Place,
+    Position,
     common_length,
     excerpts,
 )
@@ -37,7 +37,7 @@ class ExactComparer(Comparer):
     def _differ(self, expected: bytes, got: bytes) -> None:
         one, other = (expected.lower(), got.lower()) if self._fold else (expected, got)
         start = common_length(one, other)
-        place = Place(self._line + got.count(b"\n", 0, start), self._offset + start)
+        place = Position(self._line + got.count(b"\n", 0, start), self._offset + start)
         expected, got = expected[start:], got[start:]
         if expected and got:
             what = DIFFERS

@@ -46,7 +46,7 @@ class Kind(ABC):
         return piece
 
 
-class Word(Kind):
+class WordPiece(Kind):
     def cut(self, data: bytes) -> tuple[list[bytes], bytes]:
         words = data.split()
         goes_on = bool(words) and not data[-1:].isspace()
@@ -64,7 +64,7 @@ class Word(Kind):
         return nth_match(WORD, data, index)
 
 
-class Gapped(Word):
+class SpacedPiece(WordPiece):
     def cut(self, data: bytes) -> tuple[list[bytes], bytes]:
         pieces: list[bytes] = WORD_OR_GAP.findall(data)
         return pieces, pieces.pop() if pieces else b""
@@ -81,7 +81,7 @@ class Gapped(Word):
         return nth_match(WORD_OR_GAP, data, index)
 
 
-class Line(Kind):
+class LinePiece(Kind):
     """Without the white space at its end, and so without CR before LF."""
 
     separator_bytes = 1

@@ -9,7 +9,7 @@ from deemster.pipeline.judge.compare.difference import (
     ENDS_EARLY,
     GOES_ON,
     Difference,
-    Place,
+    Position,
     common_length,
     excerpts,
     token_in_line,
@@ -79,7 +79,7 @@ class SequenceComparer(Comparer):
         if not (expected[start : start + 1] + chunk[start : start + 1]).strip():
             return False
         here = self._output.here()
-        place = Place(here.line + chunk.count(b"\n", 0, start), here.offset + start)
+        place = Position(here.line + chunk.count(b"\n", 0, start), here.offset + start)
         line = slice(chunk.rfind(b"\n", 0, start) + 1, None)
         what = DIFFERS if start < len(expected) else GOES_ON
         wanted, got = (side[line].partition(b"\n")[0] for side in (expected, chunk))
@@ -139,7 +139,7 @@ class SequenceComparer(Comparer):
         self._differ(ENDS_EARLY, self._output.here(), place, wanted, b"")
 
     def _differ(
-        self, what: str, place: Place, answer_place: Place, expected: bytes, got: bytes
+        self, what: str, place: Position, answer_place: Position, expected: bytes, got: bytes
     ) -> None:
         token = None
         if self._kind.is_token:

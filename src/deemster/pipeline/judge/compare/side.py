@@ -8,7 +8,7 @@ from copy import copy
 from hashlib import sha256
 from typing import Self
 
-from deemster.pipeline.judge.compare.difference import EXCERPT_BYTES, Place
+from deemster.pipeline.judge.compare.difference import EXCERPT_BYTES, Position
 from deemster.pipeline.judge.compare.pieces import Kind
 
 LONGEST_PIECE_BYTES = 1024 * 1024
@@ -19,7 +19,7 @@ DIGEST_MARK = b"\n\0"
 class LongPiece:
     """A piece that is too long to be kept."""
 
-    def __init__(self, kind: Kind, place: Place, begun: bytes) -> None:
+    def __init__(self, kind: Kind, place: Position, begun: bytes) -> None:
         self.place = place
         self.head = begun[:EXCERPT_BYTES]
         self._kind = kind
@@ -109,10 +109,10 @@ class Side:
         twin.__dict__["_long"] = self._long and self._long.copy()
         return twin
 
-    def here(self) -> Place:
+    def here(self) -> Position:
         return self._place(len(self._data))
 
-    def locate(self, index: int) -> tuple[Place, bytes]:
+    def locate(self, index: int) -> tuple[Position, bytes]:
         """Where a piece stands in the stream, and its text or the beginning of that."""
         if self._ended is not None:
             if index == 0:
@@ -122,9 +122,9 @@ class Side:
         text = self._data[self._cut_from + start : self._cut_from + end]
         return self._place(self._cut_from + start), text
 
-    def _place(self, position: int) -> Place:
+    def _place(self, position: int) -> Position:
         line = self._line + self._data.count(b"\n", 0, position)
-        return Place(line, self._offset + position)
+        return Position(line, self._offset + position)
 
     def _begin(self, begun_bytes: int) -> None:
         """At the end of the data a piece has begun."""

@@ -1,0 +1,43 @@
+"""What the API works with; `wiring` opens it and closes it."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from deemster.cache.cache import Cache
+from deemster.domain.job import QueueName
+from deemster.domain.language import Catalogue
+from deemster.domain.queue_depth import Depth, JobState
+from deemster.limits.buckets import Buckets
+from deemster.pipeline.accept.service import AcceptService
+from deemster.problems.importing import Importer
+from deemster.settings import Settings
+from deemster.store.artifacts import Artifacts
+from deemster.store.pool import Pool
+
+
+class Queues(Protocol):
+    """As the queue store sees them; `Unavailable` when it does not answer."""
+
+    async def depths(self) -> Mapping[QueueName, Depth]: ...
+    async def job_ids(
+        self, queue: QueueName, state: JobState, *, start: int, most: int
+    ) -> Sequence[str]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Dependencies:
+    pool: Pool
+    door: AcceptService
+    artifacts: Artifacts
+    catalogue: Catalogue
+    settings: Settings
+    secret: bytes
+    """Of this installation: keys are made from it."""
+    buckets: Buckets
+    """Shared with other API processes, where there are any."""
+    cache: Cache
+    ping_queue: Callable[[], Awaitable[None]]
+    """Raises `Unavailable` when the queue does not answer."""
+    queues: Queues
+    importer: Importer

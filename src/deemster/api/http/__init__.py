@@ -1,0 +1,1 @@
+"""HTTP mechanics: bodies, headers, ETags, paging, errors, middleware."""

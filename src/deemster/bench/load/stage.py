@@ -1,0 +1,129 @@
+"""A private service to be measured: its own database, accounts and problem, for a while."""
+
+import json
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from deemster.bench.load.order import MARK
+from deemster.domain.account import Role
+from deemster.domain.errors import Unavailable
+from deemster.domain.ids import ProblemId
+from deemster.settings import Settings, child_environment, load_settings
+from deemster.store import accounts
+from deemster.store.embedded import run_cluster
+from deemster.store.migrations import migrate
+from deemster.store.pool import Pool, open_pool, transaction
+from deemster.wiring.importing import import_all
+
+PROBLEM: Final = ProblemId("prob_bench")
+ADMIN: Final = "admin"
+HOG: Final = "hog"
+LANGUAGE: Final = "python3"
+SOURCE: Final = f"""# Submission {MARK}
+import sys
+
+
+def main() -> None:
+    first, second = map(int, sys.stdin.readline().split())
+    print(first + second)
+
+
+if __name__ == "__main__":
+    main()
+"""
+PACKAGE: Final = {
+    "problem.yaml": "problem_format_version: '2025-09'\nname: Sum\n"
+    "uuid: 5c0d9d3e-5c4e-4c58-8a0c-3f7a5ed0b8a6\nlimits:\n  time_limit: 2\n",
+    "data/secret/1.in": "3 4\n",
+    "data/secret/1.ans": "7\n",
+}
+"""One case: the road is measured, not the program."""
+
+
+@dataclass(frozen=True, slots=True)
+class BenchService:
+    place: Path
+    settings: Settings
+    pool: Pool
+    tokens: list[str]
+    """Of ordinary users."""
+    admin: str
+    hog: str
+    """Of one more, who may send as much as they like."""
+
+    def environment(self, **given: object) -> dict[str, str]:
+        """For a child: nothing of the operator's own service."""
+        url = self.settings.database_url
+        assert url is not None
+        private = {
+            "data_dir": self.settings.data_dir,
+            "work_dir": self.settings.work_dir,
+            "database_url": url.get_secret_value(),
+            "queue_url": url.get_secret_value(),
+            "env": self.settings.env,
+        }
+        return child_environment(**{**private, **given})
+
+    def log(self, name: str) -> Path:
+        return self.place / f"{name}.log"
+
+
+def body() -> str:
+    return json.dumps(
+        {"problem_id": PROBLEM, "language": LANGUAGE, "source_code": SOURCE},
+        separators=(",", ":"),
+    )
+
+
+@asynccontextmanager
+async def open_stage(place: Path | None, users: int) -> AsyncIterator[BenchService]:
+    with made_place(place) as made:
+        data_dir = made / "data"
+        async with run_cluster(data_dir) as cluster:
+            await migrate(cluster.url)
+            settings = load_settings(
+                data_dir=data_dir,
+                work_dir=made / "work",
+                database_url=cluster.url,
+                queue_url=cluster.url,
+                env="bench",
+            )
+            async with open_pool(cluster.url, name="bench", most=4) as pool:
+                tokens, admin, hog = await make_accounts(pool, users)
+                await make_problem(settings, made / "sum")
+                yield BenchService(made, settings, pool, tokens, admin, hog)
+
+
+@contextmanager
+def made_place(place: Path | None) -> Iterator[Path]:
+    # Not /tmp, which is memory on many systems: there a commit would cost nothing.
+    with tempfile.TemporaryDirectory(prefix="deemster-bench-", dir=place or "/var/tmp") as made:  # noqa: S108
+        yield Path(made)
+
+
+async def make_accounts(pool: Pool, users: int) -> tuple[list[str], str, str]:
+    async with transaction(pool) as connection:
+        tokens = []
+        names = [*(f"user{number}" for number in range(users)), ADMIN, HOG]
+        for name in names:
+            # Admins may hand in as often as they like, and go before nobody for that.
+            role = Role.ADMIN if name in {ADMIN, HOG} else Role.USER
+            account = await accounts.add(connection, name, role)
+            tokens.append(await accounts.add_token(connection, account.id, "bench"))
+        return tokens[:-2], tokens[-2], tokens[-1]
+
+
+async def make_problem(settings: Settings, package: Path) -> None:
+    for name, text in PACKAGE.items():
+        file = package / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    (imported,) = await import_all(settings, [package], PROBLEM)
+    if imported.error:
+        raise Unavailable(f"The benchmark's own problem was not taken: {imported.error}")
+    shutil.rmtree(package)

@@ -1,0 +1,135 @@
+"""Prints what a verification found: a table for people, an object for programs."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console, Group
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from deemster.domain.verdict import Verdict
+from deemster.pipeline.judge.verify.verifier import PackageReport, SubmissionReport
+
+
+def as_object(reports: Sequence[PackageReport]) -> dict[str, Any]:
+    return {
+        "packages": [package_object(report) for report in reports],
+        "ok": all(report.ok for report in reports),
+    }
+
+
+def package_object(report: PackageReport) -> dict[str, Any]:
+    problem = report.problem
+    return {
+        "path": str(report.path),
+        "problem": problem.slug if problem else None,
+        "format": problem.format if problem else None,
+        "revision": report.digest or None,
+        "time_limit_ms": report.time_limit_ms,
+        "submissions": [submission_object(each) for each in report.submissions],
+        "findings": [
+            {"severity": finding.severity, "text": finding.text} for finding in report.findings
+        ],
+        "ok": report.ok,
+    }
+
+
+def submission_object(report: SubmissionReport) -> dict[str, Any]:
+    judgement, example = report.judgement, report.example
+    failed = judgement.failed_case if judgement else None
+    return {
+        "path": example.path,
+        "label": example.label,
+        "expected": [str(verdict) for verdict in example.expectation.verdicts],
+        "verdict": str(judgement.verdict) if judgement else None,
+        "time_ms": judgement.runtime_ms if judgement else None,
+        "memory_kb": judgement.memory_kb if judgement else None,
+        "score": judgement.score if judgement else None,
+        "failed_case": failed.name if failed else None,
+        "matches": report.matches,
+        "reasons": list(report.reasons),
+    }
+
+
+def show(reports: Sequence[PackageReport]) -> None:
+    console = Console()
+    for report in reports:
+        console.print(package_view(report))
+    matching = sum(each.matches for report in reports for each in report.submissions)
+    total = sum(len(report.submissions) for report in reports)
+    good = all(report.ok for report in reports)
+    colour = "green" if good else "red"
+    console.print(f"[{colour}]{matching} of {total} submissions are as expected.[/]")
+
+
+def package_view(report: PackageReport) -> Group:
+    problem = report.problem
+    title = (
+        f"[bold]{escape(problem.slug)}[/]"
+        if problem
+        else f"[bold]{escape(str(report.path))}[/]"
+    )
+    if problem:
+        name = next(iter(problem.names.values()), "")
+        title += f" {escape(name)} [dim]{problem.format}, {limit_words(report)}[/]"
+    parts: list[Any] = [Text.from_markup(title)]
+    for finding in report.findings:
+        colour = "red" if finding.is_error else "yellow"
+        parts.append(
+            Text.from_markup(f"  [{colour}]{finding.severity}[/]: {escape(finding.text)}")
+        )
+    if report.submissions:
+        parts.append(submissions_table(report))
+    parts += [disagreement(each) for each in report.submissions if not each.matches]
+    return Group(*parts, "")
+
+
+def disagreement(each: SubmissionReport) -> Text:
+    why = "\n    ".join("\n".join(each.reasons).splitlines())
+    return Text.from_markup(f"  [red]{escape(each.example.path)}[/]\n    {escape(why)}")
+
+
+def limit_words(report: PackageReport) -> str:
+    if report.time_limit_ms is None:
+        return "no time limit"
+    found = report.problem is not None and report.problem.limits.time_ms is None
+    return f"time limit {report.time_limit_ms / 1000:g} s{' (found)' if found else ''}"
+
+
+def submissions_table(report: PackageReport) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    table.add_column("")
+    table.add_column("submission", overflow="fold")
+    table.add_column("verdict")
+    for heading in ("time", "slack", "memory"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for each in report.submissions:
+        table.add_row(*cells(each, report.time_limit_ms))
+    return table
+
+
+def cells(each: SubmissionReport, limit_ms: int | None) -> list[str]:
+    judgement = each.judgement
+    path = escape(each.example.path.removeprefix("submissions/"))
+    mark = "[green]✓[/]" if each.matches else "[red]✗[/]"
+    if judgement is None:
+        return [mark, path, "not judged", "", "", ""]
+    words = str(judgement.verdict)
+    if judgement.score is not None:
+        words += f" {judgement.score:g}"
+    return [
+        mark,
+        path,
+        words,
+        f"{judgement.runtime_ms / 1000:.2f} s",
+        slack(judgement.runtime_ms, limit_ms, judgement.verdict),
+        f"{judgement.memory_kb // 1024} MB",
+    ]
+
+
+def slack(runtime_ms: int, limit_ms: int | None, verdict: Verdict) -> str:
+    """How many times the time it took fits into the limit."""
+    if limit_ms is None or verdict in {Verdict.COMPILE_ERROR, Verdict.TIME_LIMIT}:
+        return ""
+    return f"{limit_ms / runtime_ms:.1f} x" if runtime_ms * 100 > limit_ms else "> 100 x"

@@ -1,0 +1,1 @@
+"""Rate limits by token buckets, in memory or in Redis."""

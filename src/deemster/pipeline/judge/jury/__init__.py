@@ -1,0 +1,1 @@
+"""The jury's programs: checkers, interactors, graders and validators."""

@@ -1,0 +1,185 @@
+"""Hears one submission: runs its cases, some again where time is short, and concludes."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from deemster.domain.judgement import CompileRecord, JuryCase, JuryJudgement, JuryText
+from deemster.domain.language import Language
+from deemster.domain.problem import Case, CustomGrader, Problem, Program, Scored, StaticCheck
+from deemster.domain.scoring import TOLERANCE, Result
+from deemster.domain.source import Source
+from deemster.domain.verdict import Verdict
+from deemster.pipeline.judge.answer_judge import AnswerJudge
+from deemster.pipeline.judge.case_judge import CaseJudge, CaseOutcome
+from deemster.pipeline.judge.case_scheduler import CaseScheduler
+from deemster.pipeline.judge.group_grader import GroupGrader
+from deemster.pipeline.judge.jury.checker import CheckResult, fault
+from deemster.pipeline.judge.jury.graders import ask_grader, ask_static
+from deemster.pipeline.judge.jury.programs import JuryProgram
+from deemster.pipeline.judge.workspace import workspace
+from deemster.sandbox.lanes import Lanes
+
+OnCase = Callable[[CaseOutcome], None]
+"""Hears of each case as it ends (J10); a few may turn out not to count."""
+
+Outcomes = Mapping[str, tuple[CaseOutcome, int]]
+"""By case: what came of it, and after how many runs."""
+
+
+def ignore(_: CaseOutcome) -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionJudge:
+    lanes: Lanes
+    problem: Problem
+    programs: Mapping[Program, JuryProgram]
+    work_dir: Path
+    width: int
+    on_case: OnCase
+
+    async def judge(
+        self,
+        judge: CaseJudge | AnswerJudge,
+        source: Source,
+        language: Language,
+        record: CompileRecord | None = None,
+    ) -> JuryJudgement:
+        outcomes: dict[str, tuple[CaseOutcome, int]] = {}
+
+        async def judge_one(case: Case) -> CaseOutcome:
+            outcome, runs = await self._measure(judge, case)
+            outcomes[case.name] = outcome, runs
+            self.on_case(outcome)
+            return outcome
+
+        cases = list(self.problem.tests.cases())
+        async with CaseScheduler.open(cases, judge_one, self.width) as line:
+            static = partial(self._ask_static, source, language)
+            walk = GroupGrader(line, self._ask_grader, static)
+            result = await walk.through(self.problem.tests)
+        return conclude(self.problem, result, walk, outcomes, record)
+
+    async def _measure(
+        self, judge: CaseJudge | AnswerJudge, case: Case
+    ) -> tuple[CaseOutcome, int]:
+        """A case that was a little too slow is run again, alone; the better run counts."""
+        async with self.lanes.one() as boxes:
+            outcome = await judge.judge(boxes, case)
+        if not outcome.is_near_limit:
+            return outcome, 1
+        async with self.lanes.all() as boxes:
+            again = await judge.judge(boxes, case)
+        return (outcome if again.verdict is Verdict.TIME_LIMIT else again), 2
+
+    async def _ask_grader(self, grading: CustomGrader, results: Sequence[Result]) -> Result:
+        program = self.problem.grader
+        if program is None:
+            return Result(Verdict.JUDGE_ERROR)
+        async with self.lanes.one() as boxes:
+            ready = self.programs[program]
+            return await ask_grader(boxes, ready, self.problem.limits, grading, results)
+
+    async def _ask_static(
+        self, source: Source, language: Language, static: StaticCheck
+    ) -> CheckResult:
+        program = self.problem.static_validator
+        if program is None:
+            return fault("The problem has no static validator.", "")
+        async with workspace(self.work_dir) as place, self.lanes.one() as boxes:
+            return await ask_static(
+                boxes,
+                self.programs[program],
+                self.problem.limits,
+                static,
+                source,
+                language.id,
+                place,
+            )
+
+
+def conclude(
+    problem: Problem,
+    result: Result | None,
+    walk: GroupGrader,
+    outcomes: Outcomes,
+    record: CompileRecord | None,
+) -> JuryJudgement:
+    cases = [
+        case_of(number, case, walk.cases.get(case.name), outcomes.get(case.name))
+        for number, case in enumerate(problem.tests.cases(), start=1)
+    ]
+    if result is None:
+        result = Result(Verdict.JUDGE_ERROR)
+        walk.faults.append("The problem has no test case.")
+    best = best_score(problem)
+    return JuryJudgement(
+        verdict=final_verdict(problem, result, best),
+        cases=cases,
+        groups=walk.groups,
+        score=final_score(result) if problem.scoring else None,
+        max_score=best if problem.scoring else None,
+        compiled=record,
+        fault=JuryText("\n".join(walk.faults)),
+    )
+
+
+def final_score(result: Result) -> float:
+    passed = result.verdict in {Verdict.ACCEPTED, Verdict.PARTIAL}
+    return (result.score or 0.0) if passed else 0.0
+
+
+def best_score(problem: Problem) -> float | None:
+    """What can be had at most; None where the problem doesn't say."""
+    tests = problem.tests
+    if isinstance(tests.grading, Scored):
+        return tests.grading.max_score
+    best = tests.highest if problem.objective == "max" else tests.lowest
+    return best if abs(best) != float("inf") else None
+
+
+def final_verdict(problem: Problem, result: Result, best: float | None) -> Verdict:
+    """Accepted with less than the best score is partial."""
+    if not problem.scoring or result.verdict is not Verdict.ACCEPTED or best is None:
+        return result.verdict
+    if isinstance(problem.tests.grading, Scored):
+        return result.verdict
+    missing = abs((result.score or 0.0) - best) > TOLERANCE
+    return Verdict.PARTIAL if missing else Verdict.ACCEPTED
+
+
+def case_of(
+    number: int, case: Case, result: Result | None, ended: tuple[CaseOutcome, int] | None
+) -> JuryCase:
+    """A case that ended but wasn't asked for doesn't count: another order of lanes might not
+    have run it."""
+    if result is None or ended is None:
+        return JuryCase(case.name, number, None, case.is_sample, case.full_feedback)
+    outcome, runs = ended
+    return JuryCase(
+        name=case.name,
+        number=number,
+        verdict=result.verdict,
+        is_sample=case.is_sample,
+        full_feedback=case.full_feedback,
+        score=result.score,
+        cpu_ms=round(outcome.cpu_ms),
+        wall_ms=round(outcome.wall_ms),
+        memory_kb=outcome.memory_bytes // 1024,
+        limit_ms=outcome.limit_ms,
+        runs=runs,
+        ending=outcome.ending,
+        message=outcome.message,
+        team_message=outcome.team_message,
+        output=outcome.output,
+        expected=outcome.expected,
+        stderr=outcome.stderr,
+    )
+
+
+def not_run(problem: Problem) -> list[JuryCase]:
+    cases = enumerate(problem.tests.cases(), start=1)
+    return [case_of(number, case, None, None) for number, case in cases]

@@ -1,0 +1,1 @@
+"""Verifies a problem package by judging the submissions that it carries."""

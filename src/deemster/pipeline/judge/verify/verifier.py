@@ -1,0 +1,182 @@
+"""Judges every submission that a package carries, and compares with what its author expects."""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from deemster.domain.errors import Refused, Unavailable
+from deemster.domain.expectation import Seen, SeenCase, disagreements
+from deemster.domain.judgement import JuryJudgement
+from deemster.domain.problem import ExampleSubmission, Problem
+from deemster.domain.timing import infer_limit_ms
+from deemster.domain.verdict import Verdict
+from deemster.pipeline.judge.jury.programs import ProgramBuilder
+from deemster.pipeline.judge.prepared_problem import PreparedProblem
+from deemster.pipeline.judge.sources import submission_source
+from deemster.pipeline.judge.verify.package_checks import Finding, examine, warn
+from deemster.pipeline.judge.verify.progress import Progress
+from deemster.problems.revision import Revision
+from deemster.sandbox.lanes import Lanes
+
+GENEROUS_MS = 60_000
+"""The limit while the limit itself is looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionReport:
+    example: ExampleSubmission
+    judgement: JuryJudgement | None = None
+    """None: it could not be judged."""
+    reasons: tuple[str, ...] = ()
+    """What disagrees with the expectation."""
+
+    @property
+    def matches(self) -> bool:
+        return self.judgement is not None and not self.reasons
+
+
+@dataclass(frozen=True, slots=True)
+class PackageReport:
+    path: Path
+    problem: Problem | None = None
+    digest: str = ""
+    time_limit_ms: int | None = None
+    submissions: Sequence[SubmissionReport] = ()
+    findings: Sequence[Finding] = ()
+
+    @property
+    def ok(self) -> bool:
+        wrong = any(finding.is_error for finding in self.findings)
+        return not wrong and all(each.matches for each in self.submissions)
+
+
+@dataclass(frozen=True, slots=True)
+class Verifier:
+    workshop: ProgramBuilder
+    lanes: Lanes
+    spool_dir: Path
+    jobs: int
+    progress: Progress
+
+    async def verify(self, path: Path, revision: Revision) -> PackageReport:
+        problem = revision.problem
+        report = PackageReport(path, problem, revision.digest)
+        opened = PreparedProblem.open(
+            self.workshop, self.lanes, revision.directory, problem, self.spool_dir
+        )
+        try:
+            async with opened as court:
+                return await self._examine_and_judge(court, report)
+        except (Refused, Unavailable) as fault:
+            return replace(report, findings=[Finding("error", str(fault))])
+
+    async def time_limit_ms(self, revision: Revision) -> int:
+        """Of a package that leaves it open, found as `verify` does it."""
+        problem = revision.problem
+        async with PreparedProblem.open(
+            self.workshop, self.lanes, revision.directory, problem, self.spool_dir
+        ) as court:
+            reports = (await self._judge_bounding(court)).values()
+        judged = [each for each in reports if each.judgement is not None]
+        if not judged:
+            raise Refused(
+                f"{problem.slug} has no time limit, and no accepted submission that could be "
+                "judged here and give it one: add a limit to the package."
+            )
+        for each in judged:
+            if not each.matches:
+                raise Refused(
+                    f"{problem.slug} has no time limit, and {each.example.path} is not judged "
+                    "as expected, so none is found: see `deemster problem verify`."
+                )
+        return find_limit_ms(problem, judged)
+
+    async def _judge_bounding(self, court: PreparedProblem) -> dict[str, SubmissionReport]:
+        bounding = [each for each in court.problem.submissions if bounds_from_below(each)]
+        return await self._judge_all(court, bounding, GENEROUS_MS)
+
+    async def _examine_and_judge(
+        self, court: PreparedProblem, report: PackageReport
+    ) -> PackageReport:
+        problem = court.problem
+        findings = [warn(text) for text in problem.warnings]
+        findings += await examine(court, self.jobs, self.progress)
+        limit_ms, judged = problem.limits.time_ms, {}
+        if limit_ms is None and not problem.submit_answer:
+            judged = await self._judge_bounding(court)
+            limit_ms = find_limit_ms(problem, judged.values())
+        others = [each for each in problem.submissions if each.path not in judged]
+        judged |= await self._judge_all(court, others, limit_ms or GENEROUS_MS)
+        return replace(
+            report,
+            time_limit_ms=limit_ms,
+            submissions=[judged[each.path] for each in problem.submissions],
+            findings=findings,
+        )
+
+    async def _judge_all(
+        self, court: PreparedProblem, examples: Sequence[ExampleSubmission], time_ms: int
+    ) -> dict[str, SubmissionReport]:
+        """`jobs` submissions at once; their cases take turns on the lanes."""
+        turns = asyncio.Semaphore(self.jobs)
+
+        async def judge(example: ExampleSubmission) -> SubmissionReport:
+            async with turns:
+                return await self._judge(court, example, time_ms)
+
+        async with asyncio.TaskGroup() as group:
+            tasks = {each.path: group.create_task(judge(each)) for each in examples}
+        return {path: task.result() for path, task in tasks.items()}
+
+    async def _judge(
+        self, court: PreparedProblem, example: ExampleSubmission, time_ms: int
+    ) -> SubmissionReport:
+        problem = court.problem
+        total = sum(1 for _ in problem.tests.cases())
+        with self.progress.step(f"{problem.slug}: {example.path}", total) as advance:
+            try:
+                language, source = await asyncio.to_thread(
+                    submission_source, court.root, problem, example, self.workshop.catalogue
+                )
+                judgement = await court.judge(
+                    language,
+                    source,
+                    time_ms=time_ms,
+                    width=self.jobs,
+                    on_case=lambda _: advance(),
+                )
+            except (Refused, Unavailable) as fault:
+                return SubmissionReport(example, reasons=(str(fault),))
+        reasons = tuple(disagreements(example.expectation, seen(judgement)))
+        if reasons and judgement.verdict is Verdict.JUDGE_ERROR and judgement.fault:
+            reasons += (judgement.fault.reveal(),)
+        return SubmissionReport(example, judgement, reasons)
+
+
+def bounds_from_below(example: ExampleSubmission) -> bool:
+    return example.expectation.time_bound == "lower"
+
+
+def find_limit_ms(problem: Problem, reports: Iterable[SubmissionReport]) -> int:
+    """From the slowest of the submissions that must have room."""
+    times = [each.judgement.runtime_ms for each in reports if each.judgement is not None]
+    limits = problem.limits
+    return infer_limit_ms(max(times, default=0), limits.accepted_to_limit, limits.resolution_ms)
+
+
+def seen(judgement: JuryJudgement) -> Seen:
+    return Seen(
+        verdict=judgement.verdict,
+        cases=[
+            SeenCase(case.name, case.verdict, case.message.reveal())
+            for case in judgement.cases
+            if case.verdict is not None
+        ],
+        skipped=[case.name for case in judgement.cases if case.verdict is None],
+        score=judgement.score,
+        best_score=judgement.max_score,
+        group_scores=[
+            (group.name, group.score) for group in judgement.groups if group.score is not None
+        ],
+    )

@@ -1,0 +1,197 @@
+"""BullMQ on Postgres: a schema for each environment, connections that give up in time."""
+
+import asyncio
+import os
+import socket
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, Final
+
+import psycopg
+from bullmq.backends import PostgresBackend
+from bullmq.backends.postgres_connection import PgResult, run_migrations
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from deemster.domain.errors import Refused
+from deemster.domain.job import QueueName
+from deemster.pipeline.queue.topology import postgres_schema, without_secrets
+from deemster.pipeline.queue.wakeup import WakeSignal
+
+CONNECT_S: Final = 3
+ANSWER_S: Final = 5.0
+PREPARE_S: Final = 20.0
+"""Several processes that start together prepare the schema one after the other."""
+LISTEN_S: Final = 30.0
+SETTINGS: Final = {
+    # A queue may lose its last moments; what matters is in the database, written durably.
+    "synchronous_commit": "off",
+    "statement_timeout": f"{ANSWER_S:g}s",
+}
+KEEPALIVE: Final = {
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+}
+WIPED: Final = (
+    psycopg.errors.UndefinedTable,
+    psycopg.errors.UndefinedFunction,
+    psycopg.errors.UndefinedObject,
+    psycopg.errors.InvalidSchemaName,
+)
+# BullMQ can only ask for one job at a time.
+PRESENT: Final = (
+    "SELECT id FROM job WHERE queue = $1 AND id = ANY($2::text[])"
+    " AND state IN ('waiting', 'delayed', 'active')"
+)
+
+Connection = psycopg.AsyncConnection[tuple[Any, ...]]
+
+
+class PostgresStore:
+    faults = (psycopg.Error,)
+    # BullMQ would read all that are kept, each time that a job ends.
+    counts_at_every_end = False
+
+    def __init__(self, url: str, env: str, name: str) -> None:
+        self.shown = without_secrets(url)
+        self._link = Link(conninfo_of(url, name), postgres_schema(env))
+
+    async def ready(self) -> None:
+        await self._link.wait_until_ready()
+
+    def backend(self, queue: QueueName) -> Any:
+        return PostgresBackend(queue, self._link, owns_connection=False)
+
+    async def ping(self) -> None:
+        await self._link.run("SELECT 1", [])
+
+    async def present(self, queue: QueueName, ids: Sequence[str]) -> set[str]:
+        result = await self._link.run(PRESENT, [queue, list(ids)])
+        return {row[0] for row in result.rows}
+
+    async def listen(self, queues: Collection[QueueName], bell: WakeSignal) -> None:
+        """Everybody is called, for every environment in this database; looking costs little."""
+        connection = await self._link.connect()
+        try:
+            await connection.execute("LISTEN bullmq_jobs")
+            bell.ring()  # for what came before
+            while True:
+                async for notify in connection.notifies(timeout=LISTEN_S):
+                    if notify.payload in queues:
+                        bell.ring()
+        finally:
+            await connection.close()
+
+    async def close(self) -> None:
+        await self._link.close()
+
+
+class Link:
+    """The part of BullMQ's PostgresConnection that its backend uses."""
+
+    def __init__(self, conninfo: str, schema: str) -> None:
+        self.schema = schema
+        self._conninfo = conninfo
+        self._connection: Connection | None = None
+        self._turn = asyncio.Lock()
+        self._preparing = asyncio.Lock()
+        self._prepared = False
+
+    async def wait_until_ready(self) -> None:
+        if self._prepared:
+            return
+        deadline = asyncio.get_running_loop().time() + PREPARE_S
+        async with asyncio.timeout_at(deadline), self._preparing:
+            if self._prepared:
+                return
+            connection = await psycopg.AsyncConnection.connect(self._conninfo)
+            try:
+                with hung_up_at(deadline, connection):
+                    await run_migrations(connection, self.schema)
+            finally:
+                await connection.close()
+            self._prepared = True
+
+    async def run(self, sql: str, params: Sequence[object]) -> PgResult:
+        deadline = asyncio.get_running_loop().time() + ANSWER_S
+        async with asyncio.timeout_at(deadline):
+            await self._turn.acquire()
+        try:
+            was_open = self._connection is not None
+            try:
+                return await self._run(sql, params, deadline)
+            except psycopg.OperationalError:
+                # It may have died while nobody looked; a new one is worth a try.
+                if not was_open or self._connection is not None:
+                    raise
+                return await self._run(sql, params, deadline)
+        finally:
+            self._turn.release()
+
+    async def _run(self, sql: str, params: Sequence[object], deadline: float) -> PgResult:
+        if self._connection is None:
+            async with asyncio.timeout_at(deadline):
+                self._connection = await self.connect()
+        connection = self._connection
+        try:
+            with hung_up_at(deadline, connection):
+                async with psycopg.AsyncRawCursor(connection) as cursor:
+                    await cursor.execute(sql.encode(), params)
+                    columns = [column.name for column in cursor.description or ()]
+                    rows = await cursor.fetchall() if columns else []
+                    return PgResult(columns, rows, cursor.rowcount)
+        except WIPED:
+            self._prepared = False
+            await self._drop()
+            raise
+        except psycopg.Error:
+            if connection.closed:
+                await self._drop()
+            raise
+        except asyncio.CancelledError:
+            await self._drop()  # in which state it is nobody knows
+            raise
+
+    async def connect(self) -> Connection:
+        known = conninfo_to_dict(self._conninfo).get("options") or ""
+        settings = SETTINGS | {"search_path": f'"{self.schema}"'}
+        options = " ".join(f"-c {name}={value}" for name, value in settings.items())
+        return await psycopg.AsyncConnection.connect(
+            self._conninfo, autocommit=True, options=f"{known} {options}".strip()
+        )
+
+    async def _drop(self) -> None:
+        if self._connection is not None:
+            connection, self._connection = self._connection, None
+            await connection.close()
+
+    async def close(self) -> None:
+        await self._drop()
+
+
+def conninfo_of(url: str, name: str) -> str:
+    try:
+        return make_conninfo(
+            url, connect_timeout=CONNECT_S, application_name=name[:63], **KEEPALIVE
+        )
+    except psycopg.ProgrammingError as fault:
+        shown = without_secrets(url)
+        raise Refused(f"The queue store's address {shown} is not understood: {fault}") from None
+
+
+@contextmanager
+def hung_up_at(deadline: float, connection: Connection) -> Iterator[None]:
+    """Without this, leaving a silent server takes ten seconds more: psycopg asks it first."""
+    timer = asyncio.get_running_loop().call_at(deadline, hang_up, connection)
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def hang_up(connection: Connection) -> None:
+    with suppress(OSError, psycopg.Error):
+        line = socket.socket(fileno=os.dup(connection.fileno()))
+        with line:
+            line.shutdown(socket.SHUT_RDWR)

@@ -1,0 +1,102 @@
+"""BullMQ on Redis or Valkey: a client of our own, which fails quickly and never hangs."""
+
+from collections.abc import Collection, Sequence
+from typing import Any, Final, cast
+
+from bullmq.backends import RedisBackend
+from bullmq.redis_connection import RedisConnection
+from redis.asyncio import Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import RedisError
+
+from deemster.domain.errors import Refused
+from deemster.domain.job import QueueName
+from deemster.pipeline.queue.topology import redis_prefix, without_secrets
+from deemster.pipeline.queue.wakeup import WakeSignal
+
+CONNECT_S: Final = 3.0
+ANSWER_S: Final = 5.0
+BLOCK_S: Final = 2.0
+"""Well below ANSWER_S, after which a silent connection counts as dead."""
+
+
+class RedisStore:
+    faults = (RedisError,)
+    counts_at_every_end = True
+
+    def __init__(self, url: str, env: str, name: str) -> None:
+        self.shown = without_secrets(url)
+        self._client = client_of(url, name)
+        connection = RedisConnection(self._client)
+        prefix = redis_prefix(env)
+        self._backends = {
+            queue: RedisBackend(queue, connection, prefix=prefix, owns_connection=False)
+            for queue in QueueName
+        }
+
+    async def ready(self) -> None:
+        """There is nothing to prepare."""
+
+    def backend(self, queue: QueueName) -> Any:
+        return self._backends[queue]
+
+    async def ping(self) -> None:
+        await cast("Any", self._client.ping())
+
+    async def present(self, queue: QueueName, ids: Sequence[str]) -> set[str]:
+        """At one moment: a job on its way from one state to another is not missed."""
+        if not ids:
+            return set()
+        backend = self._backends[queue]
+        async with self._client.pipeline(transaction=True) as pipe:
+            for state in ("prioritized", "delayed"):
+                pipe.zmscore(backend.toKey(state), list(ids))
+            for state in ("wait", "paused", "active"):
+                pipe.lrange(backend.toKey(state), 0, -1)
+            prioritized, delayed, wait, paused, active = await pipe.execute()
+        found = {*wait, *paused, *active}.intersection(ids)
+        for scores in (prioritized, delayed):
+            found |= {
+                each for each, score in zip(ids, scores, strict=True) if score is not None
+            }
+        return found
+
+    async def listen(self, queues: Collection[QueueName], bell: WakeSignal) -> None:
+        """BullMQ wakes one worker by a marker, which is taken away by whom it wakes."""
+        markers = [self._backends[queue].toKey("marker") for queue in queues]
+        while True:
+            await bell.wanted.wait()
+            popped = await cast("Any", self._client.bzpopmin(markers, BLOCK_S))
+            if popped is None:
+                continue
+            if bell.wanted.is_set():
+                bell.ring()
+            else:  # we have found work in the meantime: it may wake another
+                marker, member, score = popped
+                await self._client.zadd(marker, {member: score})
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+
+def client_of(url: str, name: str) -> Redis:
+    # One more try, at once, is for connections that the server closed while they were idle.
+    retry = Retry(NoBackoff(), 1, supported_errors=(RedisConnectionError,))
+    try:
+        client = Redis.from_url(
+            url,
+            decode_responses=True,
+            encoding_errors="replace",  # a stranger's job must not stop us from taking ours
+            protocol=2,  # what BullMQ's scripts are made for
+            client_name=name,
+            socket_connect_timeout=CONNECT_S,
+            socket_timeout=ANSWER_S,
+            retry=retry,
+        )
+        client.connection_pool.make_connection()  # type: ignore[no-untyped-call]
+    except (TypeError, ValueError) as fault:
+        shown = without_secrets(url)
+        raise Refused(f"The queue store's address {shown} is not understood: {fault}") from None
+    return client

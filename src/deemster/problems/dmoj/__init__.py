@@ -1,6 +1,0 @@
-"""Reads problems of the DMOJ judge: `init.yml` and what it names."""
-
-from deemster.problems.dmoj.package import read_package
-from deemster.problems.dmoj.prepare import prepare
-
-__all__ = ["prepare", "read_package"]

@@ -1,0 +1,1 @@
+"""Readers of problem packages, one package for each format."""

@@ -1,0 +1,62 @@
+"""Tells which format a package is in, and has it read."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from deemster.domain.errors import Refused
+from deemster.domain.problem import Problem
+from deemster.problems.archive import Bounds
+from deemster.problems.formats import dmoj, hydro, icpc, polygon
+
+KNOWN = (
+    "ICPC/Kattis (problem.yaml and data/), Codeforces Polygon (problem.xml), "
+    "Hydro (testdata/ with problem.yaml or config.yaml), DMOJ (init.yml)"
+)
+
+
+def prepare(directory: Path, bounds: Bounds) -> None:
+    """Brings a freshly unpacked package into the shape that its reader expects.
+
+    What is changed here is a part of the revision. Done twice, it changes nothing more.
+    """
+    reader = reader_of(directory)
+    if reader is polygon.read_package:
+        polygon.prepare(directory)
+    elif reader is hydro.read_package:
+        hydro.prepare(directory)
+    elif reader is dmoj.read_package:
+        dmoj.prepare(directory, bounds)
+
+
+def read_problem(directory: Path) -> Problem:
+    return reader_of(directory)(directory)
+
+
+def reader_of(directory: Path) -> Callable[[Path], Problem]:
+    has = {path.name for path in directory.iterdir()}
+    if "problem.yaml" in has and has & {"data", "problem_statement", "statement"}:
+        return icpc.read_package
+    if "problem.xml" in has:
+        return polygon.read_package
+    if "testdata" in has:
+        return hydro.read_package
+    if "init.yml" in has:
+        return dmoj.read_package
+    if has & {"problem.yaml", "domjudge-problem.ini", "data"}:
+        return icpc.read_package
+    raise unknown(directory, has)
+
+
+def unknown(directory: Path, has: set[str]) -> Refused:
+    if "contest.xml" in has or "contest.yaml" in has:
+        return Refused("This is a contest, not a problem: import its problems one by one.")
+    inner = [path for path in sorted(directory.iterdir()) if is_package(path)]
+    if inner:
+        names = ", ".join(path.name for path in inner[:5])
+        return Refused(f"This holds several problems ({names}): import them one by one.")
+    return Refused(f"This is no problem package that is understood: those are {KNOWN}.")
+
+
+def is_package(path: Path) -> bool:
+    markers = ("problem.yaml", "problem.xml", "init.yml", "testdata")
+    return path.is_dir() and any((path / marker).exists() for marker in markers)

@@ -1,0 +1,105 @@
+"""Puts together what a Hydro problem says of itself."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from deemster.domain.expectation import Expectation
+from deemster.domain.limits import MIB
+from deemster.domain.problem import ExampleSubmission, Problem, ProblemLimits, Statement
+from deemster.domain.verdict import Verdict
+from deemster.problems.formats.hydro.config import (
+    ABOUT,
+    TESTDATA,
+    About,
+    Config,
+    read_about,
+    read_config,
+    refused,
+)
+from deemster.problems.formats.hydro.prepare import INCLUDE
+from deemster.problems.formats.hydro.programs import (
+    read_checker,
+    read_interactor,
+    read_validators,
+)
+from deemster.problems.formats.hydro.subtasks import read_group
+
+OUTPUT_BYTES = 64 * MIB
+STATEMENT = re.compile(r"problem(?:_(?P<language>[A-Za-z]{2,3}(?:[_-]\w+)?))?\.md")
+MODEL = re.compile(r"(std|solution|main)(_\w+)?\.(c|cc|cpp|cxx|py|java|pas|kt|go|rs)")
+MODEL_PLACES = ("", f"{TESTDATA}/", "std/", "solution/", "solutions/")
+FIRST_LANGUAGE = "zh"
+"""What `problem.md` is most likely in."""
+
+
+def read_package(root: Path) -> Problem:
+    config = read_config(root)
+    about = read_about(root)
+    title = about.title or about.name or root.name
+    return Problem(
+        slug=about.pid or root.name,
+        format="hydro",
+        names={FIRST_LANGUAGE: title},
+        tests=read_group(root, config),
+        limits=ProblemLimits(
+            time_ms=config.time, memory_bytes=config.memory, output_bytes=OUTPUT_BYTES
+        ),
+        checker=read_checker(root, config),
+        interactor=read_interactor(root, config),
+        scoring=True,
+        submit_answer=config.type == "submit_answer",
+        input_file=file_name(config, "in"),
+        output_file=file_name(config, "out"),
+        languages=None if config.langs is None else frozenset(config.langs),
+        includes={"default": (INCLUDE,)} if config.user_extra_files else {},
+        input_validators=read_validators(root, config),
+        submissions=tuple(read_models(root)),
+        statements=tuple(read_statements(root, title)),
+        attachments=tuple(read_attachments(root)),
+        keywords=tuple(about.tag),
+        source=about.source,
+        warnings=tuple(read_warnings(config, about)),
+    )
+
+
+def file_name(config: Config, ending: str) -> str:
+    if not config.filename:
+        return ""
+    if not re.fullmatch(r"\w[\w.-]{0,59}", config.filename):
+        raise refused("filename", f"is {config.filename[:60]!r}, which is no plain name.")
+    return f"{config.filename}.{ending}"
+
+
+def read_statements(root: Path, title: str) -> Iterator[Statement]:
+    for path in sorted(root.iterdir()):
+        found = STATEMENT.fullmatch(path.name)
+        if found and path.is_file():
+            language = (found["language"] or FIRST_LANGUAGE).replace("_", "-")
+            yield Statement(language, "md", path.name, title)
+
+
+def read_models(root: Path) -> Iterator[ExampleSubmission]:
+    expectation = Expectation((Verdict.ACCEPTED,), time_bound="lower")
+    for place in MODEL_PLACES:
+        for path in sorted((root / place).glob("*")):
+            if MODEL.fullmatch(path.name) and path.is_file():
+                name = f"{place}{path.name}"
+                yield ExampleSubmission(name, "std", expectation, is_model=True)
+
+
+def read_attachments(root: Path) -> Iterator[str]:
+    for path in sorted((root / "additional_file").glob("*")):
+        if path.is_file():
+            yield f"additional_file/{path.name}"
+
+
+def read_warnings(config: Config, about: About) -> Iterator[str]:
+    file = f"{TESTDATA}/config.yaml"
+    for key in ("time_limit_rate", "memory_limit_rate"):
+        if any(rate != 1 for rate in getattr(config, key).values()):
+            yield f"{file}: '{key}' is ignored: languages have allowances of their own."
+    if config.checker is not None and config.checker_type in {"default", "strict"}:
+        yield f"{file}: 'checker' is ignored: checker_type is {config.checker_type}."
+    if about.content:
+        yield f"{ABOUT}: 'content' is ignored: put the statement into problem.md."

@@ -1,0 +1,81 @@
+"""Checker, interactor and validator, as Hydro calls them."""
+
+from pathlib import Path
+
+from deemster.domain.problem import (
+    Checker,
+    Compare,
+    Comparison,
+    Dialect,
+    InputValidator,
+    PointsUnit,
+    Program,
+    ProgramCheck,
+)
+from deemster.problems.formats.hydro.config import Config, SourceFile, refused
+from deemster.problems.formats.hydro.files import find_file
+from deemster.problems.formats.testlib_checkers import COMPARISONS
+
+DIALECTS = {
+    "testlib": Dialect.TESTLIB,
+    "kattis": Dialect.ICPC,
+    "syzoj": Dialect.SYZOJ,
+    "hustoj": Dialect.HUSTOJ,
+    "lemon": Dialect.LEMON,
+    "qduoj": Dialect.QDUOJ,
+}
+
+
+def read_checker(root: Path, config: Config) -> Checker:
+    match config.checker_type:
+        case "default":
+            return Comparison(mode=Compare.LINES)
+        case "strict":
+            return Comparison(mode=Compare.EXACT)
+    if config.checker_type not in DIALECTS:
+        known = ", ".join(("default", "strict", *DIALECTS))
+        raise refused("checker_type", f"is '{config.checker_type[:40]}': known are {known}.")
+    if config.checker is None:
+        raise refused("checker", "is missing, though checker_type asks for one: name its file.")
+    name = config.checker if isinstance(config.checker, str) else config.checker.file
+    if "." not in name:
+        return built_in(name)
+    program = read_program(root, config, config.checker, "checker")
+    return ProgramCheck((program,), DIALECTS[config.checker_type], PointsUnit.SHARE_OR_PERCENT)
+
+
+def built_in(name: str) -> Comparison:
+    if name not in COMPARISONS:
+        known = ", ".join(COMPARISONS)
+        raise refused("checker", f"is '{name[:40]}', without a file: known are {known}.")
+    return COMPARISONS[name]
+
+
+def read_interactor(root: Path, config: Config) -> ProgramCheck | None:
+    if config.type != "interactive":
+        return None
+    if config.interactor is None:
+        raise refused(
+            "interactor", "is missing, though the type is interactive: name its file."
+        )
+    program = read_program(root, config, config.interactor, "interactor")
+    return ProgramCheck((program,), Dialect.TESTLIB, PointsUnit.SHARE_OR_PERCENT)
+
+
+def read_validators(root: Path, config: Config) -> tuple[InputValidator, ...]:
+    if config.validator is None:
+        return ()
+    program = read_program(root, config, config.validator, "validator")
+    return (InputValidator(program, Dialect.TESTLIB),)
+
+
+def read_program(root: Path, config: Config, given: str | SourceFile, name: str) -> Program:
+    source = SourceFile(file=given) if isinstance(given, str) else given
+    path = find_file(root, source.file, name)
+    beside = [find_file(root, each, "judge_extra_files") for each in config.judge_extra_files]
+    return Program(
+        name=name,
+        path=path,
+        language=None if source.lang == "auto" else source.lang,
+        resources=tuple(each for each in beside if each != path),
+    )

@@ -1,0 +1,211 @@
+"""The files of test cases: which belong together, and the case that they make."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from deemster.domain.errors import Refused
+from deemster.domain.problem import (
+    Case,
+    Checker,
+    Comparison,
+    Program,
+    Shown,
+    ValidatorArgs,
+)
+from deemster.problems.formats.icpc.comparison import comparison
+from deemster.problems.formats.icpc.folder import Folder, below
+from deemster.problems.formats.icpc.settings import Settings
+
+PICTURES = ("png", "jpg", "jpeg", "svg", "gif")
+ENDINGS = (
+    *("in.statement", "ans.statement", "in.download", "ans.download", "interaction"),
+    *("in", "ans", "out", "yaml", "hint", "desc", "pdf", *PICTURES),
+)
+NO_ARGS = ValidatorArgs()
+GROUP_FILES = frozenset({"testdata.yaml", "test_group.yaml"})
+
+
+@dataclass(frozen=True, slots=True)
+class CaseFiles:
+    """One directory of test data."""
+
+    directory: str
+    cases: dict[str, dict[str, str]]
+    """By base name: the path of each ending."""
+    directories: tuple[str, ...]
+    others: tuple[str, ...]
+
+    def in_order(self) -> Iterator[tuple[str, dict[str, str] | None]]:
+        """Cases and directories (None) together, by name."""
+        found: list[tuple[str, dict[str, str] | None]] = [
+            (base, files) for base, files in self.cases.items() if "in" in files
+        ]
+        found.extend((name, None) for name in self.directories)
+        return iter(sorted(found, key=lambda item: (item[0], item[1] is None)))
+
+
+def read_shelf(folder: Folder, directory: str, *, with_files: bool) -> CaseFiles:
+    """`with_files`: a directory `x.files` belongs to the case `x`."""
+    cases: dict[str, dict[str, str]] = {}
+    directories: list[str] = []
+    others: list[str] = []
+    for name in folder.names(directory):
+        path = below(directory, name)
+        if folder.is_directory(path):
+            base = name.removesuffix(".files")
+            if with_files and base != name:
+                cases.setdefault(base, {})["files"] = path
+            else:
+                directories.append(name)
+            continue
+        if name in GROUP_FILES:
+            continue
+        ending = next((each for each in ENDINGS if name.endswith(f".{each}")), None)
+        if ending is None or name == f".{ending}":
+            others.append(name)
+        else:
+            cases.setdefault(name.removesuffix(f".{ending}"), {})[ending] = path
+    return CaseFiles(directory, cases, tuple(directories), tuple(others))
+
+
+def check_pairs(folder: Folder, shelf: CaseFiles, *, answerless: bool) -> None:
+    """Each input has its answer, and each answer its input."""
+    lonely: list[str] = []
+    for files in shelf.cases.values():
+        if "in" in files and "ans" not in files:
+            if not answerless:
+                raise Refused(f"{files['in']} has no answer: add {files['in'][:-3]}.ans.")
+            folder.warn(f"{files['in']} has no answer file: it is taken as empty.")
+        if "in" not in files:
+            if "ans" in files:
+                raise Refused(f"{files['ans']} has no input: add {files['ans'][:-4]}.in.")
+            kinds = files.keys() - {"interaction", "in.statement", "ans.statement"}
+            kinds -= {"in.download", "ans.download"}
+            lonely.extend(files[kind].rpartition("/")[2] for kind in sorted(kinds))
+    folder.warn_ignored(shelf.directory, lonely, "there is no input of that name")
+    folder.warn_ignored(shelf.directory, list(shelf.others), "they are no test data")
+
+
+# ---- what a case is told ----
+
+
+@dataclass(frozen=True, slots=True)
+class CaseConfig:
+    args: tuple[str, ...] = ()
+    checker: Checker | None = None
+    checker_args: tuple[str, ...] = ()
+    input_validator_args: ValidatorArgs = NO_ARGS
+    full_feedback: bool = False
+    hint: str = ""
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Jury:
+    """Who looks at the cases."""
+
+    settings: Settings
+    validators: tuple[Program, ...] = ()
+    """The output validators, none for the default one."""
+    input_validators: tuple[str, ...] = ()
+    default: Comparison = field(default_factory=Comparison)
+    """What the default validator does where nothing more is said."""
+
+    def checker(
+        self, flags: Sequence[str], file: str, key: str
+    ) -> tuple[Checker | None, tuple[str, ...]]:
+        """For a case with these flags: a checker of its own, or arguments."""
+        if self.validators:
+            return None, tuple(flags)
+        wanted = comparison(flags, file, key, once=not self.settings.version.is_legacy)
+        return (None if wanted == self.default else wanted), ()
+
+
+def make_case(
+    folder: Folder, name: str, files: dict[str, str], config: CaseConfig, shows: "Shows"
+) -> Case:
+    shown, download = shows.of(folder, name, files, config)
+    return Case(
+        name=name,
+        input=files["in"],
+        answer=files.get("ans", ""),
+        is_sample=name.startswith("sample/"),
+        full_feedback=config.full_feedback,
+        args=config.args,
+        checker=config.checker,
+        checker_args=config.checker_args,
+        input_validator_args=config.input_validator_args,
+        files=case_files(folder, files.get("files")),
+        shown=shown,
+        download=download,
+        hint=config.hint or folder.read_note(files.get("hint", "")),
+        description=config.description or folder.read_note(files.get("desc", "")),
+    )
+
+
+def case_files(folder: Folder, directory: str | None) -> dict[str, str]:
+    if directory is None:
+        return {}
+    return {path[len(directory) + 1 :]: path for path in folder.files_below(directory)}
+
+
+# ---- what is shown ----
+
+
+@dataclass(frozen=True, slots=True)
+class Shows:
+    """Which files of a sample a contestant sees."""
+
+    talks: bool
+    """The problem is interactive or has several passes."""
+    hides_files: bool
+    """Without an interaction nothing is shown (legacy, interactive)."""
+
+    def of(
+        self, folder: Folder, name: str, files: dict[str, str], config: CaseConfig
+    ) -> tuple[Shown, Shown]:
+        if not (name.startswith("sample/") or config.full_feedback):
+            return Shown(), Shown()
+        if "interaction" in files and self.talks:
+            if files.keys() & {"in.statement", "ans.statement", "out"}:
+                folder.warn(f"{files['interaction']} is shown, and nothing else of {name}.")
+            shown = Shown(interaction=files["interaction"])
+            return shown, with_downloads(shown, files)
+        if self.hides_files and "in.statement" not in files:
+            return Shown(), Shown()
+        if {"out", "ans.statement"} <= files.keys():
+            folder.warn(f"{files['ans.statement']} is shown: {name} needs no .out beside it.")
+        shown = Shown(
+            input=first_of(files, "in.statement", "in"),
+            output=first_of(files, "ans.statement", "out", "ans"),
+        )
+        download = Shown(
+            input=first_of(files, "in.download", "in"),
+            output=first_of(files, "ans.download", "out", "ans"),
+        )
+        return shown, download
+
+
+def with_downloads(shown: Shown, files: dict[str, str]) -> Shown:
+    """An interaction is what can be downloaded, unless there are files for that."""
+    given = files.keys() & {"in.download", "ans.download"}
+    if not given:
+        return shown
+    return Shown(files.get("in.download", ""), files.get("ans.download", ""))
+
+
+def first_of(files: dict[str, str], *endings: str) -> str:
+    return next((files[each] for each in endings if each in files), "")
+
+
+def samples_without_case(shelf: CaseFiles) -> list[Shown]:
+    """What statements show though nothing is judged by it: interactions, mostly."""
+    found = []
+    for _, files in sorted(shelf.cases.items()):
+        if "in" in files:
+            continue
+        if "interaction" in files:
+            found.append(Shown(interaction=files["interaction"]))
+        elif "in.statement" in files:
+            found.append(Shown(files["in.statement"], files.get("ans.statement", "")))
+    return found

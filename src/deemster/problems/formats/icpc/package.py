@@ -1,0 +1,179 @@
+"""Reads a whole package: the one place where its parts become a `Problem`."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from deemster.domain.errors import Refused
+from deemster.domain.problem import Case, Dialect, Group, Problem, ProgramCheck
+from deemster.problems.formats.icpc.cases import Jury
+from deemster.problems.formats.icpc.companions import INI_FILE, read_companions
+from deemster.problems.formats.icpc.comparison import comparison
+from deemster.problems.formats.icpc.folder import Folder, below
+from deemster.problems.formats.icpc.languages import CODES
+from deemster.problems.formats.icpc.programs import (
+    checker_of,
+    read_grader,
+    read_input_validators,
+    read_output_validators,
+    read_static_validator,
+)
+from deemster.problems.formats.icpc.settings import Settings, Version
+from deemster.problems.formats.icpc.settings_2025 import read_2025
+from deemster.problems.formats.icpc.settings_legacy import read_legacy
+from deemster.problems.formats.icpc.statements import names_of, read_statements
+from deemster.problems.formats.icpc.submissions import read_submissions
+from deemster.problems.formats.icpc.tests_2025 import Tests2025
+from deemster.problems.formats.icpc.tests_legacy import CONFIG_FILE, OLD_KEYS, LegacyTests
+from deemster.problems.formats.icpc.trials import Trials
+from deemster.problems.formats.yaml_file import key_error
+
+YAML_FILE = "problem.yaml"
+VERSIONS = {each.value: each for each in Version} | {"2023-07": Version.DRAFT}
+DIRECTORIES = frozenset(
+    {
+        *("attachments", "data", "generators", "graders", "include", "solution", "submissions"),
+        *("problem_statement", "statement", "problem_slide"),
+        *("input_format_validators", "input_validator", "input_validators"),
+        *("output_validator", "output_validators", "static_validator"),
+        *("answer_validator", "answer_validators", "answer_format_validators"),
+        *("input_visualizer", "output_visualizer", "visualizers"),
+    }
+)
+
+
+def read_package(root: Path) -> Problem:
+    """From a directory that is safely unpacked; a fault in the package is `Refused`."""
+    folder = Folder(root)
+    settings = read_settings(folder)
+    folder.strict_names = not settings.version.is_legacy
+    warn_of_directories(folder)
+    validators = read_output_validators(folder, settings)
+    input_validators = read_input_validators(folder, settings)
+    static_validator = read_static_validator(folder, settings)
+    grader = read_grader(folder, settings) if settings.has_legacy_groups else None
+    default = comparison(
+        settings.validator_flags if not validators else (),
+        YAML_FILE,
+        "validator_flags",
+        once=not settings.version.is_legacy,
+    )
+    names = tuple(each.program.name for each in input_validators)
+    jury = Jury(settings, validators, names, default)
+    tests: LegacyTests | Tests2025
+    if settings.has_legacy_groups:
+        tests = LegacyTests(folder, jury, has_grader=grader is not None)
+    else:
+        tests = Tests2025(folder, jury, has_static_validator=static_validator is not None)
+    groups = tests.read()
+    talks = settings.interactive or settings.multi_pass
+    trials = Trials(folder, tests.configure, talks).read(sample_outputs(folder, groups))
+    slug = slug_of(root)
+    statements = read_statements(folder, settings)
+    return Problem(
+        slug=slug,
+        format=format_of(settings.version),
+        names=names_of(folder, statements, settings, slug),
+        tests=groups,
+        limits=settings.limits,
+        checker=default if settings.interactive else checker_of(validators, default),
+        interactor=ProgramCheck(validators, Dialect.ICPC) if settings.interactive else None,
+        scoring=settings.scoring,
+        objective=settings.objective,
+        grader=grader,
+        static_validator=static_validator,
+        submit_answer=settings.submit_answer,
+        languages=settings.languages,
+        includes=read_includes(folder),
+        constants=settings.constants,
+        input_validators=input_validators,
+        trials=trials,
+        submissions=read_submissions(folder, settings),
+        statements=statements,
+        attachments=tuple(folder.files_below("attachments")),
+        samples=tuple(tests.samples),
+        keywords=settings.keywords,
+        credits=settings.credits,
+        source=settings.source,
+        license=settings.license,
+        uuid=settings.uuid,
+        show_groups=settings.show_groups,
+        allow_file_writing=settings.allow_file_writing,
+        warnings=folder.warnings,
+    )
+
+
+def read_settings(folder: Folder) -> Settings:
+    if not folder.is_file(YAML_FILE) and not folder.is_file(INI_FILE):
+        raise Refused(f"There is no {YAML_FILE}: this is no problem package.")
+    given = folder.read_map(YAML_FILE, on_duplicate=folder.warn_duplicate(YAML_FILE))
+    version = version_of(given)
+    if not version.is_legacy:
+        # Read again: only the older versions let a key stand twice.
+        given = folder.read_map(YAML_FILE)
+    companions = read_companions(folder)
+    if version is Version.DRAFT:
+        folder.warn(f"{YAML_FILE}: drafts are read as 2025-09: set problem_format_version so.")
+    if version.is_legacy:
+        return read_legacy(folder, given, version, companions)
+    settings = read_2025(folder, given, version, companions)
+    return replace(settings, old_groups=version is Version.DRAFT and has_old_groups(folder))
+
+
+def has_old_groups(folder: Folder) -> bool:
+    """Whether some testdata.yaml has keys that only the legacy format knows."""
+    files = [path for path in folder.files_below("data") if path.endswith(f"/{CONFIG_FILE}")]
+    return any(folder.read_map(file).keys() & OLD_KEYS for file in files)
+
+
+def version_of(given: dict[str, object]) -> Version:
+    said = given.get("problem_format_version", "legacy")
+    if not isinstance(said, str) or said not in VERSIONS:
+        known = ", ".join(each.value for each in Version if each is not Version.DRAFT)
+        raise key_error(
+            YAML_FILE, "problem_format_version", f"is {said!r}, which isn't known: use {known}."
+        )
+    return VERSIONS[said]
+
+
+def format_of(version: Version) -> str:
+    return (Version.V2025_09 if version is Version.DRAFT else version).value
+
+
+def slug_of(root: Path) -> str:
+    """From the directory's name, which the format has in small letters and digits."""
+    return re.sub(r"[^a-z0-9_-]+", "-", root.name.lower()).strip("-_") or "problem"
+
+
+def warn_of_directories(folder: Folder) -> None:
+    strange = [
+        name
+        for name in folder.names("")
+        if folder.is_directory(name) and name not in DIRECTORIES
+    ]
+    folder.warn_ignored("The package", strange, "the format has no such directories")
+
+
+def sample_outputs(folder: Folder, root: Group) -> list[tuple[Case, str]]:
+    """Samples with an `.out`, which their validator must accept."""
+    found = []
+    for case in root.cases():
+        output = f"{case.input.removesuffix('.in')}.out"
+        if case.is_sample and folder.is_file(output):
+            found.append((case, output))
+    return found
+
+
+def read_includes(folder: Folder) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for name in folder.names("include"):
+        path = below("include", name)
+        if not folder.is_directory(path):
+            folder.warn(f"{path}: ignored: put it into include/default or that of a language.")
+        elif not any(True for _ in folder.files_below(path)):
+            folder.warn(f"{path}: ignored, because it is empty.")
+        else:
+            if name != "default" and name not in CODES:
+                folder.warn(f"{path}: the format knows no language of that name.")
+            found[name] = (path,)
+    return found

@@ -1,0 +1,280 @@
+"""The problem.yaml of `2025-09`, and of the drafts that became it."""
+
+from collections.abc import Mapping
+from datetime import date
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, StrictBool
+
+from deemster.domain.problem import ProblemLimits
+from deemster.problems.formats.icpc.companions import Companions
+from deemster.problems.formats.icpc.folder import Folder
+from deemster.problems.formats.icpc.languages import CODES
+from deemster.problems.formats.icpc.settings import MIB, Settings, Version, milliseconds
+from deemster.problems.formats.icpc.values import (
+    Constants,
+    Flags,
+    Names,
+    People,
+    Several,
+    credit_text,
+    remarks,
+)
+from deemster.problems.formats.yaml_file import (
+    FileModel,
+    Misfit,
+    checked,
+    key_error,
+    mapping_of,
+)
+
+FILE = "problem.yaml"
+INCOMPATIBLE = (
+    ("pass-fail", "scoring"),
+    ("submit-answer", "multi-pass"),
+    ("submit-answer", "interactive"),
+)
+KINDS = frozenset({"pass-fail", "scoring", "multi-pass", "interactive", "submit-answer"})
+MOVED = {
+    "author": "credits.authors",
+    "source_url": "source.url",
+    "validation": "type, and a program in output_validator/",
+    "validator_flags": "output_validator_args in data/secret/test_group.yaml",
+    "grading": "max_score and score_aggregation in test_group.yaml",
+    "libraries": "nothing",
+}
+
+Whole = Annotated[int, Field(strict=True, gt=0, le=1 << 40)]
+Number = Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
+Factor = Annotated[float, Field(strict=True, ge=1, allow_inf_nan=False)]
+
+
+class TimeMultipliers(FileModel):
+    ac_to_time_limit: Factor = 2.0
+    time_limit_to_tle: Factor = 1.5
+
+
+class Limits(FileModel):
+    time_multipliers: TimeMultipliers = TimeMultipliers()
+    time_limit: Number | None = None
+    time_resolution: Number = 1.0
+    memory: Whole = 2048
+    output: Whole = 8
+    code: Whole = 128
+    compilation_time: Whole = 60
+    compilation_memory: Whole = 2048
+    validation_time: Whole = 60
+    validation_memory: Whole = 2048
+    validation_output: Whole = 8
+    validation_passes: Annotated[int, Field(strict=True, ge=2)] | None = None
+    # Of BAPCtools.
+    generator_time: Any = None
+    visualizer_time: Any = None
+
+
+def as_credits(value: object) -> object:
+    return {"authors": value} if isinstance(value, str | list) else value
+
+
+class Credits(FileModel):
+    authors: People = ()
+    contributors: People = ()
+    testers: People = ()
+    translators: dict[str, People] = Field(default={})
+    packagers: People = ()
+    acknowledgements: People = ()
+
+
+def as_source(value: object) -> object:
+    """One text for all sources, with their addresses."""
+    if isinstance(value, list):
+        texts = [str(as_source(each)) for each in value]
+        return ", ".join(text for text in texts if text)
+    if isinstance(value, dict):
+        unknown = set(value) - {"name", "url"}
+        name, url = value.get("name"), value.get("url")
+        if not unknown and name is None and url is None:
+            return ""  # as BAPCtools' template leaves it
+        if unknown or not isinstance(name, str):
+            raise Misfit("must have a name and may have a url, and nothing else.")
+        return f"{name} ({url})" if url else name
+    if not isinstance(value, str):
+        raise Misfit("must be text, a map with name and url, or a list of these.")
+    return value
+
+
+def as_day(value: object) -> object:
+    if not isinstance(value, date):
+        raise Misfit("must be a day such as 2026-01-31, or that with a time in UTC.")
+    return value
+
+
+class Yaml2025(FileModel):
+    problem_format_version: str
+    type: Several = ("pass-fail",)
+    name: Names
+    uuid: str
+    version: Any = None
+    credits: Annotated[Credits, BeforeValidator(as_credits)] = Credits()
+    source: Annotated[str, BeforeValidator(as_source)] = ""
+    license: str = "unknown"
+    rights_owner: str = ""
+    embargo_until: Annotated[Any, BeforeValidator(as_day)] = None
+    limits: Limits = Limits()
+    keywords: Several = ()
+    languages: Several = ("all",)
+    allow_file_writing: StrictBool = False
+    constants: Constants = Field(default={})
+    # Of BAPCtools.
+    verified: Any = None
+    comment: Any = None
+    ans_is_output: Any = None
+
+
+class DraftLimits(Limits):
+    # Of the legacy format, which BAPCtools goes on taking.
+    time_multiplier: Factor | None = None
+    time_safety_margin: Factor | None = None
+
+
+class DraftYaml(Yaml2025):
+    uuid: str = ""
+    limits: DraftLimits = DraftLimits()
+    # Of earlier drafts.
+    validation: Any = None
+    author: People = ()
+    source_url: str = ""
+    validator_flags: Flags = ()
+
+
+def read_2025(
+    folder: Folder, given: Mapping[str, object], version: Version, companions: Companions
+) -> Settings:
+    values = dict(given)
+    if version is Version.V2025_09:
+        for key, place in MOVED.items():
+            if key in values:
+                raise key_error(FILE, key, f"is of older versions: use {place} instead.")
+    if "limits" in values:
+        limits = mapping_of(values["limits"], FILE, "limits")
+        if "time_multipliers" in limits:
+            limits["time_multipliers"] = mapping_of(
+                limits["time_multipliers"], FILE, "limits.time_multipliers"
+            )
+        values["limits"] = limits
+    if isinstance(values.get("credits"), dict):
+        values["credits"] = mapping_of(values["credits"], FILE, "credits")
+    said = checked(DraftYaml if version is Version.DRAFT else Yaml2025, values, FILE)
+    kinds = kinds_of(folder, said)
+    people = people_of(said)
+    warn_of(folder, said, authors=bool(people["authors"]))
+    return Settings(
+        version=version,
+        scoring="scoring" in kinds,
+        interactive="interactive" in kinds,
+        multi_pass="multi-pass" in kinds,
+        submit_answer="submit-answer" in kinds,
+        validator_flags=said.validator_flags if isinstance(said, DraftYaml) else (),
+        names=said.name,
+        limits=limits_of(folder, said.limits, companions, multi_pass="multi-pass" in kinds),
+        languages=languages_of(said.languages),
+        constants=said.constants,
+        keywords=said.keywords,
+        credits=credit_text(people),
+        source=said.source,
+        license=said.license,
+        uuid=said.uuid,
+        allow_file_writing=said.allow_file_writing,
+    )
+
+
+def kinds_of(folder: Folder, said: Yaml2025) -> frozenset[str]:
+    words = [word for each in said.type for word in each.split()]
+    if len(words) != len(said.type):
+        folder.warn(f"{FILE}: several types belong in a list: type: [{', '.join(words)}].")
+    if not words:
+        raise key_error(FILE, "type", "is empty: name a type, or remove it.")
+    for word in words:
+        if word not in KINDS:
+            raise key_error(FILE, "type", f"is '{word}': use {', '.join(sorted(KINDS))}.")
+        if words.count(word) > 1:
+            raise key_error(FILE, "type", f"names '{word}' twice: keep one.")
+    for one, other in INCOMPATIBLE:
+        if one in words and other in words:
+            raise key_error(FILE, "type", f"can't be both {one} and {other}: keep one.")
+    return frozenset(words)
+
+
+def languages_of(codes: tuple[str, ...]) -> frozenset[str] | None:
+    if not codes:
+        raise key_error(FILE, "languages", "is empty: name languages, or write all.")
+    if codes == ("all",):
+        return None
+    for code in codes:
+        if code not in CODES:
+            raise key_error(
+                FILE, "languages", f"has '{code}', which the format doesn't know: correct it."
+            )
+    return frozenset(codes)
+
+
+def limits_of(
+    folder: Folder, said: Limits, companions: Companions, *, multi_pass: bool
+) -> ProblemLimits:
+    if said.validation_passes is not None and not multi_pass:
+        folder.warn(f"{FILE}: limits.validation_passes is only for multi-pass problems.")
+    seconds = companions.time_limit(folder, said.time_limit)
+    factors = multipliers_of(said)
+    return ProblemLimits(
+        time_ms=None if seconds is None else milliseconds(seconds),
+        accepted_to_limit=factors.ac_to_time_limit,
+        limit_to_tle=factors.time_limit_to_tle,
+        resolution_ms=milliseconds(said.time_resolution),
+        memory_bytes=said.memory * MIB,
+        output_bytes=said.output * MIB,
+        code_bytes=said.code * 1024,
+        compile_ms=said.compilation_time * 1000,
+        compile_memory_bytes=said.compilation_memory * MIB,
+        validation_ms=said.validation_time * 1000,
+        validation_memory_bytes=said.validation_memory * MIB,
+        validation_output_bytes=said.validation_output * MIB,
+        passes=(said.validation_passes or 2) if multi_pass else 1,
+    )
+
+
+def multipliers_of(said: Limits) -> TimeMultipliers:
+    """Those of now, and for what they leave open the older ones of a draft."""
+    if not isinstance(said, DraftLimits):
+        return said.time_multipliers
+    older = {
+        "ac_to_time_limit": said.time_multiplier,
+        "time_limit_to_tle": said.time_safety_margin,
+    }
+    given = said.time_multipliers.model_fields_set
+    used = {key: value for key, value in older.items() if value and key not in given}
+    return said.time_multipliers.model_copy(update=used)
+
+
+def people_of(said: Yaml2025) -> dict[str, tuple[str, ...]]:
+    given = said.credits
+    translators = tuple(name for names in given.translators.values() for name in names)
+    authors = given.authors or (said.author if isinstance(said, DraftYaml) else ())
+    return {
+        "authors": authors,
+        "contributors": given.contributors,
+        "testers": given.testers,
+        "translators": translators,
+        "packagers": given.packagers,
+        "acknowledgements": given.acknowledgements,
+    }
+
+
+def warn_of(folder: Folder, said: Yaml2025, *, authors: bool) -> None:
+    for remark in remarks(
+        license_name=said.license,
+        owner=said.rights_owner,
+        authors=authors,
+        source=bool(said.source),
+        uuid=said.uuid,
+    ):
+        folder.warn(f"{FILE}: {remark}")

@@ -1,0 +1,87 @@
+"""Finds the statements of a package, and what the problem is called in each language."""
+
+import re
+from collections.abc import Mapping
+from typing import Literal
+
+from deemster.domain.problem import Statement
+from deemster.problems.formats.icpc.folder import Folder, below
+from deemster.problems.formats.icpc.settings import Settings
+from deemster.problems.formats.icpc.values import LANGUAGE_CODE
+from deemster.problems.formats.tex.convert import plain_tex, tex_argument
+from deemster.problems.statement import MAX_BYTES
+
+Kind = Literal["md", "tex", "pdf", "html", "txt"]
+KINDS: tuple[Kind, ...] = ("md", "tex", "html", "txt", "pdf")
+NAME = re.compile(r"problem(?:\.(?P<language>[^.]+))?\.(?P<kind>md|tex|pdf|html|txt)")
+PLAIN_NAME = re.compile(r"^%%\s*plainproblemname:(.*)$", re.MULTILINE)
+
+
+def read_statements(folder: Folder, settings: Settings) -> tuple[Statement, ...]:
+    usual, other = "problem_statement", "statement"
+    if not settings.version.is_legacy:
+        usual, other = other, usual
+    found = statements_in(folder, usual, settings)
+    if not found and folder.is_directory(other):
+        folder.warn(f"{other}: this version calls it {usual}.")
+        found = statements_in(folder, other, settings)
+    if not found:
+        found = statements_in(folder, "", settings)
+    if not found:
+        folder.warn(f"{usual}: there is no statement, such as problem.en.tex.")
+    return tuple(sorted(found, key=lambda each: (each.language, KINDS.index(each.kind))))
+
+
+def statements_in(folder: Folder, directory: str, settings: Settings) -> list[Statement]:
+    found: list[Statement] = []
+    for name in folder.names(directory):
+        match = NAME.fullmatch(name)
+        path = below(directory, name)
+        if match is None or not folder.is_file(path):
+            continue
+        language = match["language"] or "en"
+        if not LANGUAGE_CODE.fullmatch(language):
+            folder.warn(f"{path}: ignored, because '{language}' is no language, such as en.")
+            continue
+        kind = next(each for each in KINDS if each == match["kind"])
+        title = title_of(folder, path, kind, language, settings)
+        found.append(Statement(language, kind, path, title))
+    return found
+
+
+def title_of(folder: Folder, path: str, kind: Kind, language: str, settings: Settings) -> str:
+    given = settings.names.get(language)
+    if given is None and settings.version.is_legacy:
+        # There problem.yaml has one name, in a language that isn't said.
+        given = next(iter(settings.names.values()), None)
+    written = written_title(folder, path) if kind == "tex" else ""
+    if settings.version.is_legacy:
+        return written or given or ""
+    return given or written
+
+
+def written_title(folder: Folder, path: str) -> str:
+    """In TeX: the plain name of its own, else the formatted one without its formatting."""
+    with folder.path(path).open("rb") as stream:
+        text = stream.read(MAX_BYTES).decode("utf-8-sig", errors="replace")
+    plain = PLAIN_NAME.search(text)
+    if plain and plain[1].strip():
+        return plain[1].strip()
+    return plain_tex(tex_argument(text, "problemname") or "")
+
+
+def names_of(
+    folder: Folder, statements: tuple[Statement, ...], settings: Settings, slug: str
+) -> Mapping[str, str]:
+    """In each language of a statement; the directory's name where nothing else is known."""
+    written = {each.language: each.title for each in statements if each.title}
+    if settings.version.is_legacy:
+        names = written or dict(settings.names)
+    else:
+        names = dict(settings.names)
+        languages = {each.language for each in statements}
+        for language in sorted(languages ^ names.keys()):
+            if languages:
+                lacks = "a statement" if language in names else "a name in problem.yaml"
+                folder.warn(f"problem.yaml: the language {language} lacks {lacks}.")
+    return names or {"en": slug}

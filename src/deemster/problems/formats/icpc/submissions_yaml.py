@@ -1,0 +1,258 @@
+"""`submissions.yaml` of 2025-09: what is expected of which submissions, on which cases."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, StrictBool
+
+from deemster.domain.expectation import (
+    AC,
+    RTE,
+    TLE,
+    WA,
+    CaseRule,
+    Expectation,
+    matches_name,
+)
+from deemster.domain.verdict import Verdict
+from deemster.problems.formats.icpc.folder import Folder
+from deemster.problems.formats.icpc.labels import ordered
+from deemster.problems.formats.icpc.values import People, ShortVerdict, is_number
+from deemster.problems.formats.yaml_file import (
+    FileModel,
+    Misfit,
+    checked,
+    key_error,
+    mapping_of,
+)
+
+FILE = "submissions/submissions.yaml"
+VERDICTS: dict[str, frozenset[Verdict]] = {"AC": AC, "WA": WA, "TLE": TLE, "RTE": RTE}
+ALL: tuple[ShortVerdict, ...] = ("AC", "WA", "TLE", "RTE")
+UNSUPPORTED = re.compile(r"\*\*|[\[\]?!]")
+BRACES = re.compile(r"\{[^{}]*\}")
+
+DEFAULTS: Mapping[str, Mapping[str, object]] = {
+    "accepted": {"permitted": ["AC"]},
+    "rejected": {"required": ["RTE", "TLE", "WA"]},
+    "wrong_answer": {"permitted": ["AC", "WA"], "required": ["WA"]},
+    "time_limit_exceeded": {"permitted": ["AC", "TLE"], "required": ["TLE"]},
+    "run_time_error": {"permitted": ["AC", "RTE"], "required": ["RTE"]},
+    "brute_force": {"permitted": ["AC", "RTE", "TLE"], "required": ["RTE", "TLE"]},
+}
+
+
+def as_score(value: object) -> object:
+    if is_number(value):
+        return (value, value)
+    if isinstance(value, list) and len(value) == 2 and all(map(is_number, value)):
+        if value[0] > value[1]:
+            raise Misfit("must have its smaller number first.")
+        return tuple(value)
+    raise Misfit("must be a number, or a list of two: [10, 20].")
+
+
+def as_time_use(value: object) -> object:
+    if value not in (True, False, "lower", "upper"):
+        raise Misfit("must be true, false, lower or upper.")
+    return value
+
+
+class Demand(FileModel):
+    """For all cases, or for those that a pattern names."""
+
+    permitted: tuple[ShortVerdict, ...] | None = None
+    required: tuple[ShortVerdict, ...] | None = None
+    score: Annotated[tuple[float, float], BeforeValidator(as_score)] | None = None
+    message: str = ""
+    use_for_time_limit: Annotated[
+        bool | Literal["lower", "upper"], BeforeValidator(as_time_use)
+    ] = True
+
+
+class ExpectationEntry(Demand):
+    language: str | None = None
+    entrypoint: str | None = None
+    authors: People = ()
+    model_solution: StrictBool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """One entry of the file."""
+
+    glob: str
+    entry: ExpectationEntry
+    parts: tuple[tuple[str, Demand], ...] = ()
+    """By pattern of cases."""
+
+    def demands(self) -> Iterable[tuple[str, Demand]]:
+        yield "", self.entry
+        yield from self.parts
+
+
+def read_patterns(folder: Folder, *, scoring: bool) -> list[Pattern]:
+    """The default directories, where the file doesn't say otherwise, and all of the file."""
+    given = folder.read_map(FILE)
+    said: dict[str, dict[str, object]] = {}
+    for name, value in given.items():
+        values = mapping_of(value, FILE, name)
+        said[clean_pattern(name, name)] = values
+    patterns = [
+        read_pattern(name, {**default, **said.pop(name, {})}, scoring=scoring)
+        for name, default in DEFAULTS.items()
+    ]
+    patterns += [read_pattern(name, values, scoring=scoring) for name, values in said.items()]
+    return patterns
+
+
+def read_pattern(glob: str, values: Mapping[str, object], *, scoring: bool) -> Pattern:
+    own = {key: value for key, value in values.items() if key in ExpectationEntry.model_fields}
+    others = {key: value for key, value in values.items() if key not in own}
+    entry = checked(ExpectationEntry, own, FILE, glob)
+    parts: list[tuple[str, Demand]] = []
+    for name, value in others.items():
+        if name.strip("/").split("/")[0] not in {"sample", "secret", "*"} and "{" not in name:
+            # Not a pattern of cases: a key with a slip in it.
+            checked(ExpectationEntry, {name: value}, FILE, glob)
+        where = f"{glob}.{name}"
+        demand = checked(Demand, mapping_of(value, FILE, where), FILE, where)
+        parts.append((clean_pattern(name, where), demand))
+    pattern = Pattern(glob, entry, tuple(parts))
+    for name, each in pattern.demands():
+        if each.score is not None and not scoring:
+            where = f"{glob}.{name}.score" if name else f"{glob}.score"
+            raise key_error(FILE, where, "is only for scoring problems: remove it.")
+    return pattern
+
+
+def clean_pattern(pattern: str, key: str) -> str:
+    """As the judge's own matcher takes it."""
+    if UNSUPPORTED.search(pattern):
+        raise key_error(FILE, key, "has a pattern with more than * and {a,b}: write it out.")
+    tidy = BRACES.sub(lambda braces: re.sub(r"\s*,\s*", ",", braces[0]), pattern)
+    return tidy.strip("/")
+
+
+# ---- matching ----
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """All that the patterns say of one submission."""
+
+    expectation: Expectation
+    language: str | None = None
+    entry: str | None = None
+    is_model: bool = False
+
+
+def wanted_of(
+    folder: Folder, name: str, patterns: Iterable[Pattern], *, scoring: bool
+) -> Wanted | None:
+    """None: no pattern speaks of it."""
+    fitting = [pattern for pattern in patterns if matches_name(pattern.glob, name)]
+    if not fitting:
+        return None
+    rules: list[CaseRule] = []
+    bounds: set[Literal["lower", "upper"]] = set()
+    for pattern in fitting:
+        for cases, demand in pattern.demands():
+            rules.extend(rules_of(cases, demand))
+            bound = bound_of(demand)
+            if bound is not None:
+                bounds.add(bound)
+    permitted, required = of_whole_submission(rules)
+    if not permitted:
+        raise key_error(FILE, name, "is permitted nothing: its patterns contradict each other.")
+    if any(not permitted & each for each in required):
+        folder.warn(f"{FILE}: {name} must get a verdict that it isn't permitted.")
+    expectation = Expectation(
+        verdicts=final_verdicts(permitted, required, scoring=scoring),
+        rules=tuple(rules),
+        time_bound="upper" if "upper" in bounds else "lower" if bounds else None,
+    )
+    return Wanted(
+        expectation,
+        language=last_said(folder, name, "language", [p.entry.language for p in fitting]),
+        entry=last_said(folder, name, "entrypoint", [p.entry.entrypoint for p in fitting]),
+        is_model=any(pattern.entry.model_solution for pattern in fitting),
+    )
+
+
+def rules_of(cases: str, demand: Demand) -> Iterable[CaseRule]:
+    permitted, required = demand.permitted, demand.required
+    if demand.use_for_time_limit == "lower":
+        permitted = tuple(each for each in permitted or ALL if each != "TLE")
+    if demand.use_for_time_limit == "upper":
+        required = ("TLE",)
+    if permitted is None and required is None and not demand.message and demand.score is None:
+        return
+    yield CaseRule(
+        cases=cases,
+        permitted=union(permitted),
+        required=union(required),
+        message=demand.message,
+        score=demand.score,
+    )
+
+
+def union(words: Iterable[str] | None) -> frozenset[Verdict] | None:
+    """None for all four too: then there is nothing to check."""
+    if words is None or set(words) == set(ALL):
+        return None
+    return frozenset().union(*(VERDICTS[word] for word in words))
+
+
+def bound_of(demand: Demand) -> Literal["lower", "upper"] | None:
+    use = demand.use_for_time_limit
+    if not isinstance(use, bool):
+        return use
+    if not use:
+        return None
+    if demand.required is not None and set(demand.required) == {"TLE"}:
+        return "upper"
+    if demand.permitted is not None and "TLE" not in demand.permitted:
+        return "lower"
+    return None
+
+
+def of_whole_submission(
+    rules: Iterable[CaseRule],
+) -> tuple[frozenset[str], list[frozenset[str]]]:
+    """Which of the four verdicts cases may have, and which some case must have."""
+    permitted = frozenset(ALL)
+    required: list[frozenset[str]] = []
+    for rule in rules:
+        if rule.cases:
+            continue
+        permitted &= words_of(rule.permitted)
+        if rule.required is not None:
+            required.append(words_of(rule.required))
+    return permitted, required
+
+
+def words_of(verdicts: frozenset[Verdict] | None) -> frozenset[str]:
+    if verdicts is None:
+        return frozenset(ALL)
+    return frozenset(word for word, each in VERDICTS.items() if each <= verdicts)
+
+
+def final_verdicts(
+    permitted: frozenset[str], required: list[frozenset[str]], *, scoring: bool
+) -> tuple[Verdict, ...]:
+    """A failing submission ends with its first failure, whichever of these that is."""
+    passes = all("AC" in each for each in required)
+    possible = [word for word in ALL if word in permitted and (word != "AC" or passes)]
+    verdicts = ordered(*(VERDICTS[word] for word in possible))
+    return (*verdicts, Verdict.PARTIAL) if scoring and "AC" in permitted else verdicts
+
+
+def last_said(folder: Folder, name: str, key: str, said: list[str | None]) -> str | None:
+    """Directories come first, so that what is said of a single submission counts."""
+    given = list(dict.fromkeys(each for each in said if each is not None))
+    if len(given) > 1:
+        folder.warn(f"{FILE}: {name} has several {key}s: {given[-1]} is used.")
+    return given[-1] if given else None

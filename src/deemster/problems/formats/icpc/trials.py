@@ -1,0 +1,94 @@
+"""Tests of the jury's own validators: inputs and outputs that must pass, or must not."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from deemster.domain.problem import Case, Trial
+from deemster.problems.formats.icpc.cases import CaseConfig, CaseFiles, read_shelf
+from deemster.problems.formats.icpc.folder import Folder
+
+Kind = Literal["invalid_input", "valid_output", "invalid_output"]
+Configure = Callable[[str, dict[str, str]], CaseConfig]
+"""What is said of a case in a directory, with its files."""
+
+DIRECTORIES: dict[str, Kind] = {
+    "invalid_input": "invalid_input",
+    "invalid_inputs": "invalid_input",
+    "bad": "invalid_input",
+    "invalid_output": "invalid_output",
+    "invalid_outputs": "invalid_output",
+    "valid_output": "valid_output",
+    "valid_outputs": "valid_output",
+}
+ANSWER_TRIALS = ("invalid_answer", "invalid_answers")
+OTHERS = frozenset({"sample", "secret", "testing_tool_test"})
+
+
+@dataclass(frozen=True, slots=True)
+class Trials:
+    folder: Folder
+    configure: Configure
+    talks: bool
+    """Interactive, or of several passes: its outputs can't be tried."""
+
+    def read(self, samples: list[tuple[Case, str]]) -> tuple[Trial, ...]:
+        """With samples that have an output of their own, which must be right."""
+        found: list[Trial] = []
+        strange: list[str] = []
+        for name in self.folder.names("data"):
+            if not self.folder.is_directory(f"data/{name}") or name in OTHERS:
+                continue
+            if name in DIRECTORIES:
+                found.extend(self.read_directory(name, DIRECTORIES[name]))
+            elif name in ANSWER_TRIALS:
+                self.folder.warn(f"data/{name}: ignored, because answers aren't validated.")
+            else:
+                strange.append(name)
+        self.folder.warn_ignored("data", strange, "only sample and secret are judged")
+        if not self.talks:
+            found.extend(
+                Trial(case.name, "valid_output", case, output) for case, output in samples
+            )
+        return tuple(found)
+
+    def read_directory(self, name: str, kind: Kind) -> Iterator[Trial]:
+        if name != kind:
+            self.folder.warn(f"data/{name}: the name is outdated: call it {kind}.")
+        if kind != "invalid_input" and self.talks:
+            self.folder.warn(f"data/{name}: ignored, because outputs of talks can't be tried.")
+            return
+        shelf = read_shelf(self.folder, f"data/{name}", with_files=True)
+        yield from self.read_shelf(name, kind, shelf)
+
+    def read_shelf(self, name: str, kind: Kind, shelf: CaseFiles) -> Iterator[Trial]:
+        for base, files in shelf.in_order():
+            full_name = f"{name}/{base}"
+            if files is None:
+                inside = read_shelf(self.folder, f"data/{full_name}", with_files=True)
+                yield from self.read_shelf(full_name, kind, inside)
+                continue
+            lacking = [] if kind == "invalid_input" else ["ans", "out"]
+            lacking = [ending for ending in lacking if ending not in files]
+            if lacking:
+                self.folder.warn(f"{files['in']}: ignored, because it has no .{lacking[0]}.")
+                continue
+            if name.startswith("bad") and "ans" in files:
+                self.folder.warn(f"{files['in']}: ignored, because answers aren't validated.")
+                continue
+            yield self.trial(full_name, kind, shelf.directory, files)
+
+    def trial(self, name: str, kind: Kind, directory: str, files: dict[str, str]) -> Trial:
+        config = self.configure(directory, files)
+        case = Case(
+            name=name,
+            input=files["in"],
+            answer=files.get("ans", ""),
+            args=config.args,
+            checker=config.checker,
+            checker_args=config.checker_args,
+            input_validator_args=config.input_validator_args,
+            description=config.description or self.folder.read_note(files.get("desc", "")),
+        )
+        output = files.get("out", "") if kind != "invalid_input" else ""
+        return Trial(name, kind, case, output)

@@ -1,6 +1,0 @@
-"""Reads packages of Codeforces Polygon: `problem.xml` and what it names."""
-
-from deemster.problems.polygon.package import read_package
-from deemster.problems.polygon.prepare import prepare
-
-__all__ = ["prepare", "read_package"]

@@ -1,0 +1,103 @@
+"""What is told of a problem without its package: nothing of its hidden tests (A11)."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from deemster.domain.ids import ProblemId, RevisionDigest
+from deemster.domain.problem import Problem, Shown, Statement
+from deemster.problems.markup import html_to_html, markdown_to_html, text_to_html
+from deemster.problems.revision import Revision
+from deemster.problems.statement import statement_text
+from deemster.store.problems import ProblemSummary
+
+SAMPLE_BYTES: Final = 64 * 1024
+"""Of a sample, so much is shown."""
+KINDS: Final = ("md", "tex", "html", "txt")
+"""Of several statements in a language, the first of these is taken; a PDF has no text here."""
+
+
+def sheet_of(revision: Revision, problem_id: ProblemId, *, time_ms: int) -> ProblemSummary:
+    problem = revision.problem
+    return ProblemSummary(
+        id=problem_id,
+        digest=RevisionDigest(revision.digest),
+        title=title_of(problem),
+        time_ms=time_ms,
+        memory_bytes=problem.limits.memory_bytes,
+        source_bytes=problem.limits.code_bytes,
+        cases=sum(1 for _ in problem.tests.cases()),
+        languages=sorted(problem.languages) if problem.languages is not None else None,
+        details=details_of(problem, revision.directory),
+    )
+
+
+def title_of(problem: Problem) -> str:
+    return problem.names.get("en") or next(iter(problem.names.values()), "") or problem.slug
+
+
+def details_of(problem: Problem, root: Path) -> dict[str, Any]:
+    limits = problem.limits
+    return {
+        "names": dict(problem.names),
+        "statements": {
+            each.language: statement_html(root, each, problem) for each in readable(problem)
+        },
+        "samples": [sample for shown in samples_of(problem) if (sample := read(root, shown))],
+        "limits": {
+            "output_bytes": limits.output_bytes,
+            "compile_ms": limits.compile_ms,
+            "passes": limits.passes,
+        },
+        "scoring": problem.scoring,
+        "interactive": problem.interactor is not None,
+        "submit_answer": problem.submit_answer,
+        "input_file": problem.input_file,
+        "output_file": problem.output_file,
+        "keywords": list(problem.keywords),
+        "credits": problem.credits,
+        "source": problem.source,
+        "license": problem.license,
+        "format": problem.format,
+    }
+
+
+def readable(problem: Problem) -> Iterator[Statement]:
+    """One statement for each language."""
+    for language in dict.fromkeys(each.language for each in problem.statements):
+        written = [
+            each
+            for each in problem.statements
+            if each.language == language and each.kind in KINDS
+        ]
+        if written:
+            yield min(written, key=lambda each: KINDS.index(each.kind))
+
+
+def statement_html(root: Path, statement: Statement, problem: Problem) -> str:
+    text = statement_text(root / statement.path, statement.kind, problem.constants)
+    if statement.kind == "html":
+        return html_to_html(text)
+    return text_to_html(text) if statement.kind == "txt" else markdown_to_html(text)
+
+
+def samples_of(problem: Problem) -> list[Shown]:
+    """Of cases that are samples; one that only gives full feedback is no public one."""
+    cases = [case.shown for case in problem.tests.cases() if case.is_sample]
+    return [*cases, *problem.samples]
+
+
+def read(root: Path, shown: Shown) -> dict[str, str]:
+    paths = {
+        "input": shown.input,
+        "output": shown.output,
+        "interaction": shown.interaction,
+    }
+    return {what: beginning(root / path) for what, path in paths.items() if path}
+
+
+def beginning(path: Path) -> str:
+    with path.open("rb") as stream:
+        content = stream.read(SAMPLE_BYTES + 1)
+    text = content[:SAMPLE_BYTES].decode(errors="replace")
+    return text if len(content) <= SAMPLE_BYTES else text + "\n…"

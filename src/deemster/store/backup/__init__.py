@@ -1,0 +1,1 @@
+"""Writes the database and the artifacts into one backup file, and restores them."""

@@ -1,0 +1,182 @@
+"""What happens to submissions, for those who listen: none missed, none told twice (H1, Q13)."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from deemster.domain.ids import AccountId, ContestId, ProblemId, SubmissionId
+from deemster.domain.lifecycle import TERMINAL, State
+from deemster.domain.submission import Progress
+from deemster.domain.verdict import Verdict
+from deemster.store.pool import Connection
+from deemster.store.queries import changed, statements
+
+SQL = statements("events")
+LAST_ID: Final = 2**63 - 1
+FIRST_XACT: Final = 1
+"""Before any transaction of a server's own; restored events have it."""
+SETTLED_AT_ONCE: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Mark:
+    """How far someone has read."""
+
+    xact: int
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class FeedSnapshot:
+    """Which transactions could be seen at a moment, as Postgres writes it: `xmin:xmax:list`."""
+
+    text: str
+
+    @property
+    def xmin(self) -> int:
+        """All before it are done, whatever they became."""
+        return int(self.text.split(":")[0])
+
+    @property
+    def mark(self) -> Mark:
+        """After all that is done for certain."""
+        return Mark(self.xmin - 1, LAST_ID)
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """Something happened to a submission; what, is to be read."""
+
+    submission: SubmissionId
+    account: AccountId
+    xact: int
+
+
+@dataclass(frozen=True, slots=True)
+class ToldEvent:
+    mark: Mark
+    submission: SubmissionId
+    account: AccountId
+    problem: ProblemId
+    contest: ContestId | None
+    language: str
+    staged: bool
+    """Of a trial: for admins only."""
+    state: State
+    attempt: int
+    at: datetime
+    reason: str | None
+    """May name workers: for admins only."""
+    verdict: Verdict | None
+    runtime_ms: int | None
+    memory_kb: int | None
+    passed_cases: int | None
+    total_cases: int | None
+    score: float | None
+    max_score: float | None
+
+    @property
+    def is_last(self) -> bool:
+        return self.state in TERMINAL
+
+
+async def now(connection: Connection) -> FeedSnapshot:
+    return FeedSnapshot(await SQL.now(connection))
+
+
+async def touched(
+    connection: Connection, seen: FeedSnapshot
+) -> tuple[FeedSnapshot, list[Touch]]:
+    """What was committed between then and now, however long its transaction took."""
+    rows = [row async for row in SQL.touched(connection, seen=seen.text)]
+    return FeedSnapshot(rows[0]["snapshot"]), [
+        Touch(SubmissionId(row["submission_id"]), AccountId(row["account_id"]), row["xact"])
+        for row in rows
+        if row["submission_id"] is not None
+    ]
+
+
+async def after(
+    connection: Connection,
+    mark: Mark,
+    *,
+    before: int,
+    most: int,
+    contest: ContestId | None = None,
+) -> list[ToldEvent]:
+    """`before` is the xmin of a sight: later ones may be joined by earlier ones still."""
+    rows = SQL.after(
+        connection, xact=mark.xact, id=mark.id, before=before, contest=contest, most=most
+    )
+    return [event_of(row) async for row in rows]
+
+
+async def of_account(
+    connection: Connection,
+    account: AccountId,
+    mark: Mark,
+    *,
+    before: int,
+    most: int,
+    contest: ContestId | None = None,
+    with_staged: bool = False,
+) -> list[ToldEvent]:
+    rows = SQL.of_account(
+        connection,
+        account=account,
+        xact=mark.xact,
+        id=mark.id,
+        before=before,
+        contest=contest,
+        with_staged=with_staged,
+        most=most,
+    )
+    return [event_of(row) async for row in rows]
+
+
+async def of_submissions(
+    connection: Connection, submissions: Collection[SubmissionId]
+) -> list[ToldEvent]:
+    """All of theirs, in the order in which they happened."""
+    rows = SQL.of_submissions(connection, submissions=list(submissions))
+    return [event_of(row) async for row in rows]
+
+
+async def progress(
+    connection: Connection, submissions: Collection[SubmissionId]
+) -> dict[SubmissionId, Progress]:
+    rows = SQL.progress(connection, submissions=list(submissions))
+    return {
+        SubmissionId(row["submission_id"]): Progress(row["cases_done"], row["cases_total"])
+        async for row in rows
+    }
+
+
+async def settle_future(connection: Connection) -> None:
+    """A backup brings the numbers of another server's transactions, which may be to come."""
+    while changed(await SQL.settle_future(connection, most=SETTLED_AT_ONCE)):
+        pass
+
+
+def event_of(row: Mapping[str, Any]) -> ToldEvent:
+    return ToldEvent(
+        mark=Mark(row["xact"], row["id"]),
+        submission=SubmissionId(row["submission_id"]),
+        account=AccountId(row["account_id"]),
+        problem=ProblemId(row["problem_id"]),
+        contest=ContestId(row["contest_id"]) if row["contest_id"] else None,
+        language=row["language"],
+        staged=row["staged"],
+        state=State(row["state"]),
+        attempt=row["attempt"],
+        at=row["at"],
+        reason=row["reason"],
+        verdict=Verdict(row["verdict"]) if row["verdict"] else None,
+        runtime_ms=row["runtime_ms"],
+        memory_kb=row["memory_kb"],
+        passed_cases=row["passed_cases"],
+        total_cases=row["total_cases"],
+        score=row["score"],
+        max_score=row["max_score"],
+    )

@@ -1,0 +1,133 @@
+"""A6: every error is a problem document with a stable type, and says what to do."""
+
+import asyncio
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from deemster.api.http import errors
+from deemster.api.http.errors import ANSWERS, Crashed, response_of
+from deemster.domain.errors import (
+    Conflict,
+    DeemsterError,
+    Enough,
+    LostRace,
+    NotFound,
+    Refused,
+    Unavailable,
+)
+from deemster.pipeline.accept.load_shedding import Overloaded
+from deemster.store.lifecycle import MovedOn
+from deemster.store.pool import Pool, connection
+from deemster.store.submission_inserts import KeyReused, QuotaSpent, TooSoon
+from tests.api.conftest import Api
+from tests.builders import make_problem
+
+CODES = {
+    errors.Malformed: (400, "malformed"),
+    errors.Unauthorised: (401, "unauthorised"),
+    errors.WrongPassword: (401, "wrong_password"),
+    errors.Forbidden: (403, "forbidden"),
+    errors.NoRoute: (404, "no_such_path"),
+    NotFound: (404, "not_found"),
+    errors.WrongMethod: (405, "method_not_allowed"),
+    errors.TooSlow: (408, "too_slow"),
+    Conflict: (409, "conflict"),
+    LostRace: (409, "lost_race"),
+    MovedOn: (409, "moved_on"),
+    errors.TooLarge: (413, "too_large"),
+    errors.WrongMedia: (415, "wrong_media_type"),
+    Enough: (429, "enough"),
+    TooSoon: (429, "too_soon"),
+    QuotaSpent: (429, "quota_spent"),
+    Refused: (422, "refused"),
+    KeyReused: (422, "idempotency_key_reused"),
+    errors.NoWorkers: (503, "no_workers"),
+    Overloaded: (503, "overloaded"),
+    Unavailable: (503, "unavailable"),
+    Crashed: (500, "internal"),
+}
+
+
+@pytest.mark.parametrize("kind", CODES)
+def test_each_kind_has_its_status_and_its_type(kind: type[DeemsterError]) -> None:
+    status, code = CODES[kind]
+    response = response_of(kind("Say what to do."), "an-id")
+    assert response.status_code == status
+    assert response.headers["content-type"] == "application/problem+json"
+    assert f'"type":"urn:deemster:error:{code}"'.encode() in bytes(response.body)
+    assert b'"request_id":"an-id"' in bytes(response.body)
+    assert ("retry-after" in response.headers) == (status in {429, 503})
+    assert ("www-authenticate" in response.headers) == (status == 401)
+
+
+def test_every_kind_of_the_table_is_looked_at_above() -> None:
+    assert set(ANSWERS) - set(CODES) == {DeemsterError}
+
+
+@pytest.mark.parametrize("kind", [Unavailable, LostRace, Crashed])
+def test_what_is_no_concern_of_the_client_is_not_said(kind: type[DeemsterError]) -> None:
+    """A11: such messages name hosts, paths and attempts."""
+    assert b"10.0.0.7" not in bytes(response_of(kind("10.0.0.7"), "").body)
+
+
+async def test_an_unknown_path_is_not_there(ada: Api) -> None:
+    for path in ("/v1", "/v1/submissions/", "/v1/nothing", "/robots.txt"):
+        answer = await ada.get(path)
+        assert answer.status_code == 404, path
+        assert answer.headers["content-type"] == "application/problem+json"
+        assert answer.json()["type"] == "urn:deemster:error:no_such_path"
+
+
+async def test_a_wrong_method_names_the_right_ones(ada: Api) -> None:
+    answer = await ada.client.put("/v1/problems", headers=ada.user.headers)
+    assert answer.status_code == 405
+    assert answer.json()["type"] == "urn:deemster:error:method_not_allowed"
+    assert answer.headers["allow"] == "GET, POST"
+    answer = await ada.client.patch("/v1/submissions", headers=ada.user.headers)
+    assert answer.headers["allow"] == "GET, POST"
+    answer = await ada.client.put("/v1/submissions/sub_x", headers=ada.user.headers)
+    assert answer.headers["allow"] == "DELETE, GET"
+
+
+async def test_a_problem_has_the_members_of_the_standard(ada: Api) -> None:
+    """RFC 9457."""
+    answer = await ada.get("/v1/problems/prob_none")
+    body = answer.json()
+    assert set(body) == {"type", "title", "status", "detail", "request_id"}
+    assert body["status"] == answer.status_code == 404
+    assert body["title"]
+    assert body["detail"].endswith(".")
+    assert body["request_id"] == answer.headers["x-request-id"]
+
+
+async def test_a_fault_of_ours_tells_its_id_and_nothing_else(
+    app: FastAPI, ada: Api, pool: Pool, log_lines: list[dict[str, Any]]
+) -> None:
+    """A11: what went wrong is in the log, under that id."""
+    await make_problem(pool)
+    async with connection(pool) as acquired:
+        await acquired.execute("DROP TABLE problem_tally")
+    answer = await ada.get("/v1/problems/prob_sum")
+    assert answer.status_code == 500
+    assert answer.headers["content-type"] == "application/problem+json"
+    body = answer.json()
+    assert body["type"] == "urn:deemster:error:internal"
+    assert "tally" not in answer.text
+    (crash,) = [line for line in log_lines if line["event"] == "request.crashed"]
+    assert crash["requestId"] == body["request_id"]
+    assert "problem_tally" in str(crash["exc_info"])
+
+
+async def test_requests_after_a_fault_are_served(
+    client: httpx.AsyncClient, ada: Api, pool: Pool
+) -> None:
+    async with connection(pool) as acquired:
+        await acquired.execute("ALTER TABLE problem RENAME TO hidden")
+    answers = await asyncio.gather(*(ada.get("/v1/problems") for _ in range(20)))
+    assert {answer.status_code for answer in answers} == {500}
+    async with connection(pool) as acquired:
+        await acquired.execute("ALTER TABLE hidden RENAME TO problem")
+    assert (await ada.get("/v1/problems")).status_code == 200

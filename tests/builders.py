@@ -1,0 +1,125 @@
+"""Makes rows for tests by the same functions that the service uses."""
+
+import hashlib
+import secrets
+from pathlib import Path
+
+from deemster.domain.account import Account, Role
+from deemster.domain.ids import (
+    SUBMISSION,
+    WORKER,
+    AccountId,
+    ProblemId,
+    RevisionDigest,
+    SubmissionId,
+    WorkerId,
+    new_id,
+)
+from deemster.domain.job import PriorityClass
+from deemster.domain.judgement import JuryCase, JuryJudgement
+from deemster.domain.lifecycle import Event
+from deemster.domain.submission import JobDetails, NewSubmission
+from deemster.domain.verdict import Verdict
+from deemster.pipeline.verdict.start import Caps, start
+from deemster.store import accounts, problems
+from deemster.store.artifacts import Artifacts
+from deemster.store.lifecycle import advance
+from deemster.store.pool import Pool, connection
+from deemster.store.problems import ProblemSummary
+from deemster.store.submission_inserts import accept
+
+LANGUAGES = frozenset({"python3", "c", "cpp"})
+
+
+async def make_account(pool: Pool, name: str = "ada", role: Role = Role.USER) -> AccountId:
+    async with connection(pool) as acquired:
+        found = await accounts.of_name(acquired, name)
+        return (found or await accounts.add(acquired, name, role)).id
+
+
+async def make_person(pool: Pool, name: str = "ada", role: Role = Role.USER) -> Account:
+    return Account(await make_account(pool, name, role), name, role)
+
+
+async def make_problem(
+    pool: Pool, slug: str = "sum", *, text: str = "first", cases: int = 3
+) -> ProblemSummary:
+    sheet = ProblemSummary(
+        id=ProblemId(f"prob_{slug}"),
+        digest=RevisionDigest(hashlib.sha256(f"{slug} {text}".encode()).hexdigest()),
+        title=slug.title(),
+        time_ms=1000,
+        memory_bytes=256 << 20,
+        source_bytes=64 << 10,
+        cases=cases,
+        languages=None,
+        details={},
+    )
+    async with connection(pool) as acquired, acquired.transaction():
+        await problems.put(acquired, sheet)
+    return sheet
+
+
+async def make_submission(
+    pool: Pool,
+    account: AccountId | None = None,
+    sheet: ProblemSummary | None = None,
+    *,
+    key: str | None = None,
+    request: bytes = b"",
+    standing: PriorityClass = PriorityClass.PRACTICE,
+    language: str = "python3",
+    webhook_url: str | None = None,
+) -> SubmissionId:
+    sheet = sheet or await make_problem(pool)
+    new = NewSubmission(
+        id=SubmissionId(new_id(SUBMISSION)),
+        account=account or await make_account(pool),
+        problem=sheet.id,
+        revision=sheet.digest,
+        language=language,
+        main="main.py",
+        source=hashlib.sha256(b"source").hexdigest(),
+        request_digest=hashlib.sha256(request or secrets.token_bytes(8)).digest(),
+        idempotency_key=key,
+        standing=standing,
+        webhook_url=webhook_url,
+    )
+    async with connection(pool) as acquired:
+        accepted, _ = await accept(acquired, new, b"source")
+    return accepted.id
+
+
+async def queue_submission(pool: Pool, submission: SubmissionId) -> None:
+    async with connection(pool) as acquired:
+        await advance(acquired, Event.PUBLISH, submission, 0)
+
+
+async def start_submission(
+    pool: Pool,
+    submission: SubmissionId,
+    worker: WorkerId | None = None,
+    *,
+    lease_s: float = 15,
+    caps: Caps | None = None,
+) -> JobDetails:
+    return await start(
+        pool,
+        submission,
+        worker or WorkerId(new_id(WORKER)),
+        lease_s=lease_s,
+        caps=caps or Caps(),
+        languages=LANGUAGES,
+    )
+
+
+def make_artifacts(directory: Path) -> Artifacts:
+    return Artifacts.open(None, directory)
+
+
+def judged(verdict: Verdict = Verdict.ACCEPTED, cases: int = 3) -> JuryJudgement:
+    found = [
+        JuryCase(f"secret/{number}", number, verdict, cpu_ms=10 * number, memory_kb=1000)
+        for number in range(1, cases + 1)
+    ]
+    return JuryJudgement(verdict, found)

@@ -1,0 +1,42 @@
+"""What is shown of a running service."""
+
+from collections import deque
+
+from deemster.cli.up.status import as_line, in_words, rate
+from deemster.store import live_stats
+from deemster.store.live_stats import LiveStats
+from deemster.store.pool import Pool, connection
+from tests.builders import make_submission, queue_submission, start_submission
+
+
+async def test_the_pulse_counts_what_is_there(pool: Pool) -> None:
+    async with connection(pool) as acquired:
+        start = await live_stats.newest(acquired)
+    first, _ = [await make_submission(pool) for _ in range(2)]
+    await queue_submission(pool, first)
+    await start_submission(pool, first)
+    async with connection(pool) as acquired:
+        found = await live_stats.take(acquired, after=start)
+        again = await live_stats.take(acquired, after=found.newest)
+    assert (found.waiting, found.running, found.judged) == (1, 1, 0)
+    assert (again.newest, again.judged) == (found.newest, 0)
+
+
+def test_the_rate_is_that_of_the_last_looks() -> None:
+    assert rate(deque([(0.0, 5)])) == 0
+    assert rate(deque([(0.0, 5), (1.0, 4), (2.0, 6)])) == 5
+
+
+def test_the_state_is_one_line() -> None:
+    line = as_line(LiveStats(1200, 2, 0, 0, 1, 2), 3.25)
+    assert line == "1,200 waiting · 2 running · 3.2 judged/s · 1 worker, 2 at once"
+
+
+def test_what_is_not_ready_is_named() -> None:
+    answer = {
+        "ready": False,
+        "database": {"ok": True, "detail": "answers"},
+        "workers": {"ok": False, "detail": "no worker lives"},
+    }
+    assert in_words(answer) == "workers: no worker lives"
+    assert in_words([]) == "the API says so"

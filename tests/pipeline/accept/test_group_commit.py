@@ -1,0 +1,291 @@
+"""Submissions that come at once are written together, and each gets its own answer."""
+
+import asyncio
+import hashlib
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from deemster.domain.ids import SUBMISSION, AccountId, SubmissionId, new_id
+from deemster.domain.submission import NewSubmission
+from deemster.pipeline.accept.group_commit import ENOUGH, LANES, GroupCommit
+from deemster.store.migrations import migrate
+from deemster.store.pool import DatabaseDown, Pool, connection, open_pool
+from deemster.store.problems import ProblemSummary
+from deemster.store.submission_inserts import (
+    MOST_AHEAD,
+    KeyReused,
+    SubmissionInsert,
+    accept_all,
+)
+from tests.builders import make_account, make_problem
+from tests.services.postgres import OwnPostgres
+
+MANY = 40
+HELD = """
+SET LOCAL idle_in_transaction_session_timeout = 0;
+LOCK TABLE submission IN EXCLUSIVE MODE
+"""
+
+
+def arrival(
+    account: AccountId, sheet: ProblemSummary, *, key: str | None = None, text: bytes = b""
+) -> SubmissionInsert:
+    text = text or secrets.token_bytes(8)
+    new = NewSubmission(
+        id=SubmissionId(new_id(SUBMISSION)),
+        account=account,
+        problem=sheet.id,
+        revision=sheet.digest,
+        language="python3",
+        main="main.py",
+        source=hashlib.sha256(text).hexdigest(),
+        request_digest=hashlib.sha256(text).digest(),
+        idempotency_key=key,
+    )
+    return SubmissionInsert(new, text)
+
+
+@pytest.fixture
+async def ada(pool: Pool) -> AccountId:
+    return await make_account(pool)
+
+
+@pytest.fixture
+async def sheet(pool: Pool) -> ProblemSummary:
+    return await make_problem(pool)
+
+
+async def transactions_of(pool: Pool) -> int:
+    """In how many the submissions were written: rows know theirs."""
+    async with connection(pool) as acquired:
+        return int(await acquired.fetchval("SELECT count(DISTINCT xmin::text) FROM submission"))
+
+
+async def rows_of(pool: Pool, table: str) -> int:
+    async with connection(pool) as acquired:
+        return int(await acquired.fetchval(f"SELECT count(*) FROM {table}"))
+
+
+async def test_many_at_once_take_few_statements_and_each_has_row_event_and_job(
+    pool: Pool, ada: AccountId, sheet: ProblemSummary
+) -> None:
+    """Q2: submission, outbox row and event are there when the answer is."""
+    ferry = GroupCommit(pool)
+    arrivals = [arrival(ada, sheet) for _ in range(MANY)]
+    answers = await asyncio.gather(*(ferry.carry(each) for each in arrivals))
+    assert [accepted.id for accepted, _ in answers] == [each.new.id for each in arrivals]
+    assert all(fresh for _, fresh in answers)
+    assert await transactions_of(pool) <= 2 * LANES
+    for table in ("submission", "submission_event", "outbox", "artifact"):
+        assert await rows_of(pool, table) == MANY
+
+
+async def test_one_alone_goes_at_once(
+    pool: Pool, ada: AccountId, sheet: ProblemSummary
+) -> None:
+    ferry = GroupCommit(pool)
+    for _ in range(3):
+        await ferry.carry(arrival(ada, sheet))
+    assert await transactions_of(pool) == 3
+
+
+async def test_duplicates_in_one_statement_are_one_submission(
+    pool: Pool, ada: AccountId, sheet: ProblemSummary
+) -> None:
+    """I1, I2: fifty equal answers, and one refusal for who meant something else."""
+    ferry = GroupCommit(pool)
+    same = [arrival(ada, sheet, key="k", text=b"same") for _ in range(50)]
+    other = arrival(ada, sheet, key="k", text=b"other")
+    first, _ = await ferry.carry(same[0])
+    told = await asyncio.gather(
+        *(ferry.carry(each) for each in same[1:]), ferry.carry(other), return_exceptions=True
+    )
+    assert isinstance(told.pop(), KeyReused)
+    assert told == [(first, False)] * 49
+    assert await rows_of(pool, "submission") == 1
+
+
+async def test_duplicates_that_come_first_together_are_one_submission(
+    pool: Pool, ada: AccountId, sheet: ProblemSummary
+) -> None:
+    """I1: also when no answer was given yet."""
+    ferry = GroupCommit(pool)
+    same = [arrival(ada, sheet, key="k", text=b"same") for _ in range(50)]
+    told = await asyncio.gather(*(ferry.carry(each) for each in same))
+    assert len({accepted for accepted, _ in told}) == 1
+    assert [fresh for _, fresh in told].count(True) == 1
+    assert await rows_of(pool, "submission") == 1
+
+
+async def test_keys_in_opposite_order_do_not_lock_each_other_out(
+    pool: Pool, ada: AccountId, sheet: ProblemSummary
+) -> None:
+    keys = [f"k{number}" for number in range(20)]
+    for _ in range(5):
+        prefix = secrets.token_hex(4)
+        there = [arrival(ada, sheet, key=prefix + key, text=key.encode()) for key in keys]
+        back = [
+            arrival(ada, sheet, key=prefix + key, text=key.encode()) for key in reversed(keys)
+        ]
+        async with connection(pool) as one, connection(pool) as other:
+            told = await asyncio.gather(accept_all(one, there), accept_all(other, back))
+        fresh = [each[1] for answers in told for each in answers if isinstance(each, tuple)]
+        assert fresh.count(True) == len(keys)
+        assert len(fresh) == 2 * len(keys)
+
+
+async def test_one_that_cannot_be_written_is_nobody_elses_loss(
+    pool: Pool, ada: AccountId, sheet: ProblemSummary
+) -> None:
+    ferry = GroupCommit(pool)
+    arrivals = [arrival(ada, sheet) for _ in range(MANY)]
+    nobody = arrival(AccountId("usr_nobody"), sheet)
+    told = await asyncio.gather(
+        *(ferry.carry(each) for each in [*arrivals, nobody]), return_exceptions=True
+    )
+    assert isinstance(told.pop(), asyncpg.ForeignKeyViolationError)
+    assert not [each for each in told if isinstance(each, BaseException)]
+    assert await rows_of(pool, "submission") == MANY
+
+
+async def test_the_nth_of_a_user_ranks_nth_up_to_a_bound(
+    pool: Pool, ada: AccountId, sheet: ProblemSummary
+) -> None:
+    """Q8: in one statement or several, a user's own are told apart; others' are not counted."""
+    bob = await make_account(pool, "bob")
+    async with connection(pool) as acquired:
+        await accept_all(acquired, [arrival(ada, sheet) for _ in range(3)])
+        await accept_all(acquired, [arrival(who, sheet) for who in (ada, bob, ada, bob)])
+        await accept_all(acquired, [arrival(ada, sheet) for _ in range(MOST_AHEAD)])
+        ranks = {
+            who: [
+                row["rank"]
+                for row in await acquired.fetch(
+                    "SELECT priority % 500000 AS rank FROM submission WHERE account_id = $1 "
+                    "ORDER BY rank",
+                    who,
+                )
+            ]
+            for who in (ada, bob)
+        }
+    assert ranks[bob] == [1, 2]
+    last = MOST_AHEAD + 1
+    assert ranks[ada] == [*range(1, last), *[last] * 5]
+
+
+async def test_who_gives_up_waiting_is_not_written_and_holds_nobody_up(
+    pool: Pool, ada: AccountId, sheet: ProblemSummary
+) -> None:
+    ferry = GroupCommit(pool)
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(ferry.carry(arrival(ada, sheet))) for _ in range(ENOUGH)]
+        await asyncio.sleep(0)  # the first is under way, the others wait
+        for task in tasks[1::2]:
+            task.cancel()
+    kept = [task.result()[0].id for task in tasks if not task.cancelled()]
+    assert len(kept) == ENOUGH // 2
+    assert await rows_of(pool, "submission") == len(kept)
+
+
+async def test_enough_who_wait_go_beside_the_one_under_way(
+    pool: Pool, ada: AccountId, sheet: ProblemSummary
+) -> None:
+    ferry = GroupCommit(pool)
+    async with locked(pool):
+        tasks = [asyncio.ensure_future(ferry.carry(arrival(ada, sheet)))]
+        await until_blocked(pool, 1)
+        tasks += [
+            asyncio.ensure_future(ferry.carry(arrival(ada, sheet))) for _ in range(ENOUGH - 1)
+        ]
+        await asyncio.sleep(0)
+        await until_blocked(pool, 1)
+        tasks.append(asyncio.ensure_future(ferry.carry(arrival(ada, sheet))))
+        await until_blocked(pool, 2)
+    await asyncio.gather(*tasks)
+    assert await transactions_of(pool) == 2
+
+
+async def test_when_who_steers_is_ended_the_next_cross_all_the_same(
+    pool: Pool, ada: AccountId, sheet: ProblemSummary
+) -> None:
+    ferry = GroupCommit(pool)
+    for _ in range(LANES + 1):  # a lane that is lost each time would be missing then
+        async with locked(pool):
+            steering = asyncio.ensure_future(ferry.carry(arrival(ada, sheet)))
+            await until_blocked(pool, 1)
+            waiting = [asyncio.ensure_future(ferry.carry(arrival(ada, sheet))) for _ in "ab"]
+            await asyncio.sleep(0)
+            steering.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await steering
+        await asyncio.gather(*waiting)
+    assert await rows_of(pool, "submission") == 2 * (LANES + 1)
+
+
+async def test_who_goes_along_with_one_that_is_ended_is_told_to_try_again(
+    pool: Pool, ada: AccountId, sheet: ProblemSummary
+) -> None:
+    """D5: no answer is better than a wrong one."""
+    ferry = GroupCommit(pool)
+    async with locked(pool):
+        first = asyncio.ensure_future(ferry.carry(arrival(ada, sheet)))
+        await until_blocked(pool, 1)
+        steering, *along = [
+            asyncio.ensure_future(ferry.carry(arrival(ada, sheet))) for _ in range(5)
+        ]
+        await asyncio.sleep(0)
+        for task in (first, steering):
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            if task is first:
+                await until_blocked(pool, 1)
+        told = await asyncio.gather(*along, return_exceptions=True)
+        assert all(isinstance(each, DatabaseDown) for each in told)
+    await ferry.carry(arrival(ada, sheet))
+    assert await rows_of(pool, "submission") == 1
+
+
+@asynccontextmanager
+async def locked(pool: Pool) -> AsyncIterator[None]:
+    """Whoever writes a submission now is held up."""
+    async with connection(pool) as holding, holding.transaction():
+        await holding.execute(HELD)
+        yield
+
+
+async def until_blocked(pool: Pool, count: int) -> None:
+    """A statement that is cancelled before the server has begun it is not cancelled at all."""
+    async with asyncio.timeout(20), connection(pool) as acquired:
+        while count != await acquired.fetchval(  # noqa: ASYNC110
+            "SELECT count(*) FROM pg_stat_activity "
+            "WHERE wait_event_type = 'Lock' AND datname = current_database()"
+        ):
+            await asyncio.sleep(0.01)
+
+
+async def test_while_the_database_is_away_all_are_told_so_and_then_all_cross(
+    tmp_path: Path,
+) -> None:
+    async with OwnPostgres(tmp_path) as server:
+        await migrate(server.url)
+        async with open_pool(server.url, name="test") as pool:
+            ada, sheet = await make_account(pool), await make_problem(pool)
+            ferry = GroupCommit(pool)
+            await ferry.carry(arrival(ada, sheet))
+            await server.stop()
+            told = await asyncio.gather(
+                *(ferry.carry(arrival(ada, sheet)) for _ in range(MANY)), return_exceptions=True
+            )
+            assert all(isinstance(each, DatabaseDown) for each in told)
+            await server.start()
+            answers = await asyncio.gather(
+                *(ferry.carry(arrival(ada, sheet)) for _ in range(MANY))
+            )
+            assert all(fresh for _, fresh in answers)
+            assert await rows_of(pool, "submission") == 1 + MANY

@@ -1,0 +1,331 @@
+"""H2, I3: whoever asked for it is told, at least once, whatever the receiver does."""
+
+import hashlib
+import hmac
+import json
+from collections.abc import Sequence
+
+import pytest
+from standardwebhooks import Webhook
+from structlog.typing import EventDict
+
+from deemster import __version__
+from deemster.domain.errors import LostRace
+from deemster.metrics import WEBHOOKS
+from deemster.pipeline.deliver import dispatcher
+from deemster.pipeline.deliver.dispatcher import PER_ACCOUNT, PER_HOST, PLACES, RetryPolicy
+from deemster.pipeline.deliver.sender import DeliveryFault
+from deemster.pipeline.verdict.settle import settle
+from deemster.store import webhooks
+from deemster.store.artifacts import Artifacts
+from deemster.store.pool import Pool, connection
+from deemster.store.webhooks import Claimed, DeliveryState
+from tests.builders import (
+    judged,
+    make_account,
+    make_submission,
+    queue_submission,
+    start_submission,
+)
+from tests.pipeline.deliver.conftest import (
+    KEYS,
+    End,
+    carrying,
+    deliveries,
+    ended,
+    only,
+    until_ended,
+)
+from tests.pipeline.deliver.receiver import OK, Request, receiving, silence, status
+from tests.system.waiting import until
+
+BOUNDS = {"per_host": PER_HOST, "per_account": PER_ACCOUNT}
+
+
+def verified(request: Request, secret: str) -> object:
+    """By the library that receivers use; it raises if it does not fit."""
+    return Webhook(secret).verify(request.body, dict(request.headers))
+
+
+async def test_the_end_of_a_submission_is_told_and_signed(pool: Pool, end: End) -> None:
+    """H2."""
+    async with receiving() as receiver, carrying(pool):
+        submission = await end(receiver.url)
+        delivery = await ended(pool, submission)
+    assert delivery.state is DeliveryState.DELIVERED
+    assert [(each.number, each.status, each.error) for each in delivery.attempts] == [
+        (1, 200, None)
+    ]
+    (request,) = receiver.got
+    account = await make_account(pool)
+    assert verified(request, KEYS.shown(account, 1)) == json.loads(request.body)
+    own = hmac.new(KEYS.of(account, 1), request.body, hashlib.sha256).hexdigest()
+    assert request.headers["x-judge-signature"] == f"sha256={own}"
+    assert request.headers["webhook-id"] == delivery.id
+    assert request.headers["user-agent"] == f"deemster/{__version__}"
+    told = json.loads(request.body)
+    assert told["type"] == "submission.finished"
+    assert told["timestamp"] == told["data"]["finished_at"]
+    assert told["data"] | {"id": submission, "verdict": "Accepted"} == told["data"]
+
+
+async def test_a_receiver_that_fails_twice_gets_it_the_third_time(pool: Pool, end: End) -> None:
+    """H2: with the same id and the same bytes."""
+    answers = (status(500), status(404), OK)
+    async with receiving(*answers) as receiver, carrying(pool):
+        delivery = await ended(pool, await end(receiver.url))
+    assert delivery.state is DeliveryState.DELIVERED
+    assert [(each.status, each.error) for each in delivery.attempts] == [
+        (500, DeliveryFault.STATUS),
+        (404, DeliveryFault.STATUS),
+        (200, None),
+    ]
+    assert receiver.ids == [delivery.id] * 3
+    assert len({request.body for request in receiver.got}) == 1
+
+
+async def test_a_receiver_that_never_answers_is_given_up(pool: Pool, end: End) -> None:
+    """H2: three attempts in all."""
+    before = WEBHOOKS.labels("failed")._value.get()
+    async with receiving(silence) as receiver, carrying(pool, timeout_s=0.2):
+        delivery = await ended(pool, await end(receiver.url))
+    assert delivery.state is DeliveryState.FAILED
+    assert [each.error for each in delivery.attempts] == [DeliveryFault.TIMEOUT] * 3
+    assert [each.status for each in delivery.attempts] == [None] * 3
+    assert len(receiver.got) == 3
+    assert WEBHOOKS.labels("failed")._value.get() == before + 1
+
+
+async def test_the_waits_double() -> None:
+    rules = RetryPolicy(attempts=9, backoff_s=5, timeout_s=1)
+    for number, least in enumerate([5, 10, 20, 40], start=1):
+        assert least <= rules.wait_s(number) <= 1.1 * least
+    assert len({rules.wait_s(1) for _ in range(20)}) > 1, "jitter"
+
+
+async def test_a_failure_waits_before_the_next_attempt(pool: Pool, end: End) -> None:
+    async with receiving(status(500)) as receiver, carrying(pool, backoff_s=3600):
+        submission = await end(receiver.url)
+
+        async def was_tried() -> bool:
+            return bool((await only(pool, submission)).attempts)
+
+        await until(was_tried)
+        delivery = await only(pool, submission)
+    assert delivery.state is DeliveryState.WAITING
+    assert delivery.next_at is not None
+    waits_s = (delivery.next_at - delivery.attempts[0].at).total_seconds()
+    assert waits_s >= 3600
+    assert len(receiver.got) == 1
+
+
+async def test_redirects_are_refused(pool: Pool, end: End) -> None:
+    """H3."""
+    async with receiving() as private:
+        answer = status(307, f"Location: {private.url}")
+        async with receiving(answer) as receiver, carrying(pool, attempts=1):
+            delivery = await ended(pool, await end(receiver.url))
+    assert delivery.state is DeliveryState.FAILED
+    assert (delivery.attempts[0].status, delivery.attempts[0].error) == (
+        307,
+        DeliveryFault.REDIRECT,
+    )
+    assert not private.connections
+
+
+async def test_however_often_a_run_is_settled_it_is_told_once(
+    pool: Pool, artifacts: Artifacts
+) -> None:
+    """I3."""
+    async with receiving() as receiver, carrying(pool):
+        submission = await make_submission(pool, webhook_url=receiver.url)
+        await queue_submission(pool, submission)
+        running = await start_submission(pool, submission)
+        await settle(pool, artifacts, running, judged())
+        for _ in range(3):
+            with pytest.raises(LostRace):
+                await settle(pool, artifacts, running, judged())
+        await until_ended(pool, submission)
+    assert len(receiver.got) == 1
+
+
+async def test_several_keepers_send_each_once(pool: Pool, end: End) -> None:
+    """H2."""
+    async with receiving() as one, receiving() as other:
+        wanted = [await end((one, other)[number % 2].url) for number in range(40)]
+        async with carrying(pool, couriers=3):
+            await until_ended(pool)
+    found = await deliveries(pool)
+    assert sorted(one.ids + other.ids) == sorted(each.id for each in found)
+    assert len(found) == len(wanted) == 40
+    assert {each.tries for each in found} == {1}
+
+
+async def test_a_dead_receiver_holds_nobody_else_up(pool: Pool, end: End) -> None:
+    async with receiving(silence) as dead, receiving() as well:
+        for _ in range(PLACES + 10):
+            await end(dead.url)
+        async with carrying(pool, timeout_s=60):
+            await until(lambda: len(dead.got) == PER_HOST)
+            last = await end(well.url)
+            assert (await ended(pool, last)).state is DeliveryState.DELIVERED
+            waiting = [each for each in await deliveries(pool) if each.url == dead.url]
+            assert {each.tries for each in waiting} == {0}, "none of them has timed out yet"
+    assert dead.most_open == PER_HOST
+
+
+async def test_an_account_with_many_receivers_does_not_go_first(pool: Pool, end: End) -> None:
+    busy, calm = await make_account(pool, "busy"), await make_account(pool, "calm")
+    for number in range(10):
+        await end(f"https://{number}.example/", busy)
+    mine = await end("https://calm.example/", calm)
+    async with connection(pool) as acquired:
+        first = await webhooks.claim(acquired, most=2, claim_s=60, **BOUNDS)
+    assert mine in {each.submission.id for each in first}
+
+
+async def test_an_account_with_many_receivers_never_takes_all_places(
+    pool: Pool, end: End
+) -> None:
+    """One that answer nothing: what is under way counts as well."""
+    busy = await make_account(pool, "busy")
+    for number in range(6):
+        await end(f"https://{number}.example/", busy)
+    mine = await end("https://calm.example/", await make_account(pool, "calm"))
+    bounds = {"per_host": 4, "per_account": 3, "claim_s": 60}
+    async with connection(pool) as acquired:
+        first = await webhooks.claim(acquired, most=2, **bounds)
+        more = await webhooks.claim(acquired, most=50, **bounds)
+        assert await webhooks.claim(acquired, most=50, **bounds) == []
+    taken = [each.submission.account for each in [*first, *more]]
+    assert (len(taken), taken.count(busy)) == (4, 3)
+    assert mine in {each.submission.id for each in first}
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [("webhook_key", "webhook.crashed"), ("webhook_attempt", "webhook.not_recorded")],
+)
+async def test_a_fault_of_ours_does_not_end_the_courier(
+    pool: Pool,
+    end: End,
+    monkeypatch: pytest.MonkeyPatch,
+    log_lines: Sequence[EventDict],
+    table: str,
+    said: str,
+) -> None:
+    """Such as a table that is away while a backup is read in."""
+    monkeypatch.setattr(dispatcher, "RECOVERY_S", 0.01)
+    async with receiving() as receiver, carrying(pool), connection(pool) as acquired:
+        await acquired.execute(f"ALTER TABLE {table} RENAME TO away")
+        await end(receiver.url)
+        await until(lambda: said in [each["event"] for each in log_lines])
+        await acquired.execute(f"ALTER TABLE away RENAME TO {table}")
+        later = await end(receiver.url)
+        assert (await ended(pool, later)).state is DeliveryState.DELIVERED
+
+
+async def test_what_another_took_over_is_not_recorded(pool: Pool, end: End) -> None:
+    """A keeper that was away for longer than its claim."""
+    await end("https://receiver.example/")
+    delivered = DeliveryState.DELIVERED
+    async with connection(pool) as acquired:
+        (stale,) = await webhooks.claim(acquired, most=1, claim_s=0.001, **BOUNDS)
+        (fresh,) = await webhooks.claim(acquired, most=1, claim_s=60, **BOUNDS)
+        assert not await webhooks.claim(acquired, most=1, claim_s=60, **BOUNDS)
+
+        async def record(claimed: Claimed, state: DeliveryState) -> bool:
+            return await webhooks.record(
+                acquired, claimed, state, status=200, error=None, took_ms=1
+            )
+
+        assert not await record(stale, DeliveryState.FAILED)
+        assert await record(fresh, delivered)
+        assert not await record(fresh, delivered)
+    (delivery,) = await deliveries(pool)
+    assert (delivery.state, delivery.tries, len(delivery.attempts)) == (delivered, 1, 1)
+
+
+async def test_for_a_day_both_secrets_sign(pool: Pool, end: End) -> None:
+    """H2: rotation."""
+    account = await make_account(pool)
+    old, new = KEYS.shown(account, 1), KEYS.shown(account, 2)
+    async with connection(pool) as acquired:
+        await webhooks.rotate(acquired, account)
+    async with receiving() as receiver, carrying(pool):
+        await ended(pool, await end(receiver.url))
+        async with connection(pool) as acquired:
+            await acquired.execute(
+                "UPDATE webhook_key SET rotated_at = now() - interval '24 hours 1 second'"
+            )
+        await ended(pool, await end(receiver.url))
+    during, after = receiver.got
+    assert verified(during, old) == verified(during, new)
+    signed = hmac.new(KEYS.of(account, 2), during.body, hashlib.sha256).hexdigest()
+    assert during.headers["x-judge-signature"] == f"sha256={signed}"
+    assert verified(after, new)
+    assert " " not in after.headers["webhook-signature"]
+
+
+async def test_the_log_tells_the_host_and_no_more_of_the_address(
+    pool: Pool, end: End, log_lines: Sequence[EventDict]
+) -> None:
+    """P4, O2."""
+    async with receiving() as receiver, carrying(pool):
+        submission = await end(f"{receiver.url}/hidden-path?token=hidden-query")
+        await ended(pool, submission)
+        await until(lambda: any(each["event"] == "webhook.attempt" for each in log_lines))
+    (line,) = (each for each in log_lines if each["event"] == "webhook.attempt")
+    assert line["submissionId"] == submission
+    assert (line["host"], line["result"], line["attempt"]) == ("127.0.0.1", "delivered", 1)
+    assert {"latencyMs", "userId", "taskType"} <= line.keys()
+    assert "hidden" not in str(log_lines)
+
+
+async def test_what_is_long_over_is_trimmed(pool: Pool, end: End) -> None:
+    async with receiving() as receiver, carrying(pool):
+        old, young = await end(receiver.url), await end(receiver.url)
+        await until_ended(pool)
+    async with connection(pool) as acquired:
+        (first,) = await deliveries(pool, old)
+        assert await webhooks.resend(acquired, first.id)
+        await acquired.execute(
+            "UPDATE webhook_delivery SET ended_at = now() - interval '31 days' "
+            "WHERE submission_id = $1 AND state <> 'waiting'",
+            old,
+        )
+        month_s = 30 * 86400
+        await webhooks.trim(acquired, older_than_s=month_s, most=10)
+        assert len(await deliveries(pool, old)) == 2, "it has a repeat that waits"
+        await acquired.execute(
+            "UPDATE webhook_delivery SET state = 'failed', "
+            "ended_at = now() - interval '31 days' WHERE submission_id = $1",
+            old,
+        )
+        await webhooks.trim(acquired, older_than_s=month_s, most=10)
+        await webhooks.trim(acquired, older_than_s=month_s, most=10)
+        left = await acquired.fetchval("SELECT count(*) FROM webhook_attempt")
+    assert not await deliveries(pool, old)
+    assert len(await deliveries(pool, young)) == left == 1
+
+
+FILL = """
+INSERT INTO webhook_delivery (id, submission_id, account_id, kind, url, state, ended_at)
+SELECT 'whd_' || n, $1, $2, 'kind ' || n, 'https://host' || n % 20 || '.example/',
+       CASE WHEN n % 2 = 0 THEN 'waiting' ELSE 'delivered' END,
+       CASE WHEN n % 2 = 1 THEN now() END
+  FROM generate_series(1, 8000) AS n"""
+
+
+async def test_what_is_due_is_found_by_its_index(pool: Pool) -> None:
+    account = await make_account(pool)
+    submission = await make_submission(pool, account)
+    async with connection(pool) as acquired:
+        await acquired.execute(FILL, submission, account)
+        await acquired.execute("ANALYZE")
+        statement = webhooks.SQL.claim.sql
+        rows = await acquired.fetch(f"EXPLAIN {statement}", 4, 25, 50, 15.0, 86400.0)
+    plan = "\n".join(row[0] for row in rows)
+    assert "webhook_waiting" in plan
+    assert "webhook_claimed" in plan
+    assert "Seq Scan on webhook_delivery" not in plan, plan

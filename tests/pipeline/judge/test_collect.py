@@ -1,0 +1,128 @@
+"""Compile outputs are taken from a scratch that may hold anything."""
+
+import os
+import socket
+import stat
+from pathlib import Path
+
+import pytest
+
+from deemster.pipeline.judge.collect import MAX_BYTES, MAX_DEPTH, MAX_FILES, OutputCollector
+
+
+@pytest.fixture
+def scratch(tmp_path: Path) -> Path:
+    path = tmp_path / "scratch"
+    path.mkdir()
+    return path
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    path = tmp_path / "target"
+    path.mkdir()
+    return path
+
+
+def harvest(
+    scratch: Path, target: Path, max_files: int = MAX_FILES, max_bytes: int = MAX_BYTES
+) -> str | None:
+    taken = OutputCollector("out", target, max_files, max_bytes)
+    descriptor = os.open(scratch, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        taken(descriptor)
+    finally:
+        os.close(descriptor)
+    return taken.problem
+
+
+def test_a_file_is_taken_with_its_execute_bit_and_nothing_more(
+    scratch: Path, target: Path
+) -> None:
+    (scratch / "out").write_bytes(b"\x7fELF")
+    (scratch / "out").chmod(0o6711)
+    assert harvest(scratch, target) is None
+    assert (target / "out").read_bytes() == b"\x7fELF"
+    assert stat.S_IMODE((target / "out").stat().st_mode) == 0o755
+
+
+def test_a_directory_is_taken_by_its_content(scratch: Path, target: Path) -> None:
+    (scratch / "out" / "a" / "b").mkdir(parents=True)
+    (scratch / "out" / "Main$1.class").write_bytes(b"1")
+    (scratch / "out" / "a" / "b" / "Ünter.class").write_bytes(b"2" * 3_000_000)
+    (scratch / "other").write_text("left behind")
+    assert harvest(scratch, target) is None
+    found = sorted(str(path.relative_to(target)) for path in target.rglob("*"))
+    assert found == ["Main$1.class", "a", "a/b", "a/b/Ünter.class"]
+    assert (target / "a" / "b" / "Ünter.class").stat().st_size == 3_000_000
+
+
+def test_no_output_is_a_problem(scratch: Path, target: Path) -> None:
+    assert harvest(scratch, target) == "The compiler left no 'out'."
+
+
+@pytest.mark.parametrize("place", ["out", "out/inner"])
+@pytest.mark.parametrize("kind", ["symlink", "dangling", "directory link", "fifo", "socket"])
+def test_what_is_no_plain_file_is_refused(
+    scratch: Path, target: Path, tmp_path: Path, kind: str, place: str
+) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("of the host")
+    path = scratch / place
+    path.parent.mkdir(exist_ok=True)
+    match kind:
+        case "symlink":
+            path.symlink_to(secret)
+        case "dangling":
+            path.symlink_to("/nowhere")
+        case "directory link":
+            path.symlink_to(tmp_path)
+        case "fifo":
+            os.mkfifo(path)
+        case "socket":
+            with socket.socket(socket.AF_UNIX) as listener:
+                listener.bind(str(path))
+    assert "no plain file" in (harvest(scratch, target) or "")
+    assert not list(target.iterdir())
+
+
+def test_a_file_with_a_second_name_is_refused(
+    scratch: Path, target: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "secret").write_text("of the host")
+    (scratch / "out").hardlink_to(tmp_path / "secret")
+    assert "single name" in (harvest(scratch, target) or "")
+
+
+def test_a_huge_sparse_file_is_refused_before_it_is_read(scratch: Path, target: Path) -> None:
+    (scratch / "out").touch()
+    os.truncate(scratch / "out", 1 << 40)
+    assert harvest(scratch, target) == "The output has more than 64 MB."
+    assert not list(target.iterdir())
+
+
+def test_bytes_are_counted_over_all_files(scratch: Path, target: Path) -> None:
+    (scratch / "out").mkdir()
+    for name in "abc":
+        (scratch / "out" / name).write_bytes(b"x" * 1000)
+    assert harvest(scratch, target, max_bytes=2999) is not None
+
+
+def test_files_and_directories_are_counted(scratch: Path, target: Path) -> None:
+    (scratch / "out").mkdir()
+    for number in range(10):
+        (scratch / "out" / str(number)).mkdir()
+    assert harvest(scratch, target, max_files=9) == "The output has more than 9 files."
+
+
+def test_depth_is_bounded(scratch: Path, target: Path) -> None:
+    scratch.joinpath("out", *["d"] * (MAX_DEPTH + 2)).mkdir(parents=True)
+    assert "directories deep" in (harvest(scratch, target) or "")
+
+
+def test_a_name_that_is_no_text_can_be_spoken_of(scratch: Path, target: Path) -> None:
+    (scratch / "out").mkdir()
+    os.mkfifo(os.fsencode(scratch / "out") + b"/\xff\xfe")
+    problem = harvest(scratch, target)
+    assert problem is not None
+    problem.encode()

@@ -1,0 +1,441 @@
+"""Submissions judged: every verdict, checkers that fail, passes, files, groups."""
+
+import resource
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from deemster.domain.judgement import JuryJudgement, for_contestant
+from deemster.domain.limits import MIB
+from deemster.domain.problem import (
+    Aggregation,
+    Case,
+    CustomGrader,
+    Dialect,
+    Group,
+    PointsUnit,
+    Problem,
+    Program,
+    ProgramCheck,
+    Scored,
+    StaticCheck,
+)
+from deemster.domain.run_status import Status
+from deemster.domain.scoring import GivenScore
+from deemster.domain.source import Source
+from deemster.domain.verdict import Verdict
+from deemster.pipeline.judge.jury.programs import JuryFault
+from deemster.pipeline.judge.jury.protocols import with_unit
+from tests.pipeline.judge.judging import (
+    checked_by,
+    court_for,
+    judge,
+    judge_source,
+    lay_out,
+    sums,
+)
+
+RIGHT = "print(sum(map(int, input().split())))"
+
+
+def verdicts(judgement: JuryJudgement) -> list[Verdict | None]:
+    return [case.verdict for case in judgement.cases]
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        (RIGHT, Verdict.ACCEPTED),
+        ("print(1)", Verdict.WRONG_ANSWER),
+        ("pass", Verdict.WRONG_ANSWER),
+        ("import sys; print(sum(map(int, input().split())), file=sys.stderr)", "Wrong Answer"),
+        ("while True: pass", Verdict.TIME_LIMIT),
+        ("import time; time.sleep(60)", Verdict.TIME_LIMIT),
+        ("x = bytearray(1 << 30); x[::4096] = x[::4096]", Verdict.MEMORY_LIMIT),
+        ("while True: print('x' * 4096)", Verdict.OUTPUT_LIMIT),
+        (f"{RIGHT}; raise SystemExit(3)", Verdict.RUNTIME_ERROR),
+        ("import os; os.kill(os.getpid(), 11)", Verdict.RUNTIME_ERROR),
+        ("import socket; socket.socket()", Verdict.RUNTIME_ERROR),
+        ("print(", Verdict.COMPILE_ERROR),
+    ],
+)
+async def test_each_way_to_end_has_its_verdict(
+    tmp_path: Path, text: str, verdict: Verdict
+) -> None:
+    """A3, J7."""
+    async with court_for(tmp_path, sums(tmp_path / "package")) as court:
+        judgement = await judge(court, text)
+    assert judgement.verdict == verdict
+    assert judgement.compiled is not None
+    assert "CPython" in judgement.compiled.version
+
+
+async def test_judging_stops_at_the_first_failure(tmp_path: Path) -> None:
+    """J3."""
+    async with court_for(tmp_path, sums(tmp_path / "package", 9)) as court:
+        judgement = await judge(court, "n = sum(map(int, input().split())); print(min(n, 6))")
+    assert verdicts(judgement) == [Verdict.ACCEPTED] * 3 + [Verdict.WRONG_ANSWER] + [None] * 5
+    assert judgement.failed_case is not None
+    assert judgement.failed_case.number == 4
+
+
+async def test_two_lanes_find_what_one_finds(tmp_path: Path) -> None:
+    problem = sums(tmp_path / "package", 40)
+    text = "n = sum(map(int, input().split())); print(min(n, 60))"
+    async with court_for(tmp_path, problem, lanes=2) as court:
+        one = await judge(court, text, width=1)
+        two = await judge(court, text, width=2)
+    assert verdicts(one) == verdicts(two)
+
+
+async def test_a_contestant_sees_a_sample_and_nothing_of_a_hidden_case(tmp_path: Path) -> None:
+    """A2, A11."""
+    async with court_for(tmp_path, sums(tmp_path / "package")) as court:
+        sample = for_contestant(await judge(court, "print(77)"))
+        hidden = for_contestant(
+            await judge(court, "n = int(input()[0]); print(2 if n < 2 else 77)")
+        )
+    assert sample.failed_case is not None
+    assert (sample.failed_case.got, sample.failed_case.expected) == ("77\n", "2\n")
+    assert hidden.failed_case is not None
+    assert hidden.failed_case.got is None
+    assert "4" not in repr(hidden.failed_case.expected)
+
+
+CHECK = """
+import sys
+from pathlib import Path
+expected = Path(sys.argv[2]).read_text().split()
+got = sys.stdin.read().split()
+Path(sys.argv[3], "judgemessage.txt").write_text("looked at " + sys.argv[1])
+Path(sys.argv[3], "teammessage.txt").write_text("be kind")
+sys.exit(42 if expected == got else 43)
+"""
+
+
+async def test_a_validator_decides_and_leaves_messages(tmp_path: Path) -> None:
+    """J4: custom checkers run sandboxed."""
+    root = tmp_path / "package"
+    async with court_for(tmp_path, checked_by(root, sums(root), CHECK)) as court:
+        right, wrong = await judge(court, RIGHT), await judge(court, "print(1)")
+    assert right.verdict is Verdict.ACCEPTED
+    assert wrong.verdict is Verdict.WRONG_ANSWER
+    assert wrong.cases[0].message.reveal() == "looked at /data/data/1.in"
+    assert wrong.cases[0].team_message == "be kind"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "raise SystemExit(0)",
+        "raise SystemExit(1)",
+        "import os; os.abort()",
+        "while True: pass",
+        "x = bytearray(1 << 30); x[::4096] = x[::4096]",
+        "while True: print('x' * 9999)",
+        "import socket; socket.socket()",
+        "open('/work/feedback/judgemessage.txt', 'w').write('x' * 10); raise SystemExit(44)",
+        "import os, sys; os.symlink('/etc/passwd', sys.argv[3] + 'score.txt'); sys.exit(42)",
+        "import sys; open(sys.argv[3] + 'score.txt', 'w').write('many'); sys.exit(42)",
+    ],
+)
+async def test_a_validator_that_fails_is_a_judge_error(tmp_path: Path, text: str) -> None:
+    """J4: a crashing checker is a Judge Error, not a verdict."""
+    root = tmp_path / "package"
+    problem = checked_by(root, sums(root), text)
+    problem = replace(problem, limits=replace(problem.limits, validation_ms=1000))
+    async with court_for(tmp_path, problem) as court:
+        judgement = await judge(court, RIGHT)
+    assert judgement.verdict is Verdict.JUDGE_ERROR
+    assert judgement.fault
+
+
+async def test_a_validator_that_does_not_compile_is_told_by_name(tmp_path: Path) -> None:
+    root = tmp_path / "package"
+    with pytest.raises(JuryFault, match=r"check\.cpp doesn't compile"):
+        async with court_for(
+            tmp_path, checked_by(root, sums(root), "int main( {", "check.cpp"), "cpp"
+        ):
+            pass
+
+
+async def test_a_failed_program_is_not_shown_to_the_validator(tmp_path: Path) -> None:
+    root = tmp_path / "package"
+    async with court_for(
+        tmp_path, checked_by(root, sums(root), "raise SystemExit(0)")
+    ) as court:
+        judgement = await judge(court, "raise SystemExit(1)")
+    assert judgement.verdict is Verdict.RUNTIME_ERROR
+
+
+PASSES = """
+import sys
+from pathlib import Path
+feedback = Path(sys.argv[3])
+state = feedback / "state"
+seen = state.read_text() if state.exists() else ""
+given = Path(sys.argv[1]).read_text().strip()
+got = sys.stdin.read().strip()
+if not seen:
+    state.write_text(given)
+    (feedback / "nextpass.in").write_text("again " + got)
+    sys.exit(42)
+sys.exit(42 if given == "again " + got and seen == "1 1" else 43)
+"""
+
+
+async def test_a_second_pass_reads_what_the_validator_wrote(tmp_path: Path) -> None:
+    root = tmp_path / "package"
+    problem = checked_by(root, sums(root, 1), PASSES)
+    problem = replace(problem, limits=replace(problem.limits, passes=2))
+    echo = "a = input().split(); print(a[1] if a[0] == 'again' else 'secret')"
+    async with court_for(tmp_path, problem) as court:
+        right = await judge(court, echo)
+        wrong = await judge(court, "print('secret' if 'again' not in input() else 'lost')")
+        once = await judge(court, "print(input())")
+    assert right.verdict is Verdict.ACCEPTED
+    assert wrong.verdict is Verdict.WRONG_ANSWER
+    assert once.verdict is Verdict.WRONG_ANSWER
+
+
+@pytest.mark.parametrize(("code", "passes"), [(42, 2), (43, 3)])
+async def test_too_many_passes_and_passes_after_a_rejection_are_judge_errors(
+    tmp_path: Path, code: int, passes: int
+) -> None:
+    root = tmp_path / "package"
+    text = f"import sys; open(sys.argv[3] + 'nextpass.in', 'w').write('1 1'); sys.exit({code})"
+    problem = checked_by(root, sums(root, 1), text)
+    problem = replace(problem, limits=replace(problem.limits, passes=passes))
+    async with court_for(tmp_path, problem) as court:
+        assert (await judge(court, RIGHT)).verdict is Verdict.JUDGE_ERROR
+
+
+async def test_a_program_may_read_and_write_named_files(tmp_path: Path) -> None:
+    problem = replace(sums(tmp_path / "package"), input_file="a.in", output_file="a.out")
+    text = "print(sum(map(int, open('a.in').read().split())), file=open('a.out', 'w'))"
+    async with court_for(tmp_path, problem) as court:
+        right = await judge(court, text)
+        missing = await judge(court, "pass")
+        link = await judge(court, "import os; os.symlink('a.in', 'a.out')")
+    assert right.verdict is Verdict.ACCEPTED
+    assert missing.verdict is Verdict.WRONG_ANSWER
+    assert link.verdict is Verdict.WRONG_ANSWER
+
+
+async def test_files_and_arguments_of_a_case_reach_the_program(tmp_path: Path) -> None:
+    root = tmp_path / "package"
+    lay_out(root, {"data/extra/words.txt": "hello\n", "data/1.ans": "hello there\n"})
+    case = Case(
+        "secret/1",
+        "",
+        "data/1.ans",
+        args=("there",),
+        files={"in/words.txt": "data/extra/words.txt"},
+    )
+    problem = replace(sums(root, 0), tests=Group("", (case,)))
+    text = "import sys; print(open('in/words.txt').read().strip(), sys.argv[1])"
+    lay_out(root, {"data/1.ans": "hello there\n"})
+    async with court_for(tmp_path, problem) as court:
+        assert (await judge(court, text)).verdict is Verdict.ACCEPTED
+
+
+async def test_answers_themselves_are_judged_where_the_problem_wants_them(
+    tmp_path: Path,
+) -> None:
+    problem = replace(sums(tmp_path / "package"), submit_answer=True)
+    answers = {f"secret/{n}.out": f"{2 * n}\n".encode() for n in (2, 3)} | {"1.ans": b"2"}
+    async with court_for(tmp_path, problem) as court:
+        right = await judge_source(court, Source(answers), "text")
+        lacking = await judge_source(court, Source({"1.ans": b"2"}), "text")
+    assert right.verdict is Verdict.ACCEPTED
+    assert verdicts(lacking) == [Verdict.ACCEPTED, Verdict.WRONG_ANSWER, None]
+
+
+def subtasks(problem: Problem) -> Problem:
+    sample, *secret = problem.tests.cases()
+    half = len(secret) // 2
+    low = Group("secret/low", tuple(secret[:half]), Scored(40))
+    high = Group("secret/high", tuple(secret[half:]), Scored(60, requires=("secret/low",)))
+    groups = (
+        Group("sample", (sample,), Scored(0)),
+        Group("secret", (low, high), Scored(100, Aggregation.SUM)),
+    )
+    return replace(problem, scoring=True, tests=Group("", groups, Scored(100, Aggregation.SUM)))
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict", "score"),
+    [
+        (RIGHT, Verdict.ACCEPTED, 100),
+        ("print(min(8, sum(map(int, input().split()))))", Verdict.PARTIAL, 40),
+        (
+            "n = sum(map(int, input().split())); print(n if n > 6 else 0)",
+            Verdict.WRONG_ANSWER,
+            0,
+        ),
+    ],
+)
+async def test_subtasks_give_points_and_lock_others(
+    tmp_path: Path, text: str, verdict: Verdict, score: float
+) -> None:
+    async with court_for(tmp_path, subtasks(sums(tmp_path / "package", 7))) as court:
+        judgement = await judge(court, text)
+    assert (judgement.verdict, judgement.score) == (verdict, score)
+    assert judgement.max_score == 100
+
+
+async def test_a_grader_of_the_jury_adds_up(tmp_path: Path) -> None:
+    root = tmp_path / "package"
+    text = "import sys; n = sum('AC' in line for line in sys.stdin); print('AC', n * 10)"
+    lay_out(root, {"graders/g.py": text})
+    problem = sums(root, 4)
+    tests = replace(
+        problem.tests, grading=CustomGrader(), stop_at_reject=False, lowest=0, highest=40
+    )
+    problem = replace(problem, tests=tests, scoring=True, grader=Program("g", "graders/g.py"))
+    async with court_for(tmp_path, problem) as court:
+        judgement = await judge(court, "print(min(4, sum(map(int, input().split()))))")
+    assert (judgement.verdict, judgement.score) == (Verdict.PARTIAL, 20)
+
+
+async def test_a_grader_that_says_nothing_is_a_judge_error(tmp_path: Path) -> None:
+    root = tmp_path / "package"
+    lay_out(root, {"graders/g.py": "pass"})
+    problem = sums(root, 1)
+    problem = replace(
+        problem,
+        tests=replace(problem.tests, grading=CustomGrader()),
+        grader=Program("g", "graders/g.py"),
+    )
+    async with court_for(tmp_path, problem) as court:
+        assert (await judge(court, RIGHT)).verdict is Verdict.JUDGE_ERROR
+
+
+async def test_a_static_validator_reads_the_source(tmp_path: Path) -> None:
+    root = tmp_path / "package"
+    text = "import sys; sys.exit(42 if 'sum(' in open(sys.argv[2]).read() else 43)"
+    lay_out(root, {"static_validator/v.py": text})
+    problem = sums(root, 2)
+    problem = replace(
+        problem,
+        tests=replace(problem.tests, static=StaticCheck(None)),
+        static_validator=Program("v", "static_validator/v.py"),
+    )
+    async with court_for(tmp_path, problem) as court:
+        right = await judge(court, RIGHT)
+        wrong = await judge(court, "a, b = map(int, input().split()); print(a + b)")
+    assert right.verdict is Verdict.ACCEPTED
+    assert wrong.verdict is Verdict.WRONG_ANSWER
+
+
+async def test_a_program_just_beyond_its_limit_is_run_again_alone(tmp_path: Path) -> None:
+    """Near the limit a case is run again before the verdict stands, and is measured."""
+    text = "import time\\nwhile time.process_time() < {}: pass\\nprint(2)".replace("\\n", "\n")
+    async with court_for(tmp_path, sums(tmp_path / "package", 1), lanes=2) as court:
+        near = await judge(court, text.format(1.03))
+        far = await judge(court, text.format(3))
+    assert near.verdict is far.verdict is Verdict.TIME_LIMIT
+    assert (near.cases[0].runs, far.cases[0].runs) == (2, 1)
+    assert near.cases[0].ending is not None
+    assert near.cases[0].ending.status is Status.OK
+
+
+FLOOD = "import sys\nfor _ in range(500): sys.stdout.write('0 ' * (1 << 19))"
+
+
+@pytest.mark.parametrize("with_program", [False, True])
+async def test_half_a_gigabyte_of_output_takes_no_memory(
+    tmp_path: Path, with_program: bool
+) -> None:
+    """J2: never buffered whole. Measured over the whole life of this process."""
+    root = tmp_path / "package"
+    problem = sums(root, 1)
+    if with_program:
+        problem = checked_by(root, problem, "import sys; sys.exit(43)")
+    limits = replace(problem.limits, output_bytes=600 * MIB, time_ms=20_000)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    async with court_for(tmp_path, replace(problem, limits=limits)) as court:
+        judgement = await judge(court, FLOOD)
+    grown_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert judgement.verdict is Verdict.WRONG_ANSWER
+    assert sys.platform != "linux" or grown_kb < 64 * 1024
+
+
+DIALECT_CHECKS = [
+    (Dialect.TESTLIB, 0, "ok", "Accepted", 10),
+    (Dialect.TESTLIB, 1, "wrong answer", "Wrong Answer", 0),
+    (Dialect.TESTLIB, 7, "points 4", "Partial", 4),
+    (Dialect.TESTLIB, 66, "partially correct (50) half", "Partial", 5),
+    (Dialect.TESTLIB, 3, "FAIL", "Judge Error", 0),
+    (Dialect.DMOJ, 0, "", "Accepted", 10),
+    (Dialect.DMOJ, 1, "", "Wrong Answer", 0),
+    (Dialect.DMOJ, 7, "", "Judge Error", 0),
+    (Dialect.DMOJ_COCI, 7, "partial 1/4", "Partial", 2.5),
+    (Dialect.DMOJ_PEG, 0, "", "Accepted", 10),
+    (Dialect.QDUOJ, 1, "", "Wrong Answer", 0),
+    (Dialect.HUSTOJ, 9, "", "Wrong Answer", 0),
+]
+
+
+@pytest.mark.parametrize(("dialect", "code", "said", "verdict", "score"), DIALECT_CHECKS)
+async def test_each_dialect_has_its_words(
+    tmp_path: Path, dialect: Dialect, code: int, said: str, verdict: str, score: float
+) -> None:
+    """J4: checkers of other judges answer in their own ways."""
+    root = tmp_path / "package"
+    text = f"import sys; print({said!r}, file=sys.stderr); sys.exit({code})"
+    lay_out(root, {"check.py": text})
+    [case] = sums(root, 1).tests.cases()
+    grading = Scored(10, Aggregation.SUM, whole_score_only=False)
+    hidden = replace(case, name="secret/1", is_sample=False)
+    problem = replace(
+        sums(root, 1),
+        tests=Group("", (hidden,), grading),
+        checker=ProgramCheck((Program("check", "check.py"),), dialect),
+        scoring=True,
+    )
+    async with court_for(tmp_path, problem) as court:
+        judgement = await judge(court, RIGHT)
+    assert (str(judgement.verdict), judgement.score) == (verdict, score)
+
+
+@pytest.mark.parametrize(
+    ("unit", "points", "score"),
+    [
+        (PointsUnit.POINTS, 4, 4),
+        (PointsUnit.PERCENT, 40, 4),
+        (PointsUnit.SHARE_OR_PERCENT, 0.4, 4),
+        (PointsUnit.SHARE_OR_PERCENT, 40, 4),
+    ],
+)
+def test_points_mean_what_the_format_says(
+    unit: PointsUnit, points: float, score: float
+) -> None:
+    given = with_unit(GivenScore(points=points), unit)
+    assert score == (given.points if given.share is None else given.share * 10)
+
+
+async def test_a_checker_finds_the_output_as_a_file(tmp_path: Path) -> None:
+    root = tmp_path / "package"
+    text = (
+        "import sys; a, b = (open(f).read().split() for f in sys.argv[2:4]); sys.exit(a != b)"
+    )
+    lay_out(root, {"check.py": text})
+    check = ProgramCheck((Program("check", "check.py"),), Dialect.TESTLIB)
+    async with court_for(tmp_path, replace(sums(root), checker=check)) as court:
+        assert (await judge(court, RIGHT)).verdict is Verdict.ACCEPTED
+        assert (await judge(court, "print(5)")).verdict is Verdict.WRONG_ANSWER
+
+
+async def test_a_verdict_rests_on_recorded_commands(tmp_path: Path) -> None:
+    """J6: the exact version and command lines, also when the build came from the cache."""
+    async with court_for(tmp_path, sums(tmp_path / "package")) as court:
+        first, again = await judge(court, RIGHT), await judge(court, RIGHT)
+    assert first.compiled is not None
+    assert again.compiled is not None
+    assert (first.compiled.cached, again.compiled.cached) == (False, True)
+    assert first.compiled.run_argv == again.compiled.run_argv
+    assert first.compiled.run_argv[-1] == "/code/main.py"
+    assert not any("{" in part for part in first.compiled.run_argv)

@@ -1,0 +1,163 @@
+"""Work directories are unique and never stay behind."""
+
+import asyncio
+import contextlib
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from deemster.domain.errors import Unavailable
+from deemster.pipeline.judge.collect import MAX_FILES, OutputCollector
+from deemster.pipeline.judge.workspace import sweep, workspace, write_files
+from tests.sandbox.conftest import until
+
+
+def listed(path: Path) -> list[Path]:
+    return list(path.iterdir())
+
+
+async def test_a_workspace_is_private_and_gone_afterwards(tmp_path: Path) -> None:
+    root = tmp_path / "new" / "root"
+    async with workspace(root) as one, workspace(root) as other:
+        assert one != other
+        assert stat.S_IMODE(one.stat().st_mode) == 0o700
+        (one / "deep" / "er").mkdir(parents=True)
+        (one / "deep" / "er" / "file").touch()
+    assert listed(root) == []
+
+
+async def test_a_failed_and_a_cancelled_attempt_leave_nothing(tmp_path: Path) -> None:
+    with pytest.raises(KeyError):
+        async with workspace(tmp_path):
+            raise KeyError
+    entered = asyncio.Event()
+
+    async def attempt() -> None:
+        async with workspace(tmp_path):
+            entered.set()
+            await asyncio.Event().wait()
+
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(attempt())
+        await entered.wait()
+        task.cancel()
+    assert listed(tmp_path) == []
+
+
+async def test_a_sweep_takes_what_a_killed_process_left_and_nothing_in_use(
+    tmp_path: Path,
+) -> None:
+    code = (
+        "import asyncio, os, pathlib, signal, sys\n"
+        "from deemster.pipeline.judge.workspace import workspace\n"
+        "async def main():\n"
+        "    async with workspace(pathlib.Path(sys.argv[1])) as place:\n"
+        "        (place / 'source').mkdir()\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n"
+        "asyncio.run(main())\n"
+    )
+    await asyncio.to_thread(
+        subprocess.run, [sys.executable, "-c", code, str(tmp_path)], check=False
+    )
+    assert len(listed(tmp_path)) == 1
+    async with workspace(tmp_path) as used:
+        assert await asyncio.to_thread(sweep, tmp_path) == 1
+        assert listed(tmp_path) == [used]
+
+
+async def test_a_sweep_of_nothing_is_quiet(tmp_path: Path) -> None:
+    assert await asyncio.to_thread(sweep, tmp_path / "missing") == 0
+
+
+async def test_a_sweep_never_follows_a_link(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "link").symlink_to(outside)
+    assert await asyncio.to_thread(sweep, root) == 0
+    assert outside.exists()
+
+
+async def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(Unavailable, match="DEEMSTER_WORK_DIR"):
+        async with contextlib.AsyncExitStack() as stack:
+            await stack.enter_async_context(workspace(tmp_path / "file" / "root"))
+
+
+def open_descriptors() -> int:
+    return len(listed(Path("/proc/self/fd")))
+
+
+async def test_an_attempt_cancelled_while_its_place_is_made_leaves_nothing(
+    tmp_path: Path,
+) -> None:
+    """J8: neither a directory nor the descriptor of its lock."""
+
+    async def attempt() -> None:
+        async with workspace(tmp_path):
+            await asyncio.Event().wait()
+
+    await asyncio.to_thread(open_descriptors)  # the thread pool's own are there from now on
+    before = open_descriptors()
+    for ticks in range(20):
+        task = asyncio.ensure_future(attempt())
+        for _ in range(ticks % 5):
+            await asyncio.sleep(0)
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+    await until(lambda: not listed(tmp_path) and open_descriptors() == before)
+
+
+async def test_a_thread_that_still_writes_does_not_keep_the_directory(tmp_path: Path) -> None:
+    """J8: of a cancelled attempt the output may still be on its way."""
+    output = tmp_path / "scratch" / "out"
+    for number in range(MAX_FILES):
+        (output / str(number)).mkdir(parents=True)
+    scratch = os.open(output.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        async with workspace(tmp_path / "root") as place:
+            collecting = asyncio.get_running_loop().run_in_executor(
+                None, OutputCollector("out", place), scratch
+            )
+            while not any(place.iterdir()):  # noqa: ASYNC110 - at once, not when it is done
+                await asyncio.sleep(0)
+        assert listed(tmp_path / "root") == []
+        await asyncio.wait([collecting])
+        collecting.exception()  # that its target is gone
+    finally:
+        os.close(scratch)
+
+
+def test_files_are_written_in_directories_that_others_may_read(tmp_path: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        write_files(tmp_path, {"a/b/c.py": b"1", "é.py": b"2"})
+    finally:
+        os.umask(before)
+    assert (tmp_path / "a" / "b" / "c.py").read_bytes() == b"1"
+    assert stat.S_IMODE((tmp_path / "a" / "b").stat().st_mode) == 0o755
+    assert stat.S_IMODE((tmp_path / "a" / "b" / "c.py").stat().st_mode) == 0o644
+    assert sorted(os.fsencode(path.name) for path in listed(tmp_path)) == [b"a", b"\xc3\xa9.py"]
+
+
+def test_files_never_replace_what_is_there_nor_go_through_a_link(tmp_path: Path) -> None:
+    place, outside = tmp_path / "place", tmp_path / "outside"
+    place.mkdir()
+    outside.mkdir()
+    (place / "program").write_bytes(b"compiled")
+    (place / "link").symlink_to(outside / "file")
+    (place / "there").symlink_to(outside)
+    write_files(
+        place,
+        {"program": b"x", "program/x": b"x", "link": b"x", "there/x": b"x", "new": b"x"},
+    )
+    assert (place / "program").read_bytes() == b"compiled"
+    assert listed(outside) == []
+    assert (place / "new").read_bytes() == b"x"

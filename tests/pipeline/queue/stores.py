@@ -1,0 +1,126 @@
+"""What the tests of the queue share: errands, consumers that run, and a look from outside."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import bullmq
+
+from deemster.domain.ids import ProblemId, RevisionDigest, SubmissionId
+from deemster.domain.job import Job, QueueName, Task
+from deemster.pipeline.queue.consumer import Consumer
+from deemster.pipeline.queue.delivery import DeliveredJob, Done, Handler
+from deemster.pipeline.queue.topology import Pace, postgres_schema, redis_prefix
+
+PATIENCE_S = 60
+QUICK = Pace(poll_s=0.2, lease_s=1.5, stalled_s=0.2, slowest_retry_s=0.3)
+
+
+def errand(number: int, task: Task = Task.RUN, *, priority: int = 1, dispatch: int = 1) -> Job:
+    return Job(
+        submission=SubmissionId(f"sub_{number:04}"),
+        task=task,
+        dispatch=dispatch,
+        priority=priority,
+        problem=ProblemId("prob_aplusb"),
+        revision=RevisionDigest("a" * 64),
+        attempt=0,
+    )
+
+
+def for_all(handler: Handler) -> dict[QueueName, Handler]:
+    return dict.fromkeys(QueueName, handler)
+
+
+async def until(condition: Callable[[], bool | Awaitable[bool]]) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            holds = condition()
+            if holds if isinstance(holds, bool) else await holds:
+                return
+            await asyncio.sleep(0.005)
+
+
+class Seen:
+    """A handler that is done at once and remembers, or waits until it is let go."""
+
+    def __init__(self, *, held: bool = False) -> None:
+        self.ids: list[str] = []
+        self.finished: list[str] = []
+        self.busy = 0
+        self.busiest = 0
+        self.gate = asyncio.Event()
+        if not held:
+            self.gate.set()
+
+    async def __call__(self, delivery: DeliveredJob) -> Done:
+        self.ids.append(delivery.errand.job_id)
+        self.busy += 1
+        self.busiest = max(self.busy, self.busiest)
+        try:
+            await self.gate.wait()
+        finally:
+            self.busy -= 1
+        self.finished.append(delivery.errand.job_id)
+        return Done()
+
+    async def has(self, errands: Iterable[Job]) -> None:
+        """Waits until these were delivered."""
+        wanted = {each.job_id for each in errands}
+        await until(lambda: wanted <= set(self.ids))
+
+
+@asynccontextmanager
+async def working(
+    url: str,
+    env: str,
+    handler: Handler,
+    *,
+    slots: int = 1,
+    pace: Pace = QUICK,
+    **options: Any,
+) -> AsyncIterator[Consumer]:
+    """A consumer of all queues that runs; in the end it is drained."""
+    async with (
+        Consumer.open(
+            url, env, for_all(handler), slots=slots, name="test", pace=pace, **options
+        ) as consumer,
+        asyncio.timeout(PATIENCE_S * 2),
+        asyncio.TaskGroup() as group,
+    ):
+        group.create_task(consumer.run())
+        yield consumer
+        consumer.drain()
+
+
+@asynccontextmanager
+async def looked_at(url: str, env: str, queue: QueueName) -> AsyncIterator[Any]:
+    """The queue as any other program with BullMQ sees it."""
+    options: dict[str, Any] = {"connection": url}
+    if url.startswith("postgres"):
+        options |= {"backend": "postgres", "schema": postgres_schema(env)}
+    else:
+        options |= {"prefix": redis_prefix(env)}
+    seen = bullmq.Queue(queue, options)
+    try:
+        yield seen
+    finally:
+        await seen.close()
+
+
+async def counts(url: str, env: str, queue: QueueName = QueueName.DEFAULT) -> dict[str, int]:
+    """By state, without those that are zero."""
+    states = ("wait", "prioritized", "delayed", "active", "completed", "failed")
+    async with looked_at(url, env, queue) as seen:
+        found: dict[str, int] = await seen.getJobCounts(*states)
+    return {state: number for state, number in found.items() if number}
+
+
+async def until_counts(
+    url: str, env: str, wanted: dict[str, int], queue: QueueName = QueueName.DEFAULT
+) -> None:
+    async def agree() -> bool:
+        return await counts(url, env, queue) == wanted
+
+    await until(agree)

@@ -1,0 +1,55 @@
+"""Who is asked first."""
+
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deemster.domain.job import QueueName
+from deemster.pipeline.queue.fair_share import FairShare
+
+CRITICAL, DEFAULT, LOW = QueueName.CRITICAL, QueueName.DEFAULT, QueueName.LOW
+
+
+def serve(shares: FairShare, turns: int, having: set[QueueName]) -> Counter[QueueName]:
+    served: Counter[QueueName] = Counter()
+    for _ in range(turns):
+        queue = next(queue for queue in shares.order() if queue in having)
+        shares.served(queue)
+        served[queue] += 1
+    return served
+
+
+def test_all_with_work_are_served_six_to_three_to_one() -> None:
+    """Q8"""
+    served = serve(FairShare(QueueName, strict=False), 100, set(QueueName))
+    assert served == {CRITICAL: 60, DEFAULT: 30, LOW: 10}
+
+
+def test_two_with_work_share_by_their_weights() -> None:
+    """Q8"""
+    assert serve(FairShare(QueueName, strict=False), 80, {DEFAULT, LOW}) == {
+        DEFAULT: 60,
+        LOW: 20,
+    }
+
+
+def test_a_queue_that_was_empty_has_saved_up_nothing() -> None:
+    shares = FairShare(QueueName, strict=False)
+    serve(shares, 1000, {LOW})
+    assert serve(shares, 40, {DEFAULT, LOW})[LOW] >= 9
+
+
+def test_strictly_the_heaviest_is_always_first() -> None:
+    """Q8"""
+    shares = FairShare(QueueName, strict=True)
+    assert serve(shares, 50, set(QueueName)) == {CRITICAL: 50}
+    assert shares.order() == [CRITICAL, DEFAULT, LOW]
+
+
+@given(st.lists(st.sets(st.sampled_from(QueueName), min_size=1), max_size=30))
+def test_no_queue_with_work_starves_whatever_came_before(history: list[set[QueueName]]) -> None:
+    shares = FairShare(QueueName, strict=False)
+    for having in history:
+        serve(shares, 7, having)
+    assert set(serve(shares, 20, set(QueueName))) == set(QueueName)

@@ -1,0 +1,669 @@
+"""A9, I3: judged again on trial; applied all at once, or dropped, and counted right."""
+
+import asyncio
+import random
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deemster.domain.errors import Conflict, NotFound, Refused, Unavailable
+from deemster.domain.ids import ProblemId, RejudgingId, SubmissionId
+from deemster.domain.job import PRIORITY_CLASS_WIDTH, PriorityClass
+from deemster.domain.lifecycle import State
+from deemster.domain.submission import SubmissionView
+from deemster.domain.verdict import Verdict
+from deemster.pipeline.verdict import rejudging_set
+from deemster.pipeline.verdict.cancel import cancel
+from deemster.pipeline.verdict.rejudge import rejudge
+from deemster.pipeline.verdict.retry import give_up
+from deemster.pipeline.verdict.settle import settle
+from deemster.pipeline.verdict.start import Caps, Full
+from deemster.store import audit, counters, rejudgings, submissions
+from deemster.store.artifacts import Artifacts
+from deemster.store.audit import Actor
+from deemster.store.lifecycle import MovedOn
+from deemster.store.notifications import STOP, Listener
+from deemster.store.pool import Pool, connection, transaction
+from deemster.store.rejudgings import UnderWay, Wanted
+from deemster.store.submission_inserts import KeyReused
+from tests.builders import (
+    judged,
+    make_account,
+    make_artifacts,
+    make_problem,
+    make_submission,
+    start_submission,
+)
+
+ROOT = Actor("root")
+SUM = Wanted(problem=ProblemId("prob_sum"))
+HOOK = "https://example.org/hook"
+
+
+@pytest.fixture
+def artifacts(tmp_path: Path) -> Artifacts:
+    return make_artifacts(tmp_path)
+
+
+async def ended(
+    pool: Pool,
+    artifacts: Artifacts,
+    verdict: Verdict | None = Verdict.ACCEPTED,
+    user: str = "ada",
+    problem: str = "sum",
+) -> SubmissionId:
+    """Judged; without a verdict: the judge failed at it."""
+    account = await make_account(pool, user)
+    made = await make_submission(pool, account, await make_problem(pool, problem))
+    await end(pool, artifacts, made, verdict)
+    return made
+
+
+async def end(
+    pool: Pool, artifacts: Artifacts, submission: SubmissionId, verdict: Verdict | None
+) -> None:
+    running = await start_submission(pool, submission)
+    if verdict is None:
+        await give_up(pool, running, Unavailable("no cage"), most_attempts=1)
+    else:
+        await settle(pool, artifacts, running, judged(verdict))
+
+
+async def trials(pool: Pool, made: RejudgingId) -> dict[SubmissionId, SubmissionId]:
+    """By what they are of."""
+    async with connection(pool) as acquired:
+        rows = await acquired.fetch(
+            "SELECT rejudge_of, id FROM submission WHERE staged_in = $1 OR applied_in = $1",
+            made,
+        )
+    return {row["rejudge_of"]: row["id"] for row in rows}
+
+
+async def view(pool: Pool, submission: SubmissionId) -> SubmissionView:
+    async with connection(pool) as acquired:
+        found = await submissions.view(acquired, submission)
+    assert found is not None
+    return found
+
+
+async def value(pool: Pool, statement: str, *values: Any) -> Any:
+    async with connection(pool) as acquired:
+        return await acquired.fetchval(statement, *values)
+
+
+async def assert_counted_right(pool: Pool) -> None:
+    async with connection(pool) as acquired:
+        assert await counters.wrong(acquired) == []
+
+
+async def hook_up(pool: Pool) -> None:
+    async with connection(pool) as acquired:
+        await acquired.execute("UPDATE submission SET webhook_url = $1", HOOK)
+
+
+async def test_trials_count_nowhere_and_are_told_nobody_until_they_are_applied(
+    pool: Pool, artifacts: Artifacts
+) -> None:
+    """A9, J9: by the revision in force now, after everyone else's."""
+    old = await ended(pool, artifacts, Verdict.WRONG_ANSWER)
+    await hook_up(pool)
+    revised = await make_problem(pool, text="second")
+    made = await rejudging_set.make(pool, SUM, ROOT, reason="tests were wrong")
+    new = (await trials(pool, made.rejudging.id))[old]
+    trial = await view(pool, new)
+    assert (trial.revision, trial.staged_in) == (revised.digest, made.rejudging.id)
+    assert trial.priority > PriorityClass.REJUDGE * PRIORITY_CLASS_WIDTH
+    await end(pool, artifacts, new, Verdict.ACCEPTED)
+    await assert_counted_right(pool)
+    assert await value(pool, "SELECT count(*) FROM webhook_delivery") == 0
+    before = await view(pool, old)
+    assert (before.archived_at, before.superseded_by) == (None, None)
+    async with connection(pool) as acquired:
+        listed = await submissions.page(acquired, submissions.Filter(), before=None, most=9)
+    assert [each.id for each in listed] == [old]
+
+    done = await rejudging_set.apply(pool, made.rejudging.id, ROOT)
+    assert (done.progress.applied, done.progress.verdicts_changed) == (1, 1)
+    await assert_counted_right(pool)
+    before, after = await view(pool, old), await view(pool, new)
+    assert (before.verdict, before.superseded_by) == (Verdict.WRONG_ANSWER, new)
+    assert before.archived_at is not None
+    assert (after.verdict, after.staged_in) == (Verdict.ACCEPTED, None)
+    assert await value(pool, "SELECT accepted FROM problem_tally") == 1
+    assert await value(pool, "SELECT submission_id FROM webhook_delivery") == new
+    told = "SELECT submission_id FROM submission_event WHERE event = 'apply'"
+    assert await value(pool, told) == new
+
+
+async def test_only_changed_verdicts_are_announced(pool: Pool, artifacts: Artifacts) -> None:
+    """I3: once each, and only where someone wants to hear of it."""
+    olds = [await ended(pool, artifacts) for _ in range(3)]
+    await hook_up(pool)
+    async with connection(pool) as acquired:
+        await acquired.execute(
+            "UPDATE submission SET webhook_url = NULL WHERE id = $1", olds[2]
+        )
+    made = (await rejudging_set.make(pool, SUM, ROOT)).rejudging.id
+    of = await trials(pool, made)
+    await end(pool, artifacts, of[olds[0]], Verdict.ACCEPTED)
+    await end(pool, artifacts, of[olds[1]], Verdict.TIME_LIMIT)
+    await end(pool, artifacts, of[olds[2]], Verdict.TIME_LIMIT)
+    await rejudging_set.apply(pool, made, ROOT)
+    async with connection(pool) as acquired:
+        rows = await acquired.fetch("SELECT submission_id, kind FROM webhook_delivery")
+    assert [tuple(row) for row in rows] == [(of[olds[1]], "submission.finished")]
+
+
+async def test_a_changed_score_is_announced_too(pool: Pool, artifacts: Artifacts) -> None:
+    """I3: a verdict that stays Partial may be worth more, or less."""
+    olds = [await ended(pool, artifacts, Verdict.PARTIAL) for _ in range(2)]
+    await hook_up(pool)
+    made = (await rejudging_set.make(pool, SUM, ROOT)).rejudging.id
+    of = await trials(pool, made)
+    for old in olds:
+        await end(pool, artifacts, of[old], Verdict.PARTIAL)
+    async with connection(pool) as acquired:
+        await acquired.execute("UPDATE submission SET score = 40")
+        await acquired.execute("UPDATE submission SET score = 70 WHERE id = $1", of[olds[1]])
+    await rejudging_set.apply(pool, made, ROOT)
+    async with connection(pool) as acquired:
+        rows = await acquired.fetch("SELECT submission_id FROM webhook_delivery")
+    assert [row["submission_id"] for row in rows] == [of[olds[1]]]
+
+
+async def test_a_set_is_applied_only_when_all_of_it_has_ended(
+    pool: Pool, artifacts: Artifacts
+) -> None:
+    olds = [await ended(pool, artifacts) for _ in range(2)]
+    made = (await rejudging_set.make(pool, SUM, ROOT)).rejudging.id
+    of = await trials(pool, made)
+    await end(pool, artifacts, of[olds[0]], Verdict.ACCEPTED)
+    running = await start_submission(pool, of[olds[1]])
+    with pytest.raises(Conflict, match="1 of its trials have not ended"):
+        await rejudging_set.apply(pool, made, ROOT)
+    assert (await view(pool, olds[0])).archived_at is None
+    await settle(pool, artifacts, running, judged())
+    assert (await rejudging_set.overview(pool, made)).is_ready
+    assert (await rejudging_set.apply(pool, made, ROOT)).progress.applied == 2
+
+
+async def test_trials_that_failed_or_came_too_late_stay_out(
+    pool: Pool, artifacts: Artifacts
+) -> None:
+    """A9: one old verdict, one new one; and nothing is hidden of it."""
+    failed, overtaken, good = [await ended(pool, artifacts) for _ in range(3)]
+    made = (await rejudging_set.make(pool, SUM, ROOT)).rejudging.id
+    of = await trials(pool, made)
+    await end(pool, artifacts, of[failed], None)
+    await end(pool, artifacts, of[overtaken], Verdict.WRONG_ANSWER)
+    await end(pool, artifacts, of[good], Verdict.WRONG_ANSWER)
+    other = (await rejudge(pool, overtaken)).id
+    progress = (await rejudging_set.apply(pool, made, ROOT)).progress
+    assert (progress.applied, progress.failed, progress.overtaken) == (1, 1, 1)
+    assert (await view(pool, failed)).archived_at is None
+    assert (await view(pool, overtaken)).superseded_by == other
+    assert (await view(pool, good)).superseded_by == of[good]
+    async with connection(pool) as acquired:
+        changes = await rejudgings.changes(acquired, made, after=None, most=9)
+    told = {each.old: (each.state, each.applied, each.overtaken) for each in changes}
+    assert told == {
+        failed: (State.FAILED, False, False),
+        overtaken: (State.COMPLETED, False, True),
+        good: (State.COMPLETED, True, False),
+    }
+    for left in (of[failed], of[overtaken]):
+        assert (await view(pool, left)).archived_at is not None
+    await assert_counted_right(pool)
+
+
+async def test_what_the_judge_had_failed_at_counts_once_it_has_a_verdict(
+    pool: Pool, artifacts: Artifacts
+) -> None:
+    """I3: no row of a tally was there before."""
+    await ended(pool, artifacts, None)
+    made = (await rejudging_set.make(pool, SUM, ROOT)).rejudging.id
+    for trial in (await trials(pool, made)).values():
+        await end(pool, artifacts, trial, Verdict.ACCEPTED)
+    await rejudging_set.apply(pool, made, ROOT)
+    await assert_counted_right(pool)
+    assert await value(pool, "SELECT submits FROM problem_tally") == 1
+
+
+async def test_a_dropped_set_changes_nothing_and_its_runs_are_stopped(
+    pool: Pool, artifacts: Artifacts
+) -> None:
+    """A10: what waits and what runs is cancelled; a late verdict is refused."""
+    olds = [await ended(pool, artifacts) for _ in range(3)]
+    made = (await rejudging_set.make(pool, SUM, ROOT)).rejudging.id
+    of = await trials(pool, made)
+    await end(pool, artifacts, of[olds[0]], Verdict.WRONG_ANSWER)
+    running = await start_submission(pool, of[olds[1]])
+    dropped = await rejudging_set.drop(pool, made, ROOT)
+    assert (dropped.rejudging.outcome, dropped.progress.cancelled) == ("dropped", 2)
+    with pytest.raises(MovedOn):
+        await settle(pool, artifacts, running, judged())
+    assert await value(pool, "SELECT count(*) FROM lease") == 0
+    assert (
+        await value(pool, "SELECT count(*) FROM submission_event WHERE event = 'cancel'") == 2
+    )
+    for old in olds:
+        assert (await view(pool, old)).archived_at is None
+        assert (await view(pool, of[old])).archived_at is not None
+    await assert_counted_right(pool)
+    for settle_it in (rejudging_set.apply, rejudging_set.drop):
+        with pytest.raises(Conflict, match="dropped already"):
+            await settle_it(pool, made, ROOT)
+
+
+async def test_a_dropped_run_is_heard_of_by_its_worker(
+    pool: Pool, artifacts: Artifacts, database_url: str
+) -> None:
+    await ended(pool, artifacts)
+    made = (await rejudging_set.make(pool, SUM, ROOT)).rejudging.id
+    (trial,) = (await trials(pool, made)).values()
+    await start_submission(pool, trial)
+    async with Listener.open(database_url, STOP) as ear:
+        await ear.wait(30)  # it says that it listens
+        await rejudging_set.drop(pool, made, ROOT)
+        heard: list[str] = []
+        async with asyncio.timeout(30):
+            while trial not in heard:
+                heard += await ear.wait(1)
+
+
+async def test_of_apply_and_drop_exactly_one_wins(pool: Pool, artifacts: Artifacts) -> None:
+    for _ in range(5):
+        old = await ended(pool, artifacts, Verdict.WRONG_ANSWER)
+        made = (await rejudging_set.make(pool, Wanted(ids=[old]), ROOT)).rejudging.id
+        new = (await trials(pool, made))[old]
+        await end(pool, artifacts, new, Verdict.ACCEPTED)
+        tries = [
+            each(pool, made, ROOT)
+            for each in (rejudging_set.apply, rejudging_set.drop)
+            for _ in "123"
+        ]
+        outcomes = await asyncio.gather(*tries, return_exceptions=True)
+        (won,) = [each for each in outcomes if not isinstance(each, BaseException)]
+        assert all(isinstance(each, Conflict) for each in outcomes if each is not won)
+        is_applied = won.rejudging.outcome == "applied"
+        assert (await view(pool, old)).superseded_by == (new if is_applied else None)
+        await assert_counted_right(pool)
+
+
+async def test_two_sets_of_the_same_submissions_apply_once(
+    pool: Pool, artifacts: Artifacts
+) -> None:
+    """A9: the second one finds its old ones gone, also if both are applied at once."""
+    olds = [await ended(pool, artifacts, Verdict.WRONG_ANSWER) for _ in range(6)]
+    made = [(await rejudging_set.make(pool, SUM, ROOT)).rejudging.id for _ in range(2)]
+    for each, verdict in zip(made, (Verdict.ACCEPTED, Verdict.TIME_LIMIT), strict=True):
+        for trial in (await trials(pool, each)).values():
+            await end(pool, artifacts, trial, verdict)
+    done = await asyncio.gather(*(rejudging_set.apply(pool, each, ROOT) for each in made))
+    assert sum(each.progress.applied for each in done) == len(olds)
+    assert sum(each.progress.overtaken for each in done) == len(olds)
+    await assert_counted_right(pool)
+
+
+async def test_a_maker_that_dies_is_gone_on_for(
+    pool: Pool, artifacts: Artifacts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the keeper, batch by batch; each old one is staged once."""
+    monkeypatch.setattr(rejudging_set, "BATCH", 2)
+    olds = [await ended(pool, artifacts) for _ in range(7)]
+    begun = await rejudging_set.begin(pool, SUM, ROOT, None, None)
+    assert begun is not None
+    assert await rejudging_set.stage_batch(pool, begun.id)
+    late = await ended(pool, artifacts)  # ended after the set was made
+    with pytest.raises(Conflict, match="have not ended"):
+        await rejudging_set.apply(pool, begun.id, ROOT)
+    await asyncio.gather(*(rejudging_set.stage_on(pool) for _ in range(10)))
+    of = await trials(pool, begun.id)
+    assert set(of) == set(olds)
+    assert late not in of
+    assert await rejudging_set.stage_on(pool) == 0
+    found = await rejudging_set.overview(pool, begun.id)
+    assert found.rejudging.staged_at is not None
+    assert found.progress.trials == found.rejudging.matched == 7
+
+
+async def test_a_half_made_set_can_be_dropped(
+    pool: Pool, artifacts: Artifacts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rejudging_set, "BATCH", 2)
+    for _ in range(5):
+        await ended(pool, artifacts)
+    begun = await rejudging_set.begin(pool, SUM, ROOT, None, None)
+    assert begun is not None
+    await rejudging_set.stage_batch(pool, begun.id)
+    assert (await rejudging_set.drop(pool, begun.id, ROOT)).progress.cancelled == 2
+    assert not await rejudging_set.stage_batch(pool, begun.id)
+    assert await rejudging_set.stage_on(pool) == 0
+
+
+async def test_a_key_makes_one_set_and_another_request_with_it_is_refused(
+    pool: Pool, artifacts: Artifacts
+) -> None:
+    """I1, I2: also when it comes many times at once."""
+    await ended(pool, artifacts)
+    root = Actor("root", await make_account(pool, "root"))
+    made = await asyncio.gather(
+        *(rejudging_set.make(pool, SUM, root, key="once") for _ in range(8))
+    )
+    assert len({each.rejudging.id for each in made}) == 1
+    assert {each.progress.trials for each in made} == {1}
+    with pytest.raises(KeyReused):
+        await rejudging_set.make(pool, Wanted(language="python3"), root, key="once")
+
+
+async def test_a_set_of_nothing_or_of_far_too_much_is_refused(
+    pool: Pool, artifacts: Artifacts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting = await make_submission(pool)
+    with pytest.raises(Refused, match="No submission is like that"):
+        await rejudging_set.make(pool, SUM, ROOT)
+    await cancel(pool, waiting)
+    with pytest.raises(Refused, match="No submission is like that"):
+        await rejudging_set.make(pool, SUM, ROOT)
+    with pytest.raises(Refused, match="Say which"):
+        await rejudging_set.make(pool, Wanted(), ROOT)
+    monkeypatch.setattr(rejudging_set, "MOST", 1)
+    for _ in range(2):
+        await ended(pool, artifacts)
+    with pytest.raises(Refused, match="More than 1"):
+        await rejudging_set.make(pool, SUM, ROOT)
+    with pytest.raises(NotFound):
+        await rejudging_set.apply(pool, RejudgingId("rej_nothing"), ROOT)
+    assert await value(pool, "SELECT count(*) FROM rejudging") == 0
+
+
+async def test_what_was_done_to_a_set_is_noted(pool: Pool, artifacts: Artifacts) -> None:
+    """O6: with the deed, and not without it."""
+    await ended(pool, artifacts)
+    one = (await rejudging_set.make(pool, SUM, ROOT, reason="why")).rejudging.id
+    with pytest.raises(Conflict):
+        await rejudging_set.apply(pool, one, ROOT)
+    await rejudging_set.drop(pool, one, ROOT)
+    two = (await rejudging_set.make(pool, SUM, ROOT)).rejudging.id
+    for trial in (await trials(pool, two)).values():
+        await end(pool, artifacts, trial, Verdict.ACCEPTED)
+    await rejudging_set.apply(pool, two, ROOT)
+    async with connection(pool) as acquired:
+        deeds = await audit.page(acquired, before=None, most=9)
+    assert [(each.act, each.target) for each in reversed(deeds)] == [
+        ("rejudging_set.make", one),
+        ("rejudging_set.drop", one),
+        ("rejudging_set.make", two),
+        ("rejudging_set.apply", two),
+    ]
+
+
+async def test_an_apply_that_is_killed_leaves_all_as_it_was(
+    pool: Pool, artifacts: Artifacts
+) -> None:
+    """I3: it waits for a tally when its connection dies; the next one does it all."""
+    old = await ended(pool, artifacts, Verdict.WRONG_ANSWER)
+    made = (await rejudging_set.make(pool, SUM, ROOT)).rejudging.id
+    new = (await trials(pool, made))[old]
+    await end(pool, artifacts, new, Verdict.ACCEPTED)
+    async with transaction(pool) as holding, asyncio.TaskGroup() as group:
+        await holding.execute("SELECT FROM problem_tally FOR UPDATE")
+        task = group.create_task(killed_apply(pool, made))
+        while not await value(
+            pool,
+            """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                WHERE wait_event_type = 'Lock' AND datname = current_database()""",
+        ):
+            await holding.execute("SELECT 1")  # it must not look frozen
+        await task
+    assert (await view(pool, old)).archived_at is None
+    assert (await view(pool, new)).staged_in == made
+    await assert_counted_right(pool)
+    assert (await rejudging_set.apply(pool, made, ROOT)).progress.applied == 1
+    await assert_counted_right(pool)
+
+
+async def killed_apply(pool: Pool, made: RejudgingId) -> None:
+    with pytest.raises(Unavailable):
+        await rejudging_set.apply(pool, made, ROOT)
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_whatever_happens_there_is_one_verdict_and_counters_are_right(
+    pool: Pool, artifacts: Artifacts, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """A9, I3: sets over each other, single rejudges, makers that die, apply against drop."""
+    chance = random.Random(seed)
+    monkeypatch.setattr(rejudging_set, "BATCH", 3)
+    verdicts = [Verdict.ACCEPTED, Verdict.WRONG_ANSWER, Verdict.TIME_LIMIT, None]
+    first: dict[SubmissionId, Verdict | None] = {}
+    for _ in range(14):
+        verdict = chance.choice(verdicts)
+        user, problem = chance.choice("abc"), chance.choice(["sum", "max"])
+        first[await ended(pool, artifacts, verdict, user, problem)] = verdict
+    for _ in range(3):
+        made = [await half_made(pool, chance) for _ in range(3)]
+        while await rejudging_set.stage_on(pool):
+            pass
+        staged = [trial for each in made for trial in (await trials(pool, each)).values()]
+        judging = [
+            end(pool, artifacts, trial, chance.choice(verdicts))
+            for trial in staged
+            if chance.random() < 0.95
+        ]
+        early = [try_to(rejudging_set.apply, pool, chance.choice(made))]
+        if chance.random() < 0.5:
+            early.append(try_to(rejudging_set.drop, pool, chance.choice(made)))
+        await all_of(chance, [*judging, *early])
+        acts = (rejudging_set.apply, rejudging_set.apply, rejudging_set.drop)
+        late = [try_to(act, pool, each) for each in made for act in acts]
+        late += [try_to(rejudge_now, pool, each) for each in chance.sample(list(first), 2)]
+        await all_of(chance, late)
+        for each in made:
+            await finish(pool, artifacts, each)
+        await assert_counted_right(pool)
+        await assert_one_stands_for_each(pool, first)
+
+
+async def all_of(chance: random.Random, work: list[Any]) -> None:
+    """At once, in any order; what is too late is told so."""
+    chance.shuffle(work)
+    outcomes = await asyncio.gather(*work, return_exceptions=True)
+    assert [each for each in outcomes if not isinstance(each, None | MovedOn)] == []
+
+
+async def half_made(pool: Pool, chance: random.Random) -> RejudgingId:
+    standing = await value(
+        pool,
+        """SELECT array_agg(id) FROM submission WHERE archived_at IS NULL AND staged_in IS NULL
+              AND state IN ('COMPLETED', 'FAILED')""",
+    )
+    chosen = chance.sample(sorted(standing), min(len(standing), 8))
+    begun = await rejudging_set.begin(pool, Wanted(ids=chosen), ROOT, None, None)
+    assert begun is not None
+    making = asyncio.ensure_future(stage_all(pool, begun.id))
+    for _ in range(chance.randrange(40)):
+        await asyncio.sleep(0)
+    making.cancel()
+    await asyncio.gather(making, return_exceptions=True)
+    return begun.id
+
+
+async def stage_all(pool: Pool, made: RejudgingId) -> None:
+    while await rejudging_set.stage_batch(pool, made):
+        pass
+
+
+async def rejudge_now(pool: Pool, submission: SubmissionId, _actor: Actor) -> None:
+    await rejudge(pool, submission)
+
+
+async def try_to(act: Any, pool: Pool, target: str) -> None:
+    """Whatever it is too late or too early for is refused, by this and nothing else."""
+    with suppress(Conflict):
+        await act(pool, target, ROOT)
+
+
+async def finish(pool: Pool, artifacts: Artifacts, made: RejudgingId) -> None:
+    """What was not settled in the race is applied in the end."""
+    overview = await rejudging_set.overview(pool, made)
+    if overview.rejudging.outcome is None:
+        for trial in (await trials(pool, made)).values():
+            if (await view(pool, trial)).finished_at is None:
+                await end(pool, artifacts, trial, Verdict.ACCEPTED)
+        await rejudging_set.apply(pool, made, ROOT)
+
+
+async def assert_one_stands_for_each(
+    pool: Pool, first: dict[SubmissionId, Verdict | None]
+) -> None:
+    """Of each chain one is in force, and the verdict that was first can still be read."""
+    async with connection(pool) as acquired:
+        rows = await acquired.fetch(
+            """WITH RECURSIVE chain AS (
+                   SELECT id, id AS root, archived_at FROM submission WHERE rejudge_of IS NULL
+                   UNION ALL
+                   SELECT s.id, c.root, s.archived_at FROM submission s
+                     JOIN chain c ON s.rejudge_of = c.id WHERE s.staged_in IS NULL)
+               SELECT root, count(*) FILTER (WHERE archived_at IS NULL) AS standing
+                 FROM chain GROUP BY root"""
+        )
+    assert {row["root"]: row["standing"] for row in rows} == dict.fromkeys(first, 1)
+    for submission, verdict in first.items():
+        assert (await view(pool, submission)).verdict == verdict
+    assert (
+        await value(
+            pool,
+            """SELECT count(*) FROM submission
+                WHERE staged_in IS NOT NULL AND (archived_at IS NULL OR finished_at IS NULL)""",
+        )
+        == 0
+    )
+
+
+FILL = """
+INSERT INTO submission (id, account_id, problem_id, revision, language, source, state, attempt,
+    priority, request_digest, verdict, runtime_ms, memory_kb, passed_cases, total_cases,
+    started_at, finished_at)
+SELECT 'sub_' || to_char(n, 'FM00000000'), $1, $2, $3, 'c', 'x', 'COMPLETED', 1, 1,
+       sha256(n::text::bytea), CASE n % 2 WHEN 0 THEN 'Accepted' ELSE 'Wrong Answer' END,
+       1, 1, 1, 1, now(), now()
+  FROM generate_series(1, $4) AS n"""
+COUNT = """
+WITH counted AS (
+    SELECT account_id, problem_id, count(*) AS submits,
+           count(*) FILTER (WHERE verdict = 'Accepted') AS accepted
+      FROM submission GROUP BY account_id, problem_id
+), of_problem AS (
+    INSERT INTO problem_tally SELECT problem_id, submits, accepted FROM counted
+)
+INSERT INTO account_tally SELECT * FROM counted"""
+JUDGE = """
+UPDATE submission
+   SET state = 'COMPLETED', attempt = 1, started_at = now(), finished_at = now(), verdict =
+       'Accepted', runtime_ms = 1, memory_kb = 1, passed_cases = 1, total_cases = 1
+ WHERE staged_in = $1"""
+
+
+async def test_ten_thousand_are_made_applied_and_dropped(pool: Pool) -> None:
+    """A9: no statement takes too long, though the planner knows nothing of trials."""
+    sheet, ada, many = await make_problem(pool), await make_account(pool), 10_000
+    async with connection(pool) as acquired:
+        await acquired.execute(FILL, ada, sheet.id, sheet.digest, many)
+        await acquired.execute(COUNT)
+        await acquired.execute("ANALYZE")
+    dropped = (await rejudging_set.make(pool, SUM, ROOT)).rejudging.id
+    assert (await rejudging_set.drop(pool, dropped, ROOT)).progress.cancelled == many
+    applied = (await rejudging_set.make(pool, SUM, ROOT)).rejudging.id
+    async with connection(pool) as acquired:
+        await acquired.execute(JUDGE, applied)
+    progress = (await rejudging_set.apply(pool, applied, ROOT)).progress
+    assert (progress.applied, progress.verdicts_changed) == (many, many // 2)
+    await assert_counted_right(pool)
+
+
+async def test_users_do_not_wait_for_trials_of_their_own(
+    pool: Pool, artifacts: Artifacts
+) -> None:
+    """Q8: what an admin has judged again holds nobody's next submission back."""
+    for _ in range(3):
+        await ended(pool, artifacts)
+    await rejudging_set.make(pool, SUM, ROOT)
+    mine = await view(pool, await make_submission(pool, await make_account(pool)))
+    assert mine.priority == PriorityClass.PRACTICE * PRIORITY_CLASS_WIDTH + 1
+
+
+async def test_q9_trials_that_run_count_for_nobodys_cap(
+    pool: Pool, artifacts: Artifacts
+) -> None:
+    old = await ended(pool, artifacts)
+    made = (await rejudging_set.make(pool, SUM, ROOT)).rejudging.id
+    one_each = Caps(per_account=1)
+    await start_submission(pool, (await trials(pool, made))[old], caps=one_each)
+    first, second = [await make_submission(pool) for _ in range(2)]
+    await start_submission(pool, first, caps=one_each)
+    with pytest.raises(Full):
+        await start_submission(pool, second, caps=one_each)
+
+
+async def test_q8_users_do_not_wait_for_what_is_judged_again_at_once(
+    pool: Pool, artifacts: Artifacts
+) -> None:
+    """Nor for dead letters that are requeued, which go the same way."""
+    for _ in range(3):
+        await rejudge(pool, await ended(pool, artifacts))
+    mine = await view(pool, await make_submission(pool, await make_account(pool)))
+    assert mine.priority == PriorityClass.PRACTICE * PRIORITY_CLASS_WIDTH + 1
+
+
+async def test_q9_what_is_judged_again_at_once_counts_for_nobodys_cap(
+    pool: Pool, artifacts: Artifacts
+) -> None:
+    again = await rejudge(pool, await ended(pool, artifacts))
+    one_each = Caps(per_account=1)
+    await start_submission(pool, again.id, caps=one_each)
+    await start_submission(pool, await make_submission(pool), caps=one_each)
+
+
+async def test_j9_what_ended_by_older_test_data_is_found_until_nothing_is(
+    pool: Pool, artifacts: Artifacts
+) -> None:
+    """Also what waited or ran when the first set was made; the set says that there is more."""
+    before = await ended(pool, artifacts, Verdict.WRONG_ANSWER)
+    elsewhere = await ended(pool, artifacts, problem="max")
+    waiting, running = [await make_submission(pool) for _ in range(2)]
+    brief = await start_submission(pool, running)
+    revised = await make_problem(pool, text="second")
+    late = await make_submission(pool, sheet=revised)
+
+    outdated = Wanted(problem=revised.id, outdated=True)
+    first = await rejudging_set.make(pool, outdated, ROOT)
+    assert set(await trials(pool, first.rejudging.id)) == {before}
+    assert first.under_way == UnderWay(unended=2, outdated=2)
+    everything = await rejudging_set.make(pool, SUM, ROOT)
+    assert everything.under_way == UnderWay(unended=3, outdated=2)
+    await rejudging_set.drop(pool, everything.rejudging.id, ROOT)
+    await apply_all(pool, artifacts, first.rejudging.id)
+
+    with pytest.raises(Refused, match="2 more wait or run, judged by other test data"):
+        await rejudging_set.make(pool, outdated, ROOT)
+    await settle(pool, artifacts, brief, judged())
+    await end(pool, artifacts, waiting, None)
+    await end(pool, artifacts, late, Verdict.ACCEPTED)
+    second = await rejudging_set.make(pool, Wanted(outdated=True), ROOT)
+    of = await trials(pool, second.rejudging.id)
+    assert set(of) == {running, waiting}
+    assert {(await view(pool, each)).revision for each in of.values()} == {revised.digest}
+    assert second.under_way == UnderWay(unended=0, outdated=0)
+    await apply_all(pool, artifacts, second.rejudging.id)
+    with pytest.raises(Refused, match=r"not judged again since\.$"):
+        await rejudging_set.make(pool, outdated, ROOT)
+    assert (await view(pool, elsewhere)).archived_at is None
+
+
+async def apply_all(pool: Pool, artifacts: Artifacts, made: RejudgingId) -> None:
+    for trial in (await trials(pool, made)).values():
+        await end(pool, artifacts, trial, Verdict.ACCEPTED)
+    await rejudging_set.apply(pool, made, ROOT)

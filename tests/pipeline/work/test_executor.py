@@ -1,0 +1,75 @@
+"""Q1, A10: one delivered job, from its start to its end, when others are quicker."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+from deemster.domain.ids import WORKER, WorkerId, new_id
+from deemster.domain.lifecycle import Event, State
+from deemster.domain.submission import JobDetails
+from deemster.pipeline.verdict.cancel import cancel
+from deemster.pipeline.verdict.start import Caps
+from deemster.pipeline.work.executor import JobExecutor
+from deemster.pipeline.work.judge_service import JudgeResult
+from deemster.pipeline.work.running import RunningJobs
+from deemster.store.lifecycle import advance, lock_state
+from deemster.store.pool import Pool, connection, transaction
+from tests.builders import LANGUAGES, make_artifacts, make_submission, start_submission
+
+PATIENCE_S = 60
+WAITS = """
+SELECT count(*) FROM pg_stat_activity
+ WHERE datname = current_database() AND wait_event_type = 'Lock'
+"""
+
+
+async def test_a_job_that_comes_while_its_relay_says_that_it_was_sent_is_started(
+    pool: Pool,
+) -> None:
+    submission = await make_submission(pool)
+    async with (
+        asyncio.timeout(PATIENCE_S),
+        asyncio.TaskGroup() as group,
+        connection(pool) as watching,
+        transaction(pool) as relay,
+    ):
+        await advance(relay, Event.PUBLISH, submission, 0)
+        starting = group.create_task(start_submission(pool, submission))
+        # Not by the relay's own: a transaction sees one and the same list until it ends.
+        while not await watching.fetchval(WAITS):  # noqa: ASYNC110 - the server sets no event
+            await asyncio.sleep(0.01)
+    assert starting.result().attempt == 1
+    async with connection(pool) as acquired:
+        assert await lock_state(acquired, submission) == (State.RUNNING, 1)
+
+
+async def test_what_is_cancelled_before_it_is_judged_is_not_judged(
+    pool: Pool, tmp_path: Path
+) -> None:
+    submission = await make_submission(pool)
+    runs = RunningJobs(pool, WorkerId(new_id(WORKER)))
+
+    async def judge_for_ever(_brief: JobDetails, _on_case: Callable[[], None]) -> JudgeResult:
+        never: asyncio.Future[JudgeResult] = asyncio.get_running_loop().create_future()
+        return await never
+
+    async def hold(_lease_s: float) -> None:
+        """Here it has begun, and its program has not."""
+        await cancel(pool, submission)
+        runs.abandon(submission)
+
+    execution = JobExecutor(
+        pool=pool,
+        artifacts=make_artifacts(tmp_path),
+        runs=runs,
+        judge=judge_for_ever,
+        caps=Caps(),
+        languages=LANGUAGES,
+        lease_s=15,
+        most_attempts=3,
+        overhead_s=30,
+    )
+    async with asyncio.timeout(PATIENCE_S):
+        await execution.run(submission, hold)
+    async with connection(pool) as acquired:
+        assert await lock_state(acquired, submission) == (State.CANCELLED, 1)

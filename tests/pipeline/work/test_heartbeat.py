@@ -1,0 +1,60 @@
+"""A worker's row says what it has, now."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from deemster.pipeline.queue.consumer import Consumer
+from deemster.pipeline.queue.delivery import DeliveredJob, Done
+from deemster.pipeline.work.heartbeat import Heartbeat
+from deemster.store import workers
+from deemster.store.pool import Pool, connection, open_pool
+from deemster.store.workers import WorkerView
+from tests.pipeline.queue.stores import for_all
+
+
+@pytest.fixture
+async def pool(database_url: str) -> AsyncIterator[Pool]:
+    async with open_pool(database_url, name="test") as opened:
+        yield opened
+
+
+@pytest.fixture
+async def consumer(redis_url: str, queue_env: str) -> AsyncIterator[Consumer]:
+    async def do_nothing(_: DeliveredJob) -> Done:
+        return Done()
+
+    async with Consumer.open(
+        redis_url, queue_env, for_all(do_nothing), slots=1, name="test"
+    ) as opened:
+        yield opened
+
+
+async def only_one(pool: Pool) -> WorkerView:
+    async with connection(pool) as acquired:
+        [found] = await workers.alive(acquired)
+    return found
+
+
+async def test_a_worker_tells_the_versions_it_has_and_what_becomes_of_them(
+    pool: Pool, consumer: Consumer
+) -> None:
+    """J6: the row follows the toolchains, also when it is made anew."""
+    versions = {"c": "GCC 12.2.0", "python3": "Python 3.11.2"}
+    heartbeat = Heartbeat(pool, 1, versions)
+    await heartbeat.beat(consumer)
+    assert (await only_one(pool)).versions == versions
+    versions["c"] = "GCC 12.2.1"
+    await heartbeat.beat(consumer)
+    assert (await only_one(pool)).versions == versions
+    del versions["python3"]
+    await heartbeat.beat(consumer)
+    found = await only_one(pool)
+    assert (found.languages, found.versions) == (("c",), {"c": "GCC 12.2.1"})
+    async with connection(pool) as acquired:
+        await workers.leave(acquired, [found.id])
+    versions["c"] = "GCC 13.1.0"
+    for _ in range(2):  # it hears that it was taken for dead, and begins anew
+        await heartbeat.beat(consumer)
+    found = await only_one(pool)
+    assert (found.languages, found.versions) == (("c",), {"c": "GCC 13.1.0"})

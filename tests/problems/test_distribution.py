@@ -1,0 +1,644 @@
+"""J9: a revision that was imported on one machine is judged on another as the same."""
+
+import asyncio
+import fcntl
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tarfile
+import time
+import zipfile
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from deemster.domain.errors import Refused, Unavailable
+from deemster.domain.limits import MIB
+from deemster.locks import locked
+from deemster.problems.archive import Bounds
+from deemster.problems.digest import unseal
+from deemster.problems.distribution import YOUNG_S, RevisionDistributor
+from deemster.problems.pack import pack
+from deemster.problems.revision import (
+    STAGING,
+    Revision,
+    RevisionDamaged,
+    RevisionStore,
+)
+from deemster.store.artifacts import ArtifactEntry, ArtifactMissing, Artifacts
+from deemster.store.artifacts.files import FileBackend
+from tests.problems.trees import read_tree, write_tree
+from tests.services.s3 import own_s3
+
+CORPUS = Path(__file__).parents[2] / "corpus"
+FORMATS = {
+    "sumlegacy": "legacy",
+    "scorelegacy": "legacy",
+    "scripted": "legacy",
+    "driver": "2025-09",
+    "folders": "2025-09",
+    "subtasks": "2025-09",
+    "polygondivisor": "polygon",
+    "polygonguess": "polygon",
+    "hydrochecker": "hydro",
+    "hydrosubtasks": "hydro",
+    "dmojbatches": "dmoj",
+    "dmojcheckers": "dmoj",
+    "dmojcustom": "dmoj",
+}
+FILES = {"testdata/1.in": "1\n", "testdata/1.out": "1\n", "problem.yaml": "title: x\n"}
+
+
+class Watched(FileBackend):
+    """FileBackend that count how often they are asked, and wait where a test wants them to."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.reads = self.writes = self.looks = 0
+        self.may_go_on = Event()
+        self.may_go_on.set()
+
+    def find(self, name: str) -> ArtifactEntry | None:
+        self.looks += 1
+        assert self.may_go_on.wait(60)
+        return super().find(name)
+
+    def read(self, name: str) -> Iterator[bytes]:
+        self.reads += 1
+        assert self.may_go_on.wait(60)
+        return super().read(name)
+
+    def write(self, name: str, chunks: Iterable[bytes], size_bytes: int) -> None:
+        self.writes += 1
+        super().write(name, chunks, size_bytes)
+
+
+class Machine:
+    """One with revisions of its own, and an artifact store that it shares with others."""
+
+    def __init__(self, root: Path, data_dir: Path, store: RevisionStore | None = None) -> None:
+        self.root = root
+        self.depot = Watched(data_dir / "artifacts")
+        self.revisions = store or RevisionStore(root, 100 * MIB)
+        self.ahead_s = 0.0
+        artifacts = Artifacts(self.depot, clock=lambda: time.time() + self.ahead_s)
+        self.shelf = RevisionDistributor(artifacts, self.revisions)
+
+    def staged(self) -> list[Path]:
+        return list((self.root / STAGING).iterdir())
+
+    async def publish(self, package: Path) -> Revision:
+        async with self.revisions.imported(package) as revision:
+            await self.shelf.publish(revision)
+            return revision
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path) -> Iterator[Path]:
+    yield tmp_path
+    for path in tmp_path.glob("revisions-*"):
+        unseal(path)
+
+
+@pytest.fixture
+def here(data_dir: Path) -> Machine:
+    return Machine(data_dir / "revisions-here", data_dir)
+
+
+@pytest.fixture
+def there(data_dir: Path) -> Machine:
+    return Machine(data_dir / "revisions-there", data_dir)
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    return write_tree(tmp_path / "sum", FILES)
+
+
+def tar_of(data_dir: Path, digest: str) -> Path:
+    return data_dir / "artifacts" / "revisions" / f"{digest}.tar"
+
+
+def modes(directory: Path) -> dict[str, int]:
+    return {
+        str(path.relative_to(directory)): stat.S_IMODE(path.stat().st_mode)
+        for path in directory.rglob("*")
+    }
+
+
+# ---- the same everywhere ----
+
+
+@pytest.mark.parametrize("name", FORMATS)
+async def test_a_revision_of_any_format_is_the_same_on_another_machine(
+    here: Machine, there: Machine, name: str
+) -> None:
+    async with here.revisions.imported(CORPUS / name) as revision:
+        assert revision.problem.format == FORMATS[name]
+        await here.shelf.publish(revision)
+        async with there.shelf.opened(revision.digest) as other:
+            assert other.digest == revision.digest
+            assert other.problem == revision.problem
+            assert other.directory.is_relative_to(there.root)
+            assert read_tree(other.directory) == read_tree(revision.directory)
+            assert modes(other.directory) == modes(revision.directory)
+    assert there.staged() == here.staged() == []
+
+
+@pytest.mark.parametrize("name", FORMATS)
+async def test_what_was_prepared_once_is_not_changed_by_preparing_it_again(
+    here: Machine, tmp_path: Path, name: str
+) -> None:
+    async with here.revisions.imported(CORPUS / name) as revision:
+        pack(revision.directory, tmp_path / "package.tar")
+    again = await here.revisions.import_package(tmp_path / "package.tar")
+    assert again.digest == revision.digest
+    assert again.problem == revision.problem
+
+
+async def test_a_revision_that_another_version_prepared_stays_as_it_was(
+    here: Machine, there: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker may be newer than what imported the problem, and add other checkers."""
+    dmoj_prepare = sys.modules["deemster.problems.formats.dmoj.prepare"]
+    older = tmp_path / "native"
+    shutil.copytree(dmoj_prepare.PROGRAMS, older)
+    with (older / "main.py").open("a") as file:
+        file.write("# older\n")
+    with monkeypatch.context() as patch:
+        patch.setattr(dmoj_prepare, "PROGRAMS", older)
+        revision = await here.publish(CORPUS / "dmojbatches")
+    async with there.shelf.opened(revision.digest) as other:
+        assert other.digest == revision.digest
+    assert (await there.revisions.import_package(CORPUS / "dmojbatches")).digest != other.digest
+
+
+async def test_a_revision_crosses_a_bucket(data_dir: Path, package: Path) -> None:
+    write_tree(package, {"testdata/1.in": os.urandom(20 * MIB).hex()})
+    with own_s3() as server:
+        url = server.url("x")
+        here, there = (
+            RevisionDistributor(
+                Artifacts.open(url, data_dir),
+                RevisionStore(data_dir / f"revisions-{name}", 100 * MIB),
+            )
+            for name in ("here", "there")
+        )
+        store = RevisionStore(data_dir / "revisions-here", 100 * MIB)
+        async with store.imported(package) as revision:
+            await here.publish(revision)
+        assert set(server.objects("x")) == {f"revisions/{revision.digest}.tar"}
+        async with there.opened(revision.digest) as other:
+            assert other.problem == revision.problem
+        assert await there.sweep(keep_none, older_than_s=0) == 0
+
+
+@pytest.mark.parametrize("name", ["a b", "задача", "__pycache__", "Thumbs.db"])
+async def test_a_package_of_any_name_arrives(
+    here: Machine, there: Machine, tmp_path: Path, name: str
+) -> None:
+    revision = await here.publish(write_tree(tmp_path / name, FILES))
+    async with there.shelf.opened(revision.digest) as other:
+        assert read_tree(other.directory) == read_tree(revision.directory)
+
+
+async def test_a_package_with_nothing_but_one_directory_arrives(
+    here: Machine, there: Machine, tmp_path: Path
+) -> None:
+    files = {name: text for name, text in FILES.items() if name != "problem.yaml"}
+    revision = await here.publish(write_tree(tmp_path / "bare", files))
+    async with there.shelf.opened(revision.digest) as other:
+        assert other.problem == revision.problem
+
+
+async def test_a_package_at_its_bounds_arrives(
+    data_dir: Path, package: Path, tmp_path: Path
+) -> None:
+    """What is prepared, or packed below a directory, can be a bit beyond them."""
+    bounds = Bounds(files=8, depth=5)
+    stores = [RevisionStore(data_dir / f"revisions-{name}", 100 * MIB, bounds) for name in "ab"]
+    one, two = (
+        Machine(data_dir / f"revisions-{name}", data_dir, store)
+        for name, store in zip("ab", stores, strict=True)
+    )
+    deep = write_tree(tmp_path / "deep", FILES | {"testdata/a/b/c/d": "deep\n"})
+    inner = write_tree(tmp_path / "inner", {"init.yml": "archive: a.zip\n"})
+    with zipfile.ZipFile(inner / "a.zip", "w") as archive:
+        for name in ("1.in", "1.out", "a/b/c/d/2.in", "3"):
+            archive.writestr(name, "1\n")
+    for each in (deep, inner):
+        revision = await one.publish(each)
+        async with two.shelf.opened(revision.digest) as other:
+            assert other.digest == revision.digest
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("1" * 120, "too many digits"), ("/".join(["n" * 250] * 4), "too long")]
+)
+async def test_a_name_that_no_tar_of_ours_holds_is_refused_when_it_is_published(
+    here: Machine, tmp_path: Path, name: str, said: str
+) -> None:
+    package = write_tree(tmp_path / ("p" * 64), FILES | {name: "x"})
+    with pytest.raises(Refused, match=said):
+        await here.publish(package)
+    assert here.depot.writes == 0
+    assert here.staged() == []
+
+
+# ---- the tar ----
+
+
+def test_a_tar_tells_nothing_of_its_machine(tmp_path: Path) -> None:
+    """The same bytes, whatever the times, owners and order of the files."""
+    names = sorted(FILES)
+    one = write_tree(tmp_path / "one" / "sum", {name: FILES[name] for name in names})
+    two = write_tree(tmp_path / "two" / "sum", {name: FILES[name] for name in names[::-1]})
+    for place in (one, two):
+        (place / "empty").mkdir()
+        write_tree(place, {"testdata/build": "#!/bin/sh\n"})
+        (place / "testdata" / "build").chmod(0o755 if place is one else 0o700)
+    os.utime(two / "problem.yaml", (0, 0))
+    pack(one, tmp_path / "one.tar")
+    pack(two, tmp_path / "two.tar")
+    assert (tmp_path / "one.tar").read_bytes() == (tmp_path / "two.tar").read_bytes()
+    with tarfile.open(tmp_path / "one.tar") as tar:
+        members = tar.getmembers()
+    assert {(each.uid, each.gid, each.uname, each.gname, each.mtime) for each in members} == {
+        (0, 0, "", "", 0)
+    }
+    assert [each.name for each in members] == sorted(
+        ["sum/empty", "sum/testdata/build", *(f"sum/{name}" for name in FILES)]
+    )
+
+
+async def test_a_revision_is_put_once_and_renewed_later(
+    here: Machine, data_dir: Path, package: Path
+) -> None:
+    revision = await here.publish(package)
+    await here.shelf.publish(revision)
+    assert here.depot.writes == 1
+    here.ahead_s = YOUNG_S + 60
+    await here.shelf.publish(revision)
+    assert here.depot.writes == 2
+    assert tar_of(data_dir, revision.digest).exists()
+
+
+async def test_a_revision_that_is_damaged_is_not_published(
+    here: Machine, package: Path
+) -> None:
+    async with here.revisions.imported(package) as revision:
+        path = revision.directory / "problem.yaml"
+        path.chmod(0o644)
+        path.write_text("title: y\n")
+        with pytest.raises(RevisionDamaged):
+            await here.shelf.publish(revision)
+    assert here.depot.writes == 0
+
+
+# ---- fetching ----
+
+
+async def test_what_is_here_is_not_fetched(here: Machine, package: Path) -> None:
+    revision = await here.revisions.import_package(package)
+    async with here.shelf.opened(revision.digest) as opened:
+        assert opened == revision
+    assert here.depot.looks == here.depot.reads == 0
+
+
+async def test_what_was_evicted_is_fetched_again(data_dir: Path, tmp_path: Path) -> None:
+    """The room that revisions take is bounded by their store."""
+    store = RevisionStore(data_dir / "revisions-here", MIB)
+    here = Machine(data_dir / "revisions-here", data_dir, store)
+    content = {name: (name * 700_000)[:700_000] for name in "ab"}
+    packages = [
+        write_tree(tmp_path / name, FILES | {"testdata/1.in": text})
+        for name, text in content.items()
+    ]
+    one, two = [await here.publish(package) for package in packages]
+    for revision in (one, two, one):
+        async with here.shelf.opened(revision.digest):
+            pass
+        assert await store.digests() == [revision.digest]
+    assert here.depot.reads == 3
+
+
+async def test_what_is_nowhere_is_missing(here: Machine) -> None:
+    with pytest.raises(ArtifactMissing, match="0" * 64):
+        async with here.shelf.opened("0" * 64):
+            pass
+    assert here.staged() == []
+
+
+async def test_a_name_that_is_no_digest_is_refused(here: Machine) -> None:
+    with pytest.raises(Refused, match="names no revision"):
+        async with here.shelf.opened("../../etc"):
+            pass
+    assert here.depot.looks == 0
+
+
+@pytest.mark.parametrize("harm", ["byte", "cut", "empty", "garbage", "another", "bomb"])
+async def test_what_is_damaged_on_the_way_is_not_used(
+    here: Machine, there: Machine, data_dir: Path, package: Path, tmp_path: Path, harm: str
+) -> None:
+    revision = await here.publish(package)
+    tar = tar_of(data_dir, revision.digest)
+    content = tar.read_bytes()
+    match harm:
+        case "byte":
+            tar.write_bytes(content.replace(b"title: x", b"title: y"))
+        case "cut":
+            tar.write_bytes(content[:1000])
+        case "empty":
+            tar.write_bytes(b"")
+        case "garbage":
+            tar.write_bytes(os.urandom(5000))
+        case "another":
+            other = await here.publish(write_tree(tmp_path / "sum", {"problem.yaml": "{}"}))
+            tar.write_bytes(tar_of(data_dir, other.digest).read_bytes())
+        case "bomb":
+            bomb = tmp_path / "bomb"
+            with tarfile.open(bomb, "w:gz") as packed:
+                (tmp_path / "zeros").write_bytes(bytes(10 * MIB))
+                packed.add(tmp_path / "zeros", "sum/zeros")
+            tar.write_bytes(bomb.read_bytes())
+    with pytest.raises(RevisionDamaged, match="damaged on the way"):
+        async with there.shelf.opened(revision.digest):
+            pass
+    assert await there.revisions.digests() == []
+    assert there.staged() == []
+    tar.write_bytes(content)
+    async with there.shelf.opened(revision.digest) as opened:
+        assert opened.digest == revision.digest
+
+
+async def test_what_is_damaged_here_is_fetched_again(
+    here: Machine, there: Machine, package: Path
+) -> None:
+    revision = await here.publish(package)
+    async with there.shelf.opened(revision.digest) as opened:
+        path = opened.directory / "problem.yaml"
+    path.chmod(0o644)
+    path.write_text("title: y\n")
+    restarted = RevisionStore(there.root, 100 * MIB)
+    shelf = RevisionDistributor(Artifacts(there.depot), restarted)
+    async with shelf.opened(revision.digest):
+        assert path.read_text() == "title: x\n"
+
+
+async def test_what_has_no_room_here_may_have_it_elsewhere(
+    here: Machine, data_dir: Path, package: Path
+) -> None:
+    write_tree(package, {"testdata/1.in": "1" * 2 * MIB})
+    revision = await here.publish(package)
+    store = RevisionStore(data_dir / "revisions-small", MIB)
+    small = Machine(data_dir / "revisions-small", data_dir, store)
+    with pytest.raises(Unavailable, match="DEEMSTER_REVISIONS_MB"):
+        async with small.shelf.opened(revision.digest):
+            pass
+    assert small.staged() == []
+
+
+async def test_a_place_that_cannot_be_written_is_said(data_dir: Path) -> None:
+    (data_dir / "file").touch()
+    place = data_dir / "file" / "revisions"
+    shelf = Machine(place, data_dir, RevisionStore(place, MIB)).shelf
+    with pytest.raises(Unavailable, match="DEEMSTER_DATA_DIR"):
+        async with shelf.opened("0" * 64):
+            pass
+
+
+# ---- many at once ----
+
+
+async def open_once(machine: Machine, digest: str) -> Revision | Unavailable:
+    try:
+        async with machine.shelf.opened(digest) as revision:
+            return revision
+    except Unavailable as fault:
+        return fault
+
+
+def wait_for_a_flight(machine: Machine, digest: str) -> None:
+    while digest not in machine.shelf._flights:
+        time.sleep(0.001)
+
+
+def wait_for_askers(machine: Machine, digest: str, count: int) -> None:
+    """Until one fetches and the others wait for it."""
+    wait_for_a_flight(machine, digest)
+    while machine.depot.looks == 0:
+        time.sleep(0.001)
+    while len(machine.shelf._flights[digest].lock._waiters or ()) < count - 1:
+        time.sleep(0.001)
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+async def test_many_who_ask_at_once_cause_one_fetch(
+    here: Machine, there: Machine, data_dir: Path, package: Path, is_there: bool
+) -> None:
+    """Also one failure: nobody tries again what failed while they waited."""
+    digest = (await here.publish(package)).digest
+    if not is_there:
+        tar_of(data_dir, digest).unlink()
+    there.depot.may_go_on.clear()
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(open_once(there, digest)) for _ in range(20)]
+        await asyncio.to_thread(wait_for_askers, there, digest, 20)
+        there.depot.may_go_on.set()
+    kinds = {type(task.result()) for task in tasks}
+    assert kinds == {Revision if is_there else ArtifactMissing}
+    assert there.depot.looks == 1
+    assert there.depot.reads == (1 if is_there else 0)
+    assert there.staged() == []
+
+
+async def test_who_asks_after_a_failure_tries_again(
+    here: Machine, there: Machine, data_dir: Path, package: Path
+) -> None:
+    digest = (await here.publish(package)).digest
+    tar = tar_of(data_dir, digest)
+    tar.rename(data_dir / "aside")
+    assert isinstance(await open_once(there, digest), ArtifactMissing)
+    (data_dir / "aside").rename(tar)
+    assert isinstance(await open_once(there, digest), Revision)
+
+
+async def test_when_the_one_who_fetches_is_cancelled_another_does(
+    here: Machine, there: Machine, package: Path
+) -> None:
+    digest = (await here.publish(package)).digest
+    there.depot.may_go_on.clear()
+    async with asyncio.TaskGroup() as group:
+        first = group.create_task(open_once(there, digest))
+        await asyncio.to_thread(wait_for_askers, there, digest, 1)
+        second = group.create_task(open_once(there, digest))
+        await asyncio.to_thread(wait_for_askers, there, digest, 2)
+        first.cancel()
+        there.depot.may_go_on.set()
+    assert first.cancelled()
+    assert isinstance(second.result(), Revision)
+    assert there.staged() == []
+
+
+WORKER = """
+import asyncio, pathlib, sys
+from deemster.problems.revision import RevisionStore
+from deemster.problems.distribution import RevisionDistributor
+from deemster.store.artifacts import Artifacts
+from deemster.store.artifacts.files import FileBackend
+
+class Logged(FileBackend):
+    def read(self, name):
+        with open(sys.argv[3], "a") as log:
+            log.write("read\\n")
+        return super().read(name)
+
+async def main(data_dir, root, log, digest):
+    artifacts = Artifacts(Logged(pathlib.Path(data_dir) / "artifacts"))
+    shelf = RevisionDistributor(artifacts, RevisionStore(pathlib.Path(root), 100 << 20))
+    print("ready", flush=True)
+    sys.stdin.readline()
+    async with shelf.opened(digest) as revision:
+        assert (revision.directory / "problem.yaml").read_text() == "title: x\\n"
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+async def test_processes_of_one_machine_fetch_once(
+    here: Machine, data_dir: Path, package: Path
+) -> None:
+    write_tree(package, {"testdata/1.in": "1" * 20 * MIB})
+    digest = (await here.publish(package)).digest
+    root, log = data_dir / "revisions-there", data_dir / "log"
+    argv = [sys.executable, "-c", WORKER, str(data_dir), str(root), str(log), digest]
+    pipe = subprocess.PIPE
+    workers = [
+        await asyncio.create_subprocess_exec(*argv, stdin=pipe, stdout=pipe) for _ in range(4)
+    ]
+    for worker in workers:
+        assert worker.stdout is not None
+        assert await worker.stdout.readline() == b"ready\n"
+    async with asyncio.TaskGroup() as group:
+        for worker in workers:
+            group.create_task(worker.communicate(b"go\n"))
+    assert [worker.returncode for worker in workers] == [0] * 4
+    assert log.read_text() == "read\n"
+    assert list((root / STAGING).iterdir()) == []
+
+
+async def test_who_waits_for_another_process_goes_on_when_that_is_gone(
+    here: Machine, there: Machine, package: Path
+) -> None:
+    digest = (await here.publish(package)).digest
+    place = there.revisions.make_staging() / digest
+    place.mkdir()
+    (place / "half.tar").touch()
+    async with asyncio.TaskGroup() as group:
+        with locked(place, fcntl.LOCK_EX):
+            task = group.create_task(open_once(there, digest))
+            await asyncio.to_thread(wait_for_a_flight, there, digest)
+            assert there.depot.looks == 0
+    assert isinstance(task.result(), Revision)
+    assert there.staged() == []
+
+
+# ---- killed ----
+
+KILLED = """
+import asyncio, json, os, pathlib, signal, sys
+from deemster.problems.revision import RevisionStore, remove
+from deemster.problems.distribution import RevisionDistributor
+from deemster.store.artifacts import Artifacts
+
+data_dir, root, digest = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3]
+
+async def fetch():
+    shelf = RevisionDistributor(Artifacts.open(None, data_dir), RevisionStore(root, 1 << 20))
+    async with shelf.opened(digest):
+        pass
+
+def fetch_until(step):
+    # In a child, which kills itself before the n-th thing that it does to its revisions.
+    child = os.fork()
+    if child:
+        return os.waitpid(child, 0)[1]
+    left = step
+
+    def watch(event, args):
+        nonlocal left
+        if event.split(".")[0] in {"os", "open", "shutil", "fcntl"} and str(root) in repr(args):
+            left -= 1
+            if left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(watch)
+    asyncio.run(fetch())
+    os._exit(0)
+
+def check():
+    # Whatever is there is whole. It is removed, so that the next one fetches it again.
+    store = RevisionStore(root, 1 << 20)
+    found = asyncio.run(store.digests())
+    if found:
+        assert found == [digest]
+        asyncio.run(store.verify(digest))
+        remove(root / digest)
+    return bool(found)
+
+steps, there = 0, 0
+while fetch_until(steps + 1):
+    steps += 1
+    there += check()
+print(json.dumps({"steps": steps, "there": there}))
+"""
+
+
+async def test_a_fetch_that_is_killed_anywhere_leaves_nothing_half_made(
+    here: Machine, there: Machine, data_dir: Path, package: Path, tmp_path: Path
+) -> None:
+    digest = (await here.publish(package)).digest
+    argv = [sys.executable, "-c", KILLED, str(data_dir), str(there.root), digest]
+    run = await asyncio.to_thread(
+        subprocess.run, argv, capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    said = json.loads(run.stdout)
+    assert said["steps"] > 20
+    assert 0 < said["there"] < said["steps"]
+    await there.revisions.import_package(write_tree(tmp_path / "other", FILES | {"x": "x"}))
+    assert there.staged() == []
+
+
+# ---- sweeping ----
+
+
+async def keep_none(digests: Sequence[str]) -> Iterable[str]:
+    return ()
+
+
+async def test_revisions_that_no_row_refers_to_are_swept(
+    here: Machine, data_dir: Path, package: Path, tmp_path: Path
+) -> None:
+    old, kept = [
+        (await here.publish(write_tree(tmp_path / name, FILES | {"x": name}))).digest
+        for name in ("old", "kept")
+    ]
+    asked: list[str] = []
+
+    async def keep(digests: Sequence[str]) -> Iterable[str]:
+        asked.extend(digests)
+        return [kept]
+
+    assert await here.shelf.sweep(keep, older_than_s=0) == 0
+    assert asked == []
+    here.ahead_s = 10 * YOUNG_S
+    assert await here.shelf.sweep(keep, older_than_s=0) == 1
+    assert sorted(asked) == sorted([old, kept])
+    assert not tar_of(data_dir, old).exists()
+    assert tar_of(data_dir, kept).exists()

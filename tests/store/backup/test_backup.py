@@ -1,0 +1,210 @@
+"""O5: a backup restored elsewhere holds the same submissions, verdicts and sources."""
+
+import stat
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from deemster.domain.errors import Refused
+from deemster.domain.ids import SubmissionId
+from deemster.domain.submission import SubmissionView
+from deemster.domain.verdict import Verdict
+from deemster.pipeline.accept.service import AcceptService, SubmitRequest
+from deemster.pipeline.judge.build.languages import load_catalogue
+from deemster.pipeline.verdict.settle import settle
+from deemster.settings import Settings, load_settings
+from deemster.store import counters, submissions
+from deemster.store.artifacts import Artifacts
+from deemster.store.backup.restore import restore_backup
+from deemster.store.backup.write import write_backup
+from deemster.store.embedded import run_cluster
+from deemster.store.inline_artifacts import SMALL_BYTES, fetch
+from deemster.store.pool import Pool, connection, open_pool
+from tests.builders import judged, make_person, make_problem, queue_submission, start_submission
+from tests.services.postgres import cloned
+
+LARGE = b"# " + b"x" * (SMALL_BYTES + 10) + b"\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A service with one submission of each kind."""
+
+    settings: Settings
+    pool: Pool
+    ids: list[SubmissionId]
+
+
+def settings_of(directory: Path, url: str | None) -> Settings:
+    return load_settings(data_dir=directory, work_dir=directory / "work", database_url=url)
+
+
+async def fill(pool: Pool, artifacts: Artifacts) -> list[SubmissionId]:
+    sheet = await make_problem(pool)
+    async with connection(pool) as acquired:
+        await acquired.execute("UPDATE problem_revision SET source_bytes = $1", 1 << 20)
+    account = await make_person(pool)
+    door = AcceptService(pool, artifacts, load_catalogue(), on_accepted=lambda: None)
+    ids = []
+    for content in (b"print(1)\n", LARGE, b"print(2)\n"):
+        accepted, _ = await door.submit(
+            account, SubmitRequest(sheet.id, "python3", {"": content})
+        )
+        ids.append(accepted.id)
+    for submission, verdict in zip(ids, (Verdict.ACCEPTED, Verdict.WRONG_ANSWER), strict=False):
+        await queue_submission(pool, submission)
+        running = await start_submission(pool, submission)
+        await settle(pool, artifacts, running, judged(verdict))
+    return ids
+
+
+async def truth(pool: Pool, artifacts: Artifacts, ids: list[SubmissionId]) -> list[Any]:
+    """All that a user could see of them."""
+    found: list[Any] = []
+    async with connection(pool) as acquired:
+        assert not await counters.wrong(acquired)
+        for each in ids:
+            view = await submissions.view(acquired, each)
+            assert isinstance(view, SubmissionView)
+            brief = await submissions.brief(acquired, each)
+            assert brief is not None
+            found.append((view, await fetch(acquired, artifacts, brief.source)))
+    return found
+
+
+@pytest.fixture
+async def kept(tmp_path: Path, database_url: str) -> AsyncIterator[Kept]:
+    settings = settings_of(tmp_path / "old", database_url)
+    settings.data_dir.mkdir()
+    (settings.data_dir / "secret.key").write_text("the key\n")
+    async with open_pool(database_url, name="test") as pool:
+        ids = await fill(pool, Artifacts.open(None, settings.data_dir))
+        yield Kept(settings, pool, ids)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "backup.tar"
+
+
+def ignore(_: int) -> None:
+    pass
+
+
+def mode_of(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def damage(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+async def test_o5_a_fresh_data_directory_gets_everything_back(
+    kept: Kept, file: Path, tmp_path: Path
+) -> None:
+    """O5: with an embedded database of its own, made for it."""
+    before = await truth(kept.pool, Artifacts.open(None, kept.settings.data_dir), kept.ids)
+    await write_backup(kept.settings, file, ignore, artifacts=True)
+    assert mode_of(file) == 0o600
+    fresh = settings_of(tmp_path / "new", None)
+    await restore_backup(fresh, file, ignore, force=False)
+    async with (
+        run_cluster(fresh.data_dir, settings={"fsync": "off"}) as cluster,
+        open_pool(cluster.url, name="test") as pool,
+    ):
+        after = await truth(pool, Artifacts.open(None, fresh.data_dir), kept.ids)
+    assert after == before
+    assert [view.verdict for view, _ in after] == [Verdict.ACCEPTED, Verdict.WRONG_ANSWER, None]
+    assert LARGE in after[1][1]
+    assert (fresh.data_dir / "secret.key").read_text() == "the key\n"
+    assert mode_of(fresh.data_dir / "secret.key") == 0o600
+
+
+async def test_a_database_that_is_not_empty_is_spared_unless_forced(
+    kept: Kept, file: Path, tmp_path: Path, postgres_url: str, template: str
+) -> None:
+    await write_backup(kept.settings, file, ignore, artifacts=True)
+    with cloned(postgres_url, template) as url:
+        target = settings_of(tmp_path / "new", url)
+        with psycopg.connect(url, autocommit=True) as link:
+            link.execute("CREATE TABLE left_over ()")
+        with pytest.raises(Refused, match="not empty"):
+            await restore_backup(target, file, ignore, force=False)
+        await restore_backup(target, file, ignore, force=True)
+        with psycopg.connect(url) as link:
+            assert link.execute("SELECT to_regclass('left_over')").fetchone() == (None,)
+        async with open_pool(url, name="test") as pool:
+            artifacts = Artifacts.open(None, target.data_dir)
+            assert len(await truth(pool, artifacts, kept.ids)) == 3
+
+
+async def test_a_database_in_use_is_spared(
+    kept: Kept, file: Path, tmp_path: Path, postgres_url: str, template: str
+) -> None:
+    await write_backup(kept.settings, file, ignore, artifacts=True)
+    with cloned(postgres_url, template) as url:
+        async with open_pool(url, name="worker") as pool, connection(pool):
+            target = settings_of(tmp_path / "new", url)
+            with pytest.raises(Refused, match="in use by deemster worker"):
+                await restore_backup(target, file, ignore, force=True)
+
+
+async def test_a_damaged_backup_touches_nothing(kept: Kept, file: Path, tmp_path: Path) -> None:
+    await write_backup(kept.settings, file, ignore, artifacts=True)
+    damage(file)
+    fresh = settings_of(tmp_path / "new", None)
+    with pytest.raises(Refused, match="damaged"):
+        await restore_backup(fresh, file, ignore, force=True)
+    assert not fresh.data_dir.exists()
+
+
+async def test_a_failing_load_leaves_the_database_as_it_was(
+    kept: Kept, file: Path, tmp_path: Path, postgres_url: str, template: str
+) -> None:
+    """All or nothing: what was dropped to make room is back."""
+    await write_backup(kept.settings, file, ignore, artifacts=True)
+    with cloned(postgres_url, template) as url:
+        with psycopg.connect(url, autocommit=True) as link:
+            link.execute("CREATE TABLE public.precious AS SELECT 1 AS one")
+            link.execute(
+                "CREATE FUNCTION refuse() RETURNS event_trigger LANGUAGE plpgsql AS "
+                "$$ BEGIN RAISE 'no room for %', tg_tag; END $$"
+            )
+            link.execute("CREATE SCHEMA aside")
+            link.execute("ALTER FUNCTION refuse() SET SCHEMA aside")
+            link.execute(
+                "CREATE EVENT TRIGGER no_indexes ON ddl_command_start "
+                "WHEN TAG IN ('CREATE INDEX') EXECUTE FUNCTION aside.refuse()"
+            )
+        target = settings_of(tmp_path / "new", url)
+        with pytest.raises(Exception, match="no room for CREATE INDEX"):
+            await restore_backup(target, file, ignore, force=True)
+        with psycopg.connect(url) as link:
+            assert link.execute("SELECT one FROM public.precious").fetchone() == (1,)
+
+
+async def test_a_backup_replaces_no_file(kept: Kept, tmp_path: Path) -> None:
+    with pytest.raises(Refused, match="is there already"):
+        await write_backup(kept.settings, tmp_path / "old", ignore, artifacts=True)
+
+
+async def test_a_backup_that_fails_leaves_no_file(kept: Kept, file: Path) -> None:
+    def fail(_: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        await write_backup(kept.settings, file, fail, artifacts=True)
+    assert sorted(path.name for path in file.parent.iterdir()) == ["old"]
+
+
+async def test_without_a_database_there_is_nothing_to_back_up(
+    file: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(Refused, match="There is no database"):
+        await write_backup(settings_of(tmp_path / "void", None), file, ignore, artifacts=True)

@@ -1,0 +1,59 @@
+"""The counts that tell of a loss are of what is really there."""
+
+import pytest
+
+from deemster.domain.ids import SubmissionId
+from deemster.domain.lifecycle import Event
+from deemster.store import consistency
+from deemster.store.consistency import ConsistencyCounts
+from deemster.store.lifecycle import advance
+from deemster.store.pool import Pool, connection, open_pool
+from tests.builders import make_submission, queue_submission, start_submission
+
+
+@pytest.mark.parametrize(
+    ("loss", "missing"),
+    [
+        ("DELETE FROM outbox WHERE submission_id = $1", "jobs"),
+        ("DELETE FROM submission_event WHERE submission_id = $1", "events"),
+        ("UPDATE submission SET source = 'gone' WHERE id = $1", "sources"),
+    ],
+)
+async def test_what_is_missing_is_missed(database_url: str, loss: str, missing: str) -> None:
+    async with open_pool(database_url, name="test") as pool:
+        ids = [await make_submission(pool) for _ in range(3)]
+        async with connection(pool) as acquired:
+            whole = await consistency.count(acquired, ids)
+            await acquired.execute(loss, ids[1])
+            rest = await consistency.count(acquired, ids)
+    assert whole == ConsistencyCounts(
+        rows=3, events=3, jobs=3, sources=3, judged=0, unjudged=0, ends=0
+    )
+    assert getattr(rest, missing) == 2
+
+
+async def test_ids_that_are_not_there_are_not_counted(database_url: str) -> None:
+    async with open_pool(database_url, name="test") as pool:
+        own = await make_submission(pool)
+        async with connection(pool) as acquired:
+            assert (await consistency.count(acquired, [own, "sub_nowhere"])).rows == 1
+
+
+async def test_the_line_and_the_starts_are_in_order(database_url: str) -> None:
+    async with open_pool(database_url, name="test") as pool:
+        ids = [await make_submission(pool) for _ in range(4)]
+        await begin(pool, ids[2])
+        await begin(pool, ids[1])
+        async with connection(pool) as acquired:
+            await advance(acquired, Event.CANCEL, ids[3], 0)
+            assert await consistency.line(acquired, 10) == [ids[0]]
+            starts = await consistency.starts(acquired, 0)
+            found = await consistency.count(acquired, ids)
+    assert [own for own, _ in starts] == [ids[2], ids[1]]
+    assert starts[0][1] <= starts[1][1]
+    assert (found.judged, found.unjudged, found.ends) == (0, 1, 1)
+
+
+async def begin(pool: Pool, own: SubmissionId) -> None:
+    await queue_submission(pool, own)
+    await start_submission(pool, own)
