@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 SOURCES = Path(__file__).parent / "testlib"
-JURY = Path(__file__).parents[2] / "jury"
+JURY = Path(__file__).parents[3] / "jury"
 
 Build = Callable[[str], Path]
 
