@@ -14,6 +14,7 @@ from typing import Any, Self
 from tests.system.waiting import until
 
 TAIL_LINES = 60
+LAST_LINES = 10
 STOP_S = 60
 RESTART_S = 0.2
 """What a supervisor waits before it starts again what died."""
@@ -61,7 +62,7 @@ class Fleet:
         self._group = asyncio.TaskGroup()
         self.members: dict[str, Member] = {}
         self.unasked: list[str] = []
-        """Who ended by themselves, which no outage is a reason for."""
+        """Each role that ended by itself, with the end of its log."""
 
     @classmethod
     @asynccontextmanager
@@ -86,6 +87,7 @@ class Fleet:
         )
         assert name not in self.members, f"there is a {name} already"
         self.members[name] = member
+        member.log.touch()
         self._group.create_task(self._supervise(member))
         return member
 
@@ -105,7 +107,8 @@ class Fleet:
             if not member.wanted:
                 return
             if member.pid not in member.expected:
-                self.unasked.append(f"{member.name} ended with {code}")
+                said = tail(member.log, LAST_LINES)
+                self.unasked.append(f"{member.name} ended with exit code {code}:\n{said}")
             await asyncio.sleep(RESTART_S)
 
     def running(self, role: str) -> list[Member]:
@@ -149,8 +152,8 @@ class Fleet:
         return "\n".join(f"--- {log.name}\n{tail(log)}" for log in logs)
 
 
-def tail(log: Path) -> str:
-    return "\n".join(log.read_text(errors="replace").splitlines()[-TAIL_LINES:])
+def tail(log: Path, lines: int = TAIL_LINES) -> str:
+    return "\n".join(log.read_text(errors="replace").splitlines()[-lines:])
 
 
 def log_lines(log: Path) -> Iterator[dict[str, Any]]:

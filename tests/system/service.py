@@ -78,7 +78,7 @@ class Service:
             try:
                 await service._import_problem(artifacts, time_ms)
                 yield service
-                assert not fleet.unasked
+                assert not fleet.unasked, "\n".join(fleet.unasked)
             except BaseException:
                 print(fleet.tails())
                 raise

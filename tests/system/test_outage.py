@@ -3,6 +3,8 @@
 import asyncio
 from pathlib import Path
 
+import asyncpg
+
 from deemster.store.migrations import migrate
 from tests.services.postgres import OwnPostgres
 from tests.services.redis import OwnRedis
@@ -72,3 +74,41 @@ async def test_while_the_database_is_away_for_longer_than_a_lease_nobody_loses_t
             ]
             await until_at_rest(service)
             await assert_exactly_once(service, {submission: program})
+
+
+async def test_without_a_database_or_its_tables_every_role_starts_and_waits(
+    tmp_path: Path,
+) -> None:
+    """Q2: no role ends by itself, so nobody has to start the servers first."""
+    port = quiet_port()
+    async with OwnPostgres(tmp_path / "servers") as postgres:
+        await migrate(postgres.url)
+        opened = Service.open(tmp_path, postgres.url, postgres.url, "outage", port=port)
+        async with opened as service, client_of(service, port) as client:
+            await execute(postgres.url, "ALTER SCHEMA public RENAME TO hidden")
+            await postgres.stop()
+            service.start("api", "relay", "keeper", "worker")
+            await until(lambda: all_say(service, "ConnectionRefusedError", "FileNotFound"))
+            await postgres.start()
+            await until(lambda: all_say(service, "UndefinedTableError"))
+            await execute(postgres.url, "ALTER SCHEMA hidden RENAME TO public")
+            ledger = {
+                await client.submit(program, f"key-{number}"): program
+                for number, program in enumerate(MIXED)
+            }
+            await until_all_ended(service, ledger)
+        # `Service.open` asserts at its end that no role ended by itself.
+
+
+def all_say(service: Service, *faults: str) -> bool:
+    """Whether every role has told one of these faults."""
+    logs = [member.log.read_text() for member in service.fleet.members.values()]
+    return all(any(fault in log for fault in faults) for log in logs)
+
+
+async def execute(url: str, statement: str) -> None:
+    connection = await asyncpg.connect(url)
+    try:
+        await connection.execute(statement)
+    finally:
+        await connection.close()

@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Final
 
-import asyncpg
+import structlog
 
 from deemster.domain.errors import Unavailable
 from deemster.domain.ids import SubmissionId
-from deemster.store.pool import OUTAGES, Connection, Pool, connect, connection
+from deemster.store.pool import Connection, Pool, connect, connection, outages_told
 
 OUTBOX: Final = "deemster_outbox"
 """There is something to send."""
@@ -17,6 +17,8 @@ STOP: Final = "deemster_stop"
 """A submission that runs was cancelled; its id follows."""
 GATHER_S: Final = 0.01
 RETRY_S: Final = 1.0
+
+log = structlog.get_logger()
 
 
 class Notifier:
@@ -45,9 +47,13 @@ class Notifier:
         while True:
             await self._wanted.wait()
             self._wanted.clear()
-            with suppress(Unavailable):  # whoever waits looks by itself
+            try:
                 async with connection(self._pool) as acquired:
                     await acquired.execute("SELECT pg_notify($1, '')", self._channel)
+            except Unavailable:
+                pass  # whoever waits looks by itself
+            except Exception:  # a lost hint must not end the process
+                log.exception("wake.not_sent", channel=self._channel)
             await asyncio.sleep(GATHER_S)
 
 
@@ -89,7 +95,10 @@ class Listener:
         while True:
             try:
                 await self._listen()
-            except (Unavailable, *OUTAGES, asyncpg.PostgresError):
+            except Unavailable:
+                await asyncio.sleep(RETRY_S)
+            except Exception:  # hints that are missed must not end the process
+                log.exception("wake.not_heard", channel=self._channel)
                 await asyncio.sleep(RETRY_S)
 
     async def _listen(self) -> None:
@@ -97,7 +106,8 @@ class Listener:
         lost = asyncio.Event()
         listening.add_termination_listener(lambda _: lost.set())
         try:
-            await listening.add_listener(self._channel, self._hear)
+            with outages_told():
+                await listening.add_listener(self._channel, self._hear)
             self._hear(listening, 0, self._channel, "")  # something may have been said before
             await lost.wait()
         finally:

@@ -33,8 +33,13 @@ OUTAGES = (
     asyncpg.InsufficientResourcesError,
     asyncpg.TransactionRollbackError,
     asyncpg.IdleInTransactionSessionTimeoutError,
+    asyncpg.InvalidCatalogNameError,
+    asyncpg.InvalidSchemaNameError,
+    asyncpg.UndefinedTableError,
+    asyncpg.UndefinedColumnError,
 )
-"""The server is away, going, coming or full, or two transactions were in each other's way."""
+"""The server is away, going, coming, full or not migrated yet, or two transactions were in each
+other's way."""
 
 
 class DatabaseDown(Unavailable):
@@ -47,8 +52,9 @@ def outages_told() -> Iterator[None]:
         yield
     except OUTAGES as fault:
         raise DatabaseDown(
-            f"The database did not answer ({type(fault).__name__}: {fault}): try again, and "
-            "see whether Postgres runs and DEEMSTER_DATABASE_URL is right."
+            f"The database can't be used now ({type(fault).__name__}: {fault}): try again, and "
+            "see that Postgres runs, that `deemster migrate` was run and that "
+            "DEEMSTER_DATABASE_URL is right."
         ) from fault
 
 

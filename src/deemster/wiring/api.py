@@ -20,7 +20,7 @@ from deemster.settings import Settings
 from deemster.store.notifications import OUTBOX, Notifier
 from deemster.wiring.connection import Connection
 from deemster.wiring.importing import open_importer
-from deemster.wiring.process import signals_heard
+from deemster.wiring.process import signals_heard, until_told
 from deemster.wiring.secret import open_secret
 from deemster.wiring.service import open_artifacts, open_database, queue_url, revealed
 
@@ -35,6 +35,9 @@ async def run_api(settings: Settings) -> None:
     async with AsyncExitStack() as stack:
         enter = stack.enter_async_context
         pool = await enter(open_database(settings, "api", most=CONNECTIONS))
+        secret = await until_told(open_secret(settings, pool))
+        if secret is None:
+            return
         producer = await enter(Producer.open(queue_url(settings), settings.env))
         bell = await enter(Notifier.open(pool, OUTBOX))
         artifacts = open_artifacts(settings)
@@ -53,7 +56,7 @@ async def run_api(settings: Settings) -> None:
             artifacts=artifacts,
             catalogue=catalogue,
             settings=settings,
-            secret=await open_secret(settings, pool),
+            secret=secret,
             buckets=await enter(open_buckets(revealed(settings.cache_url), settings.env)),
             cache=await enter(Cache.open(revealed(settings.cache_url), settings.env)),
             ping_queue=producer.ping,

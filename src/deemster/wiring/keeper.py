@@ -68,13 +68,7 @@ async def deliver(settings: Settings, pool: Pool) -> None:
         backoff_s=settings.webhook_backoff_s,
         timeout_s=settings.webhook_timeout_s,
     )
-    while True:
-        try:
-            keys = SigningKeys(await open_secret(settings, pool))
-            break
-        except Unavailable as fault:
-            log.warning("keeper.unavailable", error=str(fault))
-            await asyncio.sleep(RECOVERY_S)
+    keys = SigningKeys(await open_secret(settings, pool))
     await WebhookDispatcher(pool, sender, keys, rules).run()
 
 

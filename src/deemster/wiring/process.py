@@ -4,7 +4,9 @@ import asyncio
 import signal
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 @contextmanager
@@ -27,8 +29,8 @@ def signals_heard(on_signal: Callable[[int], None]) -> Iterator[None]:
             loop.remove_signal_handler(number)
 
 
-async def until_told(work: Coroutine[Any, Any, None]) -> None:
-    """Cancels the work at the first signal: each of its steps may be the last."""
+async def until_told(work: Coroutine[Any, Any, T]) -> T | None:
+    """The result of the work, or None when a signal has cancelled it."""
     async with asyncio.TaskGroup() as group:
         task = group.create_task(work)
 
@@ -36,4 +38,5 @@ async def until_told(work: Coroutine[Any, Any, None]) -> None:
             task.cancel()
 
         with signals_heard(end), suppress(asyncio.CancelledError):
-            await asyncio.shield(task)
+            return await asyncio.shield(task)
+    return None

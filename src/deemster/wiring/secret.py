@@ -1,5 +1,6 @@
 """The installation's secret, from which all that is signed gets its key (O7)."""
 
+import asyncio
 import hashlib
 import os
 import secrets
@@ -8,7 +9,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from deemster.domain.errors import Refused
+import structlog
+
+from deemster.domain.errors import Refused, Unavailable
 from deemster.settings import Settings
 from deemster.store.installation import hold_secret
 from deemster.store.pool import Pool, connection
@@ -16,15 +19,26 @@ from deemster.wiring.service import revealed
 
 SECRET_FILE: Final = "secret.key"  # noqa: S105 - a file's name
 LEAST_LETTERS: Final = 16
+RETRY_S: Final = 1.0
+
+log = structlog.get_logger()
 
 
 async def open_secret(settings: Settings, pool: Pool) -> bytes:
-    """The same on all machines of an installation: another one is refused."""
+    """The same on all machines of an installation: another one is refused.
+
+    Waits for the database: a role must not end because the database is away when it starts.
+    """
     secret = secret_of(settings)
     fingerprint = hashlib.sha256(b"deemster fingerprint " + secret).hexdigest()
-    async with connection(pool) as acquired:
-        await hold_secret(acquired, fingerprint)
-    return secret
+    while True:
+        try:
+            async with connection(pool) as acquired:
+                await hold_secret(acquired, fingerprint)
+                return secret
+        except Unavailable as fault:
+            log.warning("database.unavailable", error=str(fault), again_in_s=RETRY_S)
+            await asyncio.sleep(RETRY_S)
 
 
 def secret_of(settings: Settings) -> bytes:

@@ -41,6 +41,9 @@ class Relay:
                 log.warning("relay.unavailable", error=str(fault), again_in_s=pause_s)
                 await asyncio.sleep(pause_s)
                 pause_s = min(2 * pause_s, 10 * LOOK_S)
+            except Exception:  # no fault of a store or its driver may end the relay
+                log.exception("relay.crashed")
+                await asyncio.sleep(pause_s)
             await ear.wait(LOOK_S)
 
     async def carry(self) -> int:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import count
@@ -113,7 +113,7 @@ class Consumer:
         try:
             async with asyncio.TaskGroup() as group:
                 services = {
-                    group.create_task(service())
+                    group.create_task(self._insist(service))
                     for service in (self._listen, self._rescue, self._leases.keep)
                 }
                 try:
@@ -159,13 +159,22 @@ class Consumer:
     async def _run_slots(self) -> None:
         async with asyncio.TaskGroup() as group:
             for _ in range(self._slots):
-                group.create_task(self._slot())
+                group.create_task(self._insist(self._slot))
             try:
                 await self._draining.wait()
             except asyncio.CancelledError:
                 self._stopping = True
                 self.drain()
                 raise
+
+    async def _insist(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Repeats it until it returns: no fault of a store or its driver may end a worker."""
+        while True:
+            try:
+                return await work()
+            except Exception:
+                log.exception("queue.crashed", work=work.__name__)
+                await asyncio.sleep(self._pace.slowest_retry_s)
 
     async def _slot(self) -> None:
         asked_at = time.monotonic()

@@ -107,6 +107,8 @@ async def keep_beating(heartbeat: Heartbeat, consumer: Consumer) -> None:
             await heartbeat.beat(consumer)
         except Unavailable as fault:
             log.warning("worker.not_heard", error=str(fault))
+        except Exception:  # no fault of a store or its driver may end a worker
+            log.exception("worker.heartbeat_crashed")
         await asyncio.sleep(BEAT_S)
 
 
