@@ -20,8 +20,8 @@ from deemster.domain.language import Language
 from deemster.domain.problem import Case, Compare, Comparison, Group, Problem
 from deemster.domain.source import single
 from deemster.domain.verdict import Verdict
+from deemster.pipeline.judge.build.compiler import BuildTools
 from deemster.pipeline.judge.build.languages import load_catalogue
-from deemster.pipeline.judge.jury.programs import ProgramBuilder
 from deemster.pipeline.judge.prepared_problem import PreparedProblem
 from deemster.sandbox.lanes import Lanes
 from deemster.settings import load_settings
@@ -98,7 +98,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    workshop: ProgramBuilder
+    workshop: BuildTools
     lanes: Lanes
     language: Language
     place: Path

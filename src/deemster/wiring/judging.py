@@ -8,9 +8,8 @@ from pathlib import Path
 
 from deemster.domain.language import Catalogue, Language, Permissions
 from deemster.domain.limits import MIB
-from deemster.pipeline.judge.build.compiler import Compiler
+from deemster.pipeline.judge.build.compiler import BuildTools, Compiler
 from deemster.pipeline.judge.build.toolchain import Toolchain, Toolchains
-from deemster.pipeline.judge.jury.programs import ProgramBuilder
 from deemster.pipeline.judge.sources import languages_needed
 from deemster.pipeline.judge.workspace import sweep
 from deemster.problems.revision import Revision
@@ -114,7 +113,7 @@ async def open_judging(
     *,
     lanes: int,
     cpus: Sequence[int] | None = None,
-) -> AsyncIterator[tuple[ProgramBuilder, Lanes]]:
+) -> AsyncIterator[tuple[BuildTools, Lanes]]:
     """All that judging programs of these languages takes; those not installed are left out."""
     toolchains = Toolchains()
     found = await toolchains.find_all(languages)
@@ -123,7 +122,7 @@ async def open_judging(
         open_lanes(settings, usable, lanes, cpus) as opened,
         open_compiler(settings) as compiler,
     ):
-        yield ProgramBuilder(catalogue, toolchains, compiler, settings.work_dir), opened
+        yield BuildTools(catalogue, toolchains, compiler, settings.work_dir), opened
 
 
 def make_spool(settings: Settings) -> Path:

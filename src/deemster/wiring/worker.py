@@ -9,10 +9,9 @@ import structlog
 
 from deemster.domain.errors import Unavailable
 from deemster.domain.job import QueueName
+from deemster.pipeline.judge.build.compiler import BuildTools
 from deemster.pipeline.judge.build.languages import load_catalogue
-from deemster.pipeline.judge.jury.programs import ProgramBuilder
-from deemster.pipeline.judge.prepared_problem import PreparedProblem
-from deemster.pipeline.judge.prepared_problems import PreparedProblems
+from deemster.pipeline.judge.prepared_problem import PreparedProblem, PreparedProblems
 from deemster.pipeline.queue.consumer import Consumer
 from deemster.pipeline.verdict.start import Caps
 from deemster.pipeline.work.executor import JobExecutor
@@ -38,7 +37,7 @@ log = structlog.get_logger()
 
 @asynccontextmanager
 async def open_courthouse(
-    settings: Settings, workshop: ProgramBuilder, lanes: Lanes, shelf: RevisionDistributor
+    settings: Settings, workshop: BuildTools, lanes: Lanes, shelf: RevisionDistributor
 ) -> AsyncIterator[PreparedProblems]:
     spool = make_spool(settings)
 
@@ -103,7 +102,7 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
 
 
 async def serve_worker(
-    heartbeat: Heartbeat, consumer: Consumer, listener: Listener, workshop: ProgramBuilder
+    heartbeat: Heartbeat, consumer: Consumer, listener: Listener, workshop: BuildTools
 ) -> None:
     """SIGTERM drains; a second one stops at once, and what runs goes back (Q14)."""
     async with asyncio.TaskGroup() as group:

@@ -88,7 +88,7 @@ class CaseJudge:
     """The jury's, made ready."""
     work_dir: Path
     spool_dir: Path
-    beside: Mapping[str, bytes]
+    data_files: Mapping[str, bytes]
     """Files of the submission that the program finds in its working directory."""
 
     async def judge(self, boxes: Boxes, case: Case) -> CaseOutcome:
@@ -230,7 +230,7 @@ class CaseJudge:
 
     def _placed(self, case: Case, given: Path | bytes = b"") -> StagedFiles | None:
         """What lies in the working directory before the program starts."""
-        files: dict[str, Path | bytes] = dict(self.beside)
+        files: dict[str, Path | bytes] = dict(self.data_files)
         files |= {name: self.root / path for name, path in case.files.items()}
         if self.problem.input_file:
             files[self.problem.input_file] = given

@@ -1,9 +1,12 @@
-"""A problem made ready for judging: its jury programs compiled, for all submissions to come."""
+"""Prepares problems for judging: compiles their jury programs once for all submissions."""
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+import asyncio
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Final
 
 from deemster.domain.errors import Refused
 from deemster.domain.judgement import CompileRecord, JuryJudgement
@@ -13,18 +16,20 @@ from deemster.domain.source import Source
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.judge.answer_judge import AnswerJudge
 from deemster.pipeline.judge.build.compile import Artifact, Build
+from deemster.pipeline.judge.build.compiler import BuildTools
 from deemster.pipeline.judge.case_judge import CaseJudge
-from deemster.pipeline.judge.jury.programs import JuryProgram, ProgramBuilder
+from deemster.pipeline.judge.jury.programs import JuryProgram, prepare_program
 from deemster.pipeline.judge.sources import jury_programs
 from deemster.pipeline.judge.submission_judge import OnCase, SubmissionJudge, ignore, not_run
 from deemster.sandbox.lanes import Lanes
 
 HEADERS = (".h", ".hh", ".hpp", ".hxx")
+MAX_PREPARED: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedProblem:
-    workshop: ProgramBuilder
+    build_tools: BuildTools
     lanes: Lanes
     root: Path
     """The directory of the problem's revision."""
@@ -36,20 +41,20 @@ class PreparedProblem:
     @asynccontextmanager
     async def open(
         cls,
-        workshop: ProgramBuilder,
+        build_tools: BuildTools,
         lanes: Lanes,
         root: Path,
         problem: Problem,
         spool_dir: Path,
     ) -> AsyncIterator["PreparedProblem"]:
-        """Compiles the jury's programs; a JuryFault says which of them can't be."""
+        """Compiles the jury programs; raises JuryFault for one that does not compile."""
         async with AsyncExitStack() as stack:
             programs: dict[Program, JuryProgram] = {}
             for program in jury_programs(problem):
                 async with lanes.one() as boxes:
-                    ready = workshop.jury_program(boxes, root, problem, program)
-                    programs[program] = await stack.enter_async_context(ready)
-            yield cls(workshop, lanes, root, problem, programs, spool_dir)
+                    prepared = prepare_program(boxes, build_tools, root, problem, program)
+                    programs[program] = await stack.enter_async_context(prepared)
+            yield cls(build_tools, lanes, root, problem, programs, spool_dir)
 
     async def judge(
         self,
@@ -60,50 +65,49 @@ class PreparedProblem:
         width: int = 1,
         on_case: OnCase = ignore,
     ) -> JuryJudgement:
-        """Compiles once, then runs the cases: `width` at once, each on a lane of its own."""
-        self._admit(language, source)
-        hearing = SubmissionJudge(
-            self.lanes, self.problem, self.programs, self.workshop.work_dir, width, on_case
+        """Compiles the program, then runs up to `width` cases at once, each on its own lane."""
+        self._check_allowed(language, source)
+        judge = SubmissionJudge(
+            self.lanes, self.problem, self.programs, self.build_tools.work_dir, width, on_case
         )
         if self.problem.submit_answer:
-            return await hearing.judge(self.answer_judge(source), source, language)
-        toolchain = await self.workshop.toolchains.require(language)
+            return await judge.judge(self.answer_judge(source), source, language)
+        toolchain = await self.build_tools.toolchains.require(language)
         async with AsyncExitStack() as stack:
             async with self.lanes.one() as boxes:
-                built = self.workshop.compiler.built(boxes, toolchain, source)
+                built = self.build_tools.compiler.built(boxes, toolchain, source)
                 build = await stack.enter_async_context(built)
             record = record_of(build, language, toolchain.version)
             if build.artifact is None:
                 cases = not_run(self.problem)
                 return JuryJudgement(Verdict.COMPILE_ERROR, cases, compiled=record)
-            judge = self._case_judge(build.artifact, language, source, time_ms)
-            record = replace(record, run_argv=judge.command_line())
-            return await hearing.judge(judge, source, language, record)
+            case_judge = self._case_judge(build.artifact, language, source, time_ms)
+            record = replace(record, run_argv=case_judge.command_line())
+            return await judge.judge(case_judge, source, language, record)
 
-    def _admit(self, language: Language, source: Source) -> None:
+    def _check_allowed(self, language: Language, source: Source) -> None:
         own = [content for name, content in source.files.items() if name not in source.included]
-        most = self.problem.limits.code_bytes
-        if sum(map(len, own)) > most:
+        max_bytes = self.problem.limits.code_bytes
+        if sum(map(len, own)) > max_bytes:
             raise Refused(
-                f"The source has more than the {most // 1024:,} KiB that this problem "
+                f"The source is larger than the {max_bytes // 1024:,} KiB that this problem "
                 "allows: shorten it."
             )
         allowed = self.problem.languages
         names = {language.id, *language.aliases}
         if allowed is not None and not names & {name.lower() for name in allowed}:
             raise Refused(
-                f"This problem can't be solved in {language.name}: use "
+                f"This problem does not allow {language.name}: use "
                 f"{' or '.join(sorted(allowed))}."
             )
 
     def answer_judge(self, source: Source) -> AnswerJudge:
-        """Judges outputs instead of programs."""
         return AnswerJudge(
             root=self.root,
             problem=self.problem,
             files=source.files,
             programs=self.programs,
-            work_dir=self.workshop.work_dir,
+            work_dir=self.build_tools.work_dir,
         )
 
     def _case_judge(
@@ -115,14 +119,95 @@ class PreparedProblem:
             artifact=artifact,
             time_ms=time_ms,
             programs=self.programs,
-            work_dir=self.workshop.work_dir,
+            work_dir=self.build_tools.work_dir,
             spool_dir=self.spool_dir,
-            beside=files_beside(language, source),
+            data_files=data_files(language, source),
         )
 
 
-def files_beside(language: Language, source: Source) -> dict[str, bytes]:
-    """What a program may open by name: its data, and of a script of several files all."""
+Open = Callable[[str], AbstractAsyncContextManager[PreparedProblem]]
+"""Prepares the problem revision with the given digest."""
+
+
+@dataclass(slots=True)
+class CachedProblem:
+    ready: asyncio.Future[PreparedProblem]
+    evicted: asyncio.Event = field(default_factory=asyncio.Event)
+    users: int = 0
+
+
+class PreparedProblems:
+    """A cache of prepared problems that evicts the least recently used ones.
+
+    Callers that ask for the same revision at the same time share one preparation.
+    """
+
+    def __init__(self, open_problem: Open, group: asyncio.TaskGroup, max_prepared: int) -> None:
+        self._open_problem = open_problem
+        self._group = group
+        self._max_prepared = max_prepared
+        self._cached: OrderedDict[str, CachedProblem] = OrderedDict()
+
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls, open_problem: Open, *, max_prepared: int = MAX_PREPARED
+    ) -> AsyncIterator["PreparedProblems"]:
+        async with asyncio.TaskGroup() as group:
+            problems = cls(open_problem, group, max_prepared)
+            try:
+                yield problems
+            finally:
+                for cached in problems._cached.values():
+                    cached.evicted.set()
+
+    @asynccontextmanager
+    async def prepared(self, digest: str) -> AsyncIterator[PreparedProblem]:
+        """The problem is not evicted while the block runs."""
+        cached = self._cached.get(digest) or self._add(digest)
+        self._cached.move_to_end(digest)
+        cached.users += 1
+        try:
+            # Shielded because other callers may wait for the same preparation.
+            yield await asyncio.shield(cached.ready)
+        finally:
+            cached.users -= 1
+            self._evict()
+
+    def _add(self, digest: str) -> CachedProblem:
+        ready = asyncio.get_running_loop().create_future()
+        cached = self._cached[digest] = CachedProblem(ready)
+        self._group.create_task(self._keep(digest, cached))
+        return cached
+
+    async def _keep(self, digest: str, cached: CachedProblem) -> None:
+        """The task that opens a problem also closes it: contexts may be bound to their task."""
+        try:
+            async with self._open_problem(digest) as prepared:
+                cached.ready.set_result(prepared)
+                await cached.evicted.wait()
+        except Exception as error:
+            if cached.ready.done():
+                raise
+            self._cached.pop(digest, None)
+            cached.ready.set_exception(error)
+            cached.ready.exception()  # avoids a warning when every caller has been cancelled
+        finally:
+            if not cached.ready.done():
+                cached.ready.cancel()
+
+    def _evict(self) -> None:
+        unused = [digest for digest, cached in self._cached.items() if not cached.users]
+        for digest in unused[: max(0, len(self._cached) - self._max_prepared)]:
+            self._cached.pop(digest).evicted.set()
+
+
+def data_files(language: Language, source: Source) -> dict[str, bytes]:
+    """The files of a submission that its program may open by name.
+
+    A script of several files may open all of them; otherwise these are the files that are
+    neither sources nor headers.
+    """
     step = language.compile
     interpreted = step is None or not step.output
     if interpreted and len(source.files) > 1:
@@ -135,7 +220,7 @@ def files_beside(language: Language, source: Source) -> dict[str, bytes]:
 
 
 def record_of(build: Build, language: Language, version: str) -> CompileRecord:
-    """The exact version and command lines that a verdict rests on (J6)."""
+    """Records the exact compiler version and command line behind a verdict (J6)."""
     compilation = build.compilation
     return CompileRecord(
         language=language.id,

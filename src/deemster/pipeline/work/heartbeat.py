@@ -8,7 +8,7 @@ import structlog
 
 from deemster.domain.errors import Unavailable
 from deemster.domain.ids import WORKER, SubmissionId, WorkerId, new_id
-from deemster.pipeline.judge.jury.programs import ProgramBuilder
+from deemster.pipeline.judge.build.compiler import BuildTools
 from deemster.pipeline.queue.consumer import Consumer
 from deemster.pipeline.work.process_identity import host_name, is_alive, process_name
 from deemster.pipeline.work.running import RunningJobs
@@ -119,7 +119,7 @@ async def heed_cancellations(listener: Listener, runs: RunningJobs) -> None:
             runs.abandon(SubmissionId(word))
 
 
-async def refresh_toolchains(builder: ProgramBuilder) -> None:
+async def refresh_toolchains(builder: BuildTools) -> None:
     """Jobs look for their own language; this is for those that nobody asks for."""
     while True:
         await asyncio.sleep(LOOK_S)

@@ -9,8 +9,9 @@ from deemster.domain.judgement import JuryJudgement, JuryText
 from deemster.domain.source import Source
 from deemster.domain.submission import JobDetails
 from deemster.domain.verdict import Verdict
-from deemster.pipeline.judge.jury.programs import JuryFault, ProgramBuilder
-from deemster.pipeline.judge.prepared_problems import PreparedProblems
+from deemster.pipeline.judge.build.compiler import BuildTools
+from deemster.pipeline.judge.jury.programs import JuryFault
+from deemster.pipeline.judge.prepared_problem import PreparedProblems
 from deemster.pipeline.judge.sources import contestant_source
 from deemster.store.artifacts import Artifacts
 from deemster.store.inline_artifacts import fetch
@@ -27,7 +28,7 @@ class JudgeResult:
 class JudgeService:
     pool: Pool
     artifacts: Artifacts
-    builder: ProgramBuilder
+    builder: BuildTools
     problems: PreparedProblems
 
     async def judge(self, details: JobDetails, on_case: Callable[[], None]) -> JudgeResult:
@@ -37,7 +38,7 @@ class JudgeService:
         language = catalogue.named(details.language)
         source = Source(unpack(bundle), main=details.main)
         try:
-            async with self.problems.court(details.revision) as problem:
+            async with self.problems.prepared(details.revision) as problem:
                 complete_source = await asyncio.to_thread(
                     contestant_source,
                     problem.root,

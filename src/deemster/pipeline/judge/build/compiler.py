@@ -5,11 +5,12 @@ import logging
 import threading
 from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
-from deemster.domain.language import CompileStep
+from deemster.domain.language import Catalogue, CompileStep
 from deemster.domain.limits import Limits
 from deemster.domain.run_status import Status
 from deemster.domain.source import Source
@@ -28,7 +29,7 @@ from deemster.pipeline.judge.build.compile import (
 )
 from deemster.pipeline.judge.build.precompile import Precompiler
 from deemster.pipeline.judge.build.singleflight import Flights
-from deemster.pipeline.judge.build.toolchain import Toolchain
+from deemster.pipeline.judge.build.toolchain import Toolchain, Toolchains
 from deemster.pipeline.judge.workspace import workspace
 from deemster.sandbox.boxes import Boxes
 
@@ -182,6 +183,16 @@ class Compiler:
         if not self._warned:
             self._warned = True
             log.warning("Builds are not kept for later: %s.", fault.strerror)
+
+
+@dataclass(frozen=True, slots=True)
+class BuildTools:
+    """Everything needed to build contestants' and jury programs."""
+
+    catalogue: Catalogue
+    toolchains: Toolchains
+    compiler: Compiler
+    work_dir: Path
 
 
 def take(cache: DirectoryCache, key: str) -> CachedDirectory | None:

@@ -7,13 +7,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from deemster.domain.errors import Refused
-from deemster.domain.language import Catalogue
 from deemster.domain.limits import MIB, Limits
 from deemster.domain.problem import Problem, ProblemLimits, Program
 from deemster.domain.run_status import Status
 from deemster.pipeline.judge.build.compile import Artifact
-from deemster.pipeline.judge.build.compiler import Compiler
-from deemster.pipeline.judge.build.toolchain import Toolchains
+from deemster.pipeline.judge.build.compiler import BuildTools
 from deemster.pipeline.judge.collect import OutputCollector
 from deemster.pipeline.judge.execute import command_for
 from deemster.pipeline.judge.jury.files import StagedFiles, link_missing
@@ -89,35 +87,26 @@ def jury_limits(limits: ProblemLimits) -> Limits:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class ProgramBuilder:
-    """What is needed to make programs ready."""
-
-    catalogue: Catalogue
-    toolchains: Toolchains
-    compiler: Compiler
-    work_dir: Path
-
-    @asynccontextmanager
-    async def jury_program(
-        self, boxes: Boxes, root: Path, problem: Problem, program: Program
-    ) -> AsyncIterator[JuryProgram]:
-        if program.scripted:
-            async with workspace(self.work_dir) as place:
-                yield await build_scripted(boxes, root, problem, program, place)
-            return
-        language, source = await asyncio.to_thread(
-            jury_source, root, problem, program, self.catalogue
-        )
-        toolchain = await self.toolchains.require(language)
-        async with self.compiler.built(boxes, toolchain, source) as build:
-            if build.artifact is None:
-                said = build.compilation.output if build.compilation else ""
-                raise JuryFault(f"{program.path} doesn't compile: {said[:MESSAGE_BYTES]}")
-            directory = build.artifact.directory
-            data = {name.split("/")[0] for name in source.files if not language.is_source(name)}
-            beside = {n: to for n, to in links_to(directory).items() if n in data}
-            yield JuryProgram(program.name, program.args, build.artifact, directory, beside)
+@asynccontextmanager
+async def prepare_program(
+    boxes: Boxes, build_tools: BuildTools, root: Path, problem: Problem, program: Program
+) -> AsyncIterator[JuryProgram]:
+    if program.scripted:
+        async with workspace(build_tools.work_dir) as directory:
+            yield await build_scripted(boxes, root, problem, program, directory)
+        return
+    language, source = await asyncio.to_thread(
+        jury_source, root, problem, program, build_tools.catalogue
+    )
+    toolchain = await build_tools.toolchains.require(language)
+    async with build_tools.compiler.built(boxes, toolchain, source) as build:
+        if build.artifact is None:
+            output = build.compilation.output if build.compilation else ""
+            raise JuryFault(f"{program.path} doesn't compile: {output[:MESSAGE_BYTES]}")
+        directory = build.artifact.directory
+        data = {name.split("/")[0] for name in source.files if not language.is_source(name)}
+        links = {name: to for name, to in links_to(directory).items() if name in data}
+        yield JuryProgram(program.name, program.args, build.artifact, directory, links)
 
 
 async def build_scripted(

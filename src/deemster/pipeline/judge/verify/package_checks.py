@@ -4,19 +4,17 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import Literal, TypeVar
 
 from deemster.domain.errors import Refused
 from deemster.domain.problem import Case, Dialect, InputValidator, Problem, ProgramCheck, Trial
 from deemster.domain.source import Source
 from deemster.domain.verdict import Verdict
+from deemster.pipeline.judge.jury.programs import JuryProgram, prepare_program
 from deemster.pipeline.judge.jury.validators import try_input
 from deemster.pipeline.judge.prepared_problem import PreparedProblem
 from deemster.pipeline.judge.verify.progress import Progress
 from deemster.sandbox.boxes import Boxes
-
-if TYPE_CHECKING:
-    from deemster.pipeline.judge.jury.programs import JuryProgram
 
 LONG_LIMIT_MS = 60_000
 MOST_SHOWN = 5
@@ -39,11 +37,11 @@ def warn(text: str) -> Finding:
     return Finding("warning", text)
 
 
-async def examine(court: PreparedProblem, jobs: int, progress: Progress) -> list[Finding]:
-    findings = look_over(court.problem)
+async def examine(prepared: PreparedProblem, jobs: int, progress: Progress) -> list[Finding]:
+    findings = look_over(prepared.problem)
     async with AsyncExitStack() as stack:
-        inspection = Inspection(court, jobs, progress)
-        for validator in court.problem.input_validators:
+        inspection = Inspection(prepared, jobs, progress)
+        for validator in prepared.problem.input_validators:
             try:
                 await inspection.make_ready(stack, validator)
             except Refused as fault:
@@ -71,22 +69,26 @@ def look_over(problem: Problem) -> list[Finding]:
 class Inspection:
     """Runs the jury's validators over the jury's data."""
 
-    def __init__(self, court: PreparedProblem, jobs: int, progress: Progress) -> None:
-        self._court = court
+    def __init__(self, prepared: PreparedProblem, jobs: int, progress: Progress) -> None:
+        self._prepared = prepared
         self._jobs = jobs
         self._progress = progress
         self._validators: list[tuple[InputValidator, JuryProgram]] = []
 
     async def make_ready(self, stack: AsyncExitStack, validator: InputValidator) -> None:
-        court = self._court
-        async with court.lanes.one() as boxes:
-            made = court.workshop.jury_program(
-                boxes, court.root, court.problem, validator.program
+        prepared = self._prepared
+        async with prepared.lanes.one() as boxes:
+            program = prepare_program(
+                boxes,
+                prepared.build_tools,
+                prepared.root,
+                prepared.problem,
+                validator.program,
             )
-            self._validators.append((validator, await stack.enter_async_context(made)))
+            self._validators.append((validator, await stack.enter_async_context(program)))
 
     async def findings(self) -> list[Finding]:
-        problem = self._court.problem
+        problem = self._prepared.problem
         cases = list(problem.tests.cases())
         found = []
         if self._validators:
@@ -105,12 +107,12 @@ class Inspection:
         """Looks at all of them, `jobs` at once."""
         if not items:
             return []
-        name = f"{self._court.problem.slug}: {what}"
+        name = f"{self._prepared.problem.slug}: {what}"
         turns = asyncio.Semaphore(self._jobs)
         with self._progress.step(name, len(items)) as advance:
 
             async def look_at(item: T) -> Finding | None:
-                async with turns, self._court.lanes.one() as boxes:
+                async with turns, self._prepared.lanes.one() as boxes:
                     found = await look(boxes, item)
                 advance()
                 return found
@@ -132,10 +134,10 @@ class Inspection:
 
     async def _complaint(self, boxes: Boxes, case: Case) -> str:
         """Of the first validator that has one."""
-        court = self._court
+        prepared = self._prepared
         for validator, program in self._validators:
             complaint = await try_input(
-                boxes, court.root, court.problem, validator, program, case
+                boxes, prepared.root, prepared.problem, validator, program, case
             )
             if complaint:
                 return complaint
@@ -161,8 +163,8 @@ class Inspection:
         return None
 
     async def _check(self, boxes: Boxes, case: Case, output: str) -> Verdict:
-        judge = self._court.answer_judge(Source({}))
-        checked = await judge.check(boxes, case, self._court.root / output)
+        judge = self._prepared.answer_judge(Source({}))
+        checked = await judge.check(boxes, case, self._prepared.root / output)
         return checked.verdict
 
 

@@ -11,7 +11,7 @@ from deemster.domain.judgement import JuryJudgement
 from deemster.domain.problem import ExampleSubmission, Problem
 from deemster.domain.timing import infer_limit_ms
 from deemster.domain.verdict import Verdict
-from deemster.pipeline.judge.jury.programs import ProgramBuilder
+from deemster.pipeline.judge.build.compiler import BuildTools
 from deemster.pipeline.judge.prepared_problem import PreparedProblem
 from deemster.pipeline.judge.sources import submission_source
 from deemster.pipeline.judge.verify.package_checks import Finding, examine, warn
@@ -53,7 +53,7 @@ class PackageReport:
 
 @dataclass(frozen=True, slots=True)
 class Verifier:
-    workshop: ProgramBuilder
+    build_tools: BuildTools
     lanes: Lanes
     spool_dir: Path
     jobs: int
@@ -63,11 +63,11 @@ class Verifier:
         problem = revision.problem
         report = PackageReport(path, problem, revision.digest)
         opened = PreparedProblem.open(
-            self.workshop, self.lanes, revision.directory, problem, self.spool_dir
+            self.build_tools, self.lanes, revision.directory, problem, self.spool_dir
         )
         try:
-            async with opened as court:
-                return await self._examine_and_judge(court, report)
+            async with opened as prepared:
+                return await self._examine_and_judge(prepared, report)
         except (Refused, Unavailable) as fault:
             return replace(report, findings=[Finding("error", str(fault))])
 
@@ -75,9 +75,9 @@ class Verifier:
         """Of a package that leaves it open, found as `verify` does it."""
         problem = revision.problem
         async with PreparedProblem.open(
-            self.workshop, self.lanes, revision.directory, problem, self.spool_dir
-        ) as court:
-            reports = (await self._judge_bounding(court)).values()
+            self.build_tools, self.lanes, revision.directory, problem, self.spool_dir
+        ) as prepared:
+            reports = (await self._judge_bounding(prepared)).values()
         judged = [each for each in reports if each.judgement is not None]
         if not judged:
             raise Refused(
@@ -92,22 +92,22 @@ class Verifier:
                 )
         return find_limit_ms(problem, judged)
 
-    async def _judge_bounding(self, court: PreparedProblem) -> dict[str, SubmissionReport]:
-        bounding = [each for each in court.problem.submissions if bounds_from_below(each)]
-        return await self._judge_all(court, bounding, GENEROUS_MS)
+    async def _judge_bounding(self, prepared: PreparedProblem) -> dict[str, SubmissionReport]:
+        bounding = [each for each in prepared.problem.submissions if bounds_from_below(each)]
+        return await self._judge_all(prepared, bounding, GENEROUS_MS)
 
     async def _examine_and_judge(
-        self, court: PreparedProblem, report: PackageReport
+        self, prepared: PreparedProblem, report: PackageReport
     ) -> PackageReport:
-        problem = court.problem
+        problem = prepared.problem
         findings = [warn(text) for text in problem.warnings]
-        findings += await examine(court, self.jobs, self.progress)
+        findings += await examine(prepared, self.jobs, self.progress)
         limit_ms, judged = problem.limits.time_ms, {}
         if limit_ms is None and not problem.submit_answer:
-            judged = await self._judge_bounding(court)
+            judged = await self._judge_bounding(prepared)
             limit_ms = find_limit_ms(problem, judged.values())
         others = [each for each in problem.submissions if each.path not in judged]
-        judged |= await self._judge_all(court, others, limit_ms or GENEROUS_MS)
+        judged |= await self._judge_all(prepared, others, limit_ms or GENEROUS_MS)
         return replace(
             report,
             time_limit_ms=limit_ms,
@@ -116,30 +116,34 @@ class Verifier:
         )
 
     async def _judge_all(
-        self, court: PreparedProblem, examples: Sequence[ExampleSubmission], time_ms: int
+        self, prepared: PreparedProblem, examples: Sequence[ExampleSubmission], time_ms: int
     ) -> dict[str, SubmissionReport]:
         """`jobs` submissions at once; their cases take turns on the lanes."""
         turns = asyncio.Semaphore(self.jobs)
 
         async def judge(example: ExampleSubmission) -> SubmissionReport:
             async with turns:
-                return await self._judge(court, example, time_ms)
+                return await self._judge(prepared, example, time_ms)
 
         async with asyncio.TaskGroup() as group:
             tasks = {each.path: group.create_task(judge(each)) for each in examples}
         return {path: task.result() for path, task in tasks.items()}
 
     async def _judge(
-        self, court: PreparedProblem, example: ExampleSubmission, time_ms: int
+        self, prepared: PreparedProblem, example: ExampleSubmission, time_ms: int
     ) -> SubmissionReport:
-        problem = court.problem
+        problem = prepared.problem
         total = sum(1 for _ in problem.tests.cases())
         with self.progress.step(f"{problem.slug}: {example.path}", total) as advance:
             try:
                 language, source = await asyncio.to_thread(
-                    submission_source, court.root, problem, example, self.workshop.catalogue
+                    submission_source,
+                    prepared.root,
+                    problem,
+                    example,
+                    self.build_tools.catalogue,
                 )
-                judgement = await court.judge(
+                judgement = await prepared.judge(
                     language,
                     source,
                     time_ms=time_ms,
