@@ -170,9 +170,6 @@ class Settings(BaseSettings):
     webhook_attempts: Annotated[
         int, Field(ge=1, description="how often a webhook is tried")
     ] = 3
-    webhook_backoff_s: Annotated[
-        float, Field(gt=0, description="wait after the first failure; doubled each time")
-    ] = 5.0
     webhook_timeout_s: Annotated[
         float, Field(gt=0, description="how long a receiver may take to answer")
     ] = 10.0
@@ -187,9 +184,6 @@ class Settings(BaseSettings):
     run_attempts: Annotated[
         int, Field(ge=1, description="how often judging is tried when the judge itself fails")
     ] = 3
-    run_overhead_s: Annotated[
-        float, Field(gt=0, description="a job's time beyond the sum of its limits")
-    ] = 30.0
     lease_s: Annotated[
         float, Field(ge=2, description="a run whose worker is silent for so long is rescued")
     ] = 15.0

@@ -65,7 +65,6 @@ async def deliver(settings: Settings, pool: Pool) -> None:
     )
     rules = RetryPolicy(
         attempts=settings.webhook_attempts,
-        backoff_s=settings.webhook_backoff_s,
         timeout_s=settings.webhook_timeout_s,
     )
     keys = SigningKeys(await open_secret(settings, pool))

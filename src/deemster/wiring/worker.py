@@ -84,7 +84,6 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
             languages=versions,
             lease_s=settings.lease_s,
             most_attempts=settings.run_attempts,
-            overhead_s=settings.run_overhead_s,
         )
         consumer = await enter(
             Consumer.open(

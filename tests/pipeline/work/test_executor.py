@@ -67,7 +67,6 @@ async def test_what_is_cancelled_before_it_is_judged_is_not_judged(
         languages=LANGUAGES,
         lease_s=15,
         most_attempts=3,
-        overhead_s=30,
     )
     async with asyncio.timeout(PATIENCE_S):
         await execution.run(submission, hold)

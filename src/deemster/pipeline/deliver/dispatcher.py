@@ -39,8 +39,8 @@ CHANCE: Final = SystemRandom()
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
     attempts: int
-    backoff_s: float
     timeout_s: float
+    backoff_s: float = 5.0
 
     def wait_s(self, number: int) -> float:
         """After attempt `number` has failed."""

@@ -26,6 +26,8 @@ from deemster.store.pool import Pool, transaction
 log = structlog.get_logger()
 
 COMPILE_S: Final = 60.0
+OVERHEAD_S: Final = 30.0
+"""A job's time beyond its compile and the sum of its limits."""
 MEASURED_TWICE: Final = 2
 """A case near the limit is run again."""
 WRITE_PAUSE_S: Final = 0.5
@@ -49,7 +51,6 @@ class JobExecutor:
     """Those that work here now."""
     lease_s: float
     most_attempts: int
-    overhead_s: float
 
     async def handle(self, delivered: DeliveredJob) -> Done | RetryLater:
         """The queue's handler: says whether the job is done or has to come again later."""
@@ -104,7 +105,7 @@ class JobExecutor:
     def deadline_s(self, brief: JobDetails) -> float:
         """The sum of its limits and something beyond (Q4): nothing outlives its job."""
         cases_s = brief.cases * MEASURED_TWICE * wall_ms(brief.time_ms) / 1000
-        return COMPILE_S + cases_s + self.overhead_s
+        return COMPILE_S + cases_s + OVERHEAD_S
 
     async def _judge(self, run: RunningJob) -> JudgeResult | Exception:
         # It may have been lost before there was a scope to end.
