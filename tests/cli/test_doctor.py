@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from deemster.sandbox.checks import mend_for
+from deemster.sandbox.checks import suggest_fix
 
 UNSHARE = ("unshare", "--user", "--map-root-user")
 
@@ -76,4 +76,4 @@ def test_x8_in_a_fresh_user_namespace_the_boxes_have_one_id(tmp_path: Path) -> N
     ],
 )
 def test_x8_every_kind_of_failure_has_its_mend(step: str, words: str) -> None:
-    assert words in mend_for(f"step {step} failed (Operation not permitted)")
+    assert words in suggest_fix(f"step {step} failed (Operation not permitted)")

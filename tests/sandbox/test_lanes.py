@@ -25,7 +25,7 @@ async def test_each_lane_keeps_to_a_core_of_its_own() -> None:
         seen: list[set[str]] = []
 
         async def look() -> None:
-            async with lanes.one() as boxes:
+            async with lanes.acquire() as boxes:
                 both = await asyncio.gather(*(allowed(boxes) for _ in range(8)))
                 seen.append(set(both))
 
@@ -36,7 +36,7 @@ async def test_each_lane_keeps_to_a_core_of_its_own() -> None:
 
 
 async def test_a_lane_keeps_to_its_core_after_the_death_of_its_runner() -> None:
-    async with Lanes.open(1, runner=RUNNER) as lanes, lanes.one() as boxes:
+    async with Lanes.open(1, runner=RUNNER) as lanes, lanes.acquire() as boxes:
         before = await allowed(boxes)
         old = boxes.runner_pid
         os.kill(old, signal.SIGKILL)
@@ -58,14 +58,14 @@ def test_more_lanes_than_cores_keep_to_none() -> None:
 
 
 async def test_more_lanes_than_cores_work_too() -> None:
-    async with Lanes.open(len(CPUS) + 1, runner=RUNNER) as lanes, lanes.one() as boxes:
+    async with Lanes.open(len(CPUS) + 1, runner=RUNNER) as lanes, lanes.acquire() as boxes:
         report = await boxes.run(shell("nproc"))
         assert int(report.stdout) == len(CPUS)
 
 
 async def test_a_lane_has_room_for_two_runs_at_once() -> None:
     reader, writer = os.pipe()
-    async with Lanes.open(1, runner=RUNNER) as lanes, lanes.one() as boxes:
+    async with Lanes.open(1, runner=RUNNER) as lanes, lanes.acquire() as boxes:
         assert boxes.slot_count == 2
         waiting = asyncio.create_task(boxes.run(shell("read a; echo $a"), stdin=reader))
         await boxes.run(shell("true"))
@@ -80,16 +80,16 @@ async def test_all_waits_until_every_lane_is_free_and_is_not_starved() -> None:
     async with Lanes.open(2, runner=RUNNER) as lanes:
 
         async def use_one(name: str, leave: asyncio.Event) -> None:
-            async with lanes.one() as boxes:
+            async with lanes.acquire() as boxes:
                 order.append(name)
                 await boxes.run(shell("true"))
                 await leave.wait()
 
         async def use_all() -> None:
-            async with lanes.all() as boxes:
+            async with lanes.exclusive() as boxes:
                 order.append("all")
                 await boxes.run(shell("true"))
-                assert lanes._turns._free == []
+                assert lanes._queue._free == []
 
         async with asyncio.TaskGroup() as group:
             leave, at_once = asyncio.Event(), asyncio.Event()
@@ -108,36 +108,36 @@ async def test_all_waits_until_every_lane_is_free_and_is_not_starved() -> None:
 
 async def test_who_leaves_a_queue_of_lanes_holds_nobody_up() -> None:
     async with Lanes.open(2, runner=RUNNER) as lanes:
-        async with lanes.one():
+        async with lanes.acquire():
 
             async def use_all() -> None:
-                async with lanes.all():
+                async with lanes.exclusive():
                     pytest.fail("one is in use")
 
             waiting = asyncio.create_task(use_all())
             await asyncio.sleep(0)
             waiting.cancel()
-            async with lanes.one() as boxes:
+            async with lanes.acquire() as boxes:
                 assert (await boxes.run(shell("echo on"))).stdout == b"on\n"
             with pytest.raises(asyncio.CancelledError):
                 await waiting
-        async with lanes.all() as boxes:
+        async with lanes.exclusive() as boxes:
             assert (await boxes.run(shell("echo all"))).stdout == b"all\n"
 
 
 async def test_what_a_block_raises_frees_its_lane() -> None:
     async with Lanes.open(1, runner=RUNNER) as lanes:
-        for hold in (lanes.one, lanes.all):
+        for hold in (lanes.acquire, lanes.exclusive):
             with pytest.raises(ValueError, match="mine"):
                 async with hold():
                     raise ValueError("mine")
-        async with lanes.one() as boxes:
+        async with lanes.acquire() as boxes:
             assert (await boxes.run(shell("echo on"))).stdout == b"on\n"
 
 
 async def test_x2_closed_lanes_leave_nothing() -> None:
     async with Lanes.open(2, runner=RUNNER) as lanes:
-        async with lanes.one() as one, lanes.one() as other:
+        async with lanes.acquire() as one, lanes.acquire() as other:
             families = Family(one.runner_pid), Family(other.runner_pid)
             assert one.runner_pid != other.runner_pid
             await asyncio.gather(one.run(shell("true")), other.run(shell("true")))

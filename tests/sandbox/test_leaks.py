@@ -101,12 +101,12 @@ async def leak_test(raw_runs: int, api_runs: int) -> None:
         packet = wire.pack_request(
             ["/bin/true"], ENVIRONMENT, PATIENT, profile, wire.RequestFlag(0)
         )
-        async with boxes.borrowed_slot() as slot:
+        async with boxes.raw_slot() as slot:
             await asyncio.to_thread(run_raw, slot.channel, packet, WARM_UP)
         for _ in range(WARM_UP // 10):
             await boxes.run(command, stdin=b"x")
         before = await footprint(boxes)
-        async with boxes.borrowed_slot() as slot:
+        async with boxes.raw_slot() as slot:
             await asyncio.to_thread(run_raw, slot.channel, packet, raw_runs)
         for _ in range(api_runs):
             report = await boxes.run(command, stdin=b"x")

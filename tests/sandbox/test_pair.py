@@ -62,7 +62,7 @@ class Stage:
         *,
         wall_s: float = PATIENCE_S,
         ends: bool = False,
-        keeps_ends: bool = False,
+        drain_unread: bool = False,
     ) -> Pair:
         """`ends`: what the companion says ends the program too."""
         async with asyncio.timeout(PATIENCE_S):
@@ -70,8 +70,8 @@ class Stage:
                 self.says(program) if isinstance(program, str) else program,
                 self.says(companion) if isinstance(companion, str) else companion,
                 wall_s=wall_s,
-                decide=lambda _: ends,
-                keeps_ends=keeps_ends,
+                cancel_program_if=lambda _: ends,
+                drain_unread=drain_unread,
             )
 
 
@@ -80,7 +80,7 @@ async def stage(
     build: Callable[[Path], Path], request: pytest.FixtureRequest
 ) -> AsyncIterator[Stage]:
     if getattr(request, "param", "") == ONE_CORE:
-        async with Lanes.open(1, runner=RUNNER) as lanes, lanes.one() as boxes:
+        async with Lanes.open(1, runner=RUNNER) as lanes, lanes.acquire() as boxes:
             yield Stage(boxes, build(TALKER))
     else:
         async with Boxes.open(slots=2, runner=RUNNER) as boxes:
@@ -119,7 +119,7 @@ async def test_both_are_metered_and_their_words_on_stderr_kept(stage: Stage) -> 
         shell("echo mine >&2; read a; echo $a; cat"),
         shell("echo yours >&2; echo question; read b; echo $b >&2"),
         wall_s=PATIENCE_S,
-        decide=lambda _: False,
+        cancel_program_if=lambda _: False,
         companion_stderr=heard.append,
     )
     assert pair.program.stderr == b"mine\n"
@@ -148,7 +148,7 @@ async def test_a_pair_begins_together_after_both_stagings(stage: Stage) -> None:
         shell("ls; exec >/dev/null; cat"),
         shell("ls; cat /data/attack > copy; cat > verdict", data=stage.code),
         wall_s=PATIENCE_S,
-        decide=lambda _: False,
+        cancel_program_if=lambda _: False,
         stage=put,
         collect=collect,
         program_stage=put,
@@ -259,7 +259,7 @@ LONG = "tell:1000"
 async def test_a_companion_can_be_let_talk_to_nobody(stage: Stage, program: str) -> None:
     pair = await stage.play(program, f"{LONG} exit:42")
     assert pair.companion.exit_code == 93
-    pair = await stage.play(program, f"{LONG} drain exit:42", keeps_ends=True)
+    pair = await stage.play(program, f"{LONG} drain exit:42", drain_unread=True)
     assert pair.companion.exit_code == 42
     assert (pair.ended_first, pair.hung) == ("program", False)
 
@@ -269,8 +269,8 @@ async def test_who_is_let_talk_to_nobody_is_still_heard_by_who_listens(stage: St
         shell("cksum >&2"),
         shell("cat /code/attack", code=stage.code),
         wall_s=PATIENCE_S,
-        decide=lambda _: False,
-        keeps_ends=True,
+        cancel_program_if=lambda _: False,
+        drain_unread=True,
     )
     expected = await stage.boxes.run(shell("cksum < /code/attack", code=stage.code))
     assert pair.program.stderr == expected.stdout
@@ -278,7 +278,7 @@ async def test_who_is_let_talk_to_nobody_is_still_heard_by_who_listens(stage: St
 
 
 async def test_who_talks_to_a_deaf_one_that_lives_is_not_to_blame(stage: Stage) -> None:
-    pair = await stage.play("deaf pause", LONG, wall_s=SHORT_S, keeps_ends=True)
+    pair = await stage.play("deaf pause", LONG, wall_s=SHORT_S, drain_unread=True)
     assert (pair.hung, pair.blame) == (True, "program")
 
 
@@ -293,7 +293,7 @@ async def test_the_companions_word_ends_the_program(stage: Stage) -> None:
         return True
 
     pair = await stage.boxes.run_pair(
-        stage.says("pause"), stage.says("exit:43"), wall_s=PATIENCE_S, decide=decide
+        stage.says("pause"), stage.says("exit:43"), wall_s=PATIENCE_S, cancel_program_if=decide
     )
     assert pair.program.status is Status.CANCELLED
     assert [report.exit_code for report in asked] == [43]
@@ -313,7 +313,7 @@ async def test_nobody_is_asked_when_the_program_ended_first(stage: Stage) -> Non
         stage.says("exit:3"),
         stage.says("drain nap:100000 exit:42"),
         wall_s=PATIENCE_S,
-        decide=decide,
+        cancel_program_if=decide,
     )
     assert codes(pair) == (3, 42)
 
@@ -324,7 +324,10 @@ async def test_what_the_decider_raises_ends_both(stage: Stage) -> None:
 
     with pytest.raises(ValueError, match="can't say"):
         await stage.boxes.run_pair(
-            stage.says("pause"), stage.says("exit:1"), wall_s=PATIENCE_S, decide=decide
+            stage.says("pause"),
+            stage.says("exit:1"),
+            wall_s=PATIENCE_S,
+            cancel_program_if=decide,
         )
     assert codes(await stage.play("echo", "ask:3 exit:42")) == (0, 42)
 
@@ -407,7 +410,7 @@ async def test_a_pair_cancelled_at_any_moment_gives_both_boxes_back(stage: Stage
                 stage.says("echo"),
                 stage.says("ask:1000000"),
                 wall_s=PATIENCE_S,
-                decide=lambda _: False,
+                cancel_program_if=lambda _: False,
                 stage=os.listdir if turns % 2 else None,
                 collect=os.listdir if turns % 3 else None,
             )
@@ -441,7 +444,7 @@ async def test_what_a_stage_raises_ends_both(stage: Stage) -> None:
                 stage.says("pause"),
                 stage.says("pause"),
                 wall_s=PATIENCE_S,
-                decide=lambda _: False,
+                cancel_program_if=lambda _: False,
                 **{at: fail},  # type: ignore[arg-type]
             )
     assert codes(await stage.play("echo", "ask:3 exit:42")) == (0, 42)
@@ -471,7 +474,9 @@ def children(pid: int) -> list[int]:
 async def test_a_pair_needs_two_boxes() -> None:
     async with Boxes.open(slots=1, runner=RUNNER) as boxes:
         with pytest.raises(Refused, match="two boxes"):
-            await boxes.run_pair(shell("true"), shell("true"), wall_s=1, decide=lambda _: False)
+            await boxes.run_pair(
+                shell("true"), shell("true"), wall_s=1, cancel_program_if=lambda _: False
+            )
 
 
 @pytest.mark.parametrize("slots", [2, 3])

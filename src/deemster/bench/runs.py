@@ -89,7 +89,7 @@ async def measure_parallel(boxes: Boxes, cpus: Sequence[int]) -> dict[str, float
 
     Who drives a slot keeps to that slot's core, so that one slot has one core and no more.
     """
-    async with boxes.borrowed_slot() as one, boxes.borrowed_slot() as other:
+    async with boxes.raw_slot() as one, boxes.raw_slot() as other:
         slots = sorted((one, other), key=lambda slot: slot.number)
         drivers = [
             (CageRun(boxes, slot.channel), cpus[slot.number % len(cpus)]) for slot in slots

@@ -62,7 +62,7 @@ def sandbox(
 async def measure(peers: Peers, runs: int) -> dict[str, Any]:
     cpus = sorted(os.sched_getaffinity(0))  # a slot a core, as a worker has them
     async with open_boxes(load_settings(), slots=2, cpus=cpus) as boxes:
-        async with boxes.borrowed_slot() as slot:
+        async with boxes.raw_slot() as slot:
             contenders = contend(boxes, CageRun(boxes, slot.channel), peers)
             with collector_off():
                 await take_turns(contenders, runs)

@@ -10,7 +10,7 @@ from pathlib import Path
 from deemster.domain.errors import Refused
 from deemster.sandbox import wire
 from deemster.sandbox.command import STANDARD_PROFILES, Bind, Command, Layers, Profile
-from deemster.sandbox.pair import Conversation, Decide, Pair, Partner, conclude
+from deemster.sandbox.pair import CancelRule, Conversation, Pair, Partner, conclude
 from deemster.sandbox.policy import build_policy
 from deemster.sandbox.pool import Pool
 from deemster.sandbox.report import Report, make_report
@@ -88,27 +88,27 @@ class Boxes:
         companion: Command,
         *,
         wall_s: float,
-        decide: Decide,
+        cancel_program_if: CancelRule,
         stage: Stage | None = None,
         collect: Collect | None = None,
         program_stage: Stage | None = None,
         program_stderr: Sink | None = None,
         companion_stderr: Sink | None = None,
-        keeps_ends: bool = False,
+        drain_unread: bool = False,
     ) -> Pair:
-        """Runs two commands at once, the output of each being the input of the other.
+        """Runs two commands at once; each one's stdout is the other's stdin.
 
-        When the companion ends first, `decide` says whether the program is to be ended too;
-        else it goes on. `wall_s` bounds the whole, from the start of both. `stage` and
-        `collect` are the companion's. With `keeps_ends` it can always write: what the program
-        leaves unread at its end is thrown away. What `run` raises is raised, and ends both.
+        When the companion ends first, `cancel_program_if` decides from its report whether the
+        program is cancelled or runs on. `wall_s` limits the whole pair. `stage` and `collect`
+        belong to the companion. With `drain_unread` the companion can keep writing after the
+        program has ended. Raises what `run` raises, and ends both.
         """
         if self.slot_count < 2:
             raise Refused("A pair takes two boxes; this pool has one.")
         slots = await self._pool.take([wanted_by(program), wanted_by(companion)])
         try:
             with ExitStack() as closing:
-                talk = Conversation(closing, keeps_ends=keeps_ends)
+                talk = Conversation(closing, drain_unread=drain_unread)
                 ours = Handling(
                     stdin=talk.to_program.reader,
                     stdout=talk.to_companion.writer,
@@ -129,7 +129,7 @@ class Boxes:
                     two = Partner(
                         self._run_in(slots[1], companion, theirs), slots[1].cancel, group
                     )
-                    blame = await talk.hold(one, two, wall_s, decide)
+                    blame = await talk.hold(one, two, wall_s, cancel_program_if)
             return conclude(
                 one.running.result(), two.running.result(), blame, flooded=talk.flooded
             )
@@ -200,7 +200,7 @@ class Boxes:
         return MountCache(place.new, identify(mount), (mount,))
 
     @asynccontextmanager
-    async def borrowed_slot(self) -> AsyncIterator[Slot]:
+    async def raw_slot(self) -> AsyncIterator[Slot]:
         """A slot with its channel in blocking mode, for measurements beside this API."""
         [slot] = await self._pool.take([Shown()])
         loop = asyncio.get_running_loop()

@@ -52,7 +52,7 @@ class Check:
     required: bool = True
 
 
-def mend_for(fault: str) -> str:
+def suggest_fix(fault: str) -> str:
     return next((mend for pattern, mend in MENDS if re.search(pattern, fault)), "")
 
 
@@ -106,7 +106,7 @@ async def check_layers(name: str, layers: Layers, runner: Path | None) -> Check:
         async with Boxes.open(layers=layers, runner=runner) as boxes:
             report = await boxes.run(Command(("/bin/true",)))
     except SandboxFault as fault:
-        return Check(name, ok=False, detail=str(fault), mend=mend_for(str(fault)))
+        return Check(name, ok=False, detail=str(fault), mend=suggest_fix(str(fault)))
     ok = report.status is Status.OK
     return Check(name, ok, "holds" if ok else f"a program that does nothing: {report.status}")
 
@@ -118,7 +118,7 @@ async def check_seccomp(runner: Path | None) -> Check:
             command = Command(("/usr/bin/unshare", "--net", "/bin/true"), profile="compiler")
             report = await boxes.run(command)
     except SandboxFault as fault:
-        return Check(name, ok=False, detail=str(fault), mend=mend_for(str(fault)))
+        return Check(name, ok=False, detail=str(fault), mend=suggest_fix(str(fault)))
     ok = (report.status, report.syscall) == (Status.FORBIDDEN_SYSCALL, "unshare")
     detail = "refuses and names calls" if ok else f"let unshare pass ({report.status})"
     return Check(name, ok, detail, "" if ok else "Report this: the filter must refuse it.")
@@ -133,7 +133,7 @@ async def check_cgroup(runner: Path | None) -> Check:
         async with Boxes.open(layers=Layers.CGROUP, runner=runner) as boxes:
             report = await boxes.run(Command(fill, limits=limits))
     except SandboxFault as fault:
-        return Check(name, ok=False, detail=str(fault), mend=mend_for(str(fault)))
+        return Check(name, ok=False, detail=str(fault), mend=suggest_fix(str(fault)))
     ok = report.status is Status.MEMORY_LIMIT
     detail = (
         f"version {cgroup_version()}"

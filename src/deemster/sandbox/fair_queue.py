@@ -1,4 +1,4 @@
-"""Hands things out in order of asking; who asks for several gets all at once, never half."""
+"""Hands out a fixed set of items, first come first served, several at a time if asked."""
 
 import asyncio
 from collections import deque
@@ -8,67 +8,66 @@ from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
-Liking = Callable[[T], int]
-"""How well a thing suits whoever asks; among equals the one that has been free longest."""
+Preference = Callable[[T], int]
+"""Scores an item; the highest score wins, and among equals the item that is free longest."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Asking(Generic[T]):
-    likings: Sequence[Liking[T]]
-    answer: asyncio.Future[list[T]]
+class _Waiter(Generic[T]):
+    preferences: Sequence[Preference[T]]
+    items: asyncio.Future[list[T]]
 
 
 class FairQueue(Generic[T]):
-    """Who asks for many is not overtaken by those who ask for less and came later."""
+    """A request for many items is not overtaken by later requests for fewer."""
 
     def __init__(self) -> None:
         self._free: list[T] = []
-        self._asking: deque[_Asking[T]] = deque()
+        self._waiters: deque[_Waiter[T]] = deque()
 
-    async def take(self, likings: Sequence[Liking[T]]) -> list[T]:
-        """One thing for each liking, in that order."""
-        if not self._asking and len(self._free) >= len(likings):
-            return self._pick(likings)
-        answer: asyncio.Future[list[T]] = asyncio.get_running_loop().create_future()
-        self._asking.append(_Asking(likings, answer))
+    async def acquire(self, preferences: Sequence[Preference[T]]) -> list[T]:
+        """Returns one item for each preference, in that order, as soon as all are free."""
+        if not self._waiters and len(self._free) >= len(preferences):
+            return self._pick(preferences)
+        items: asyncio.Future[list[T]] = asyncio.get_running_loop().create_future()
+        self._waiters.append(_Waiter(preferences, items))
         try:
-            return await answer
+            return await items
         except asyncio.CancelledError:
-            if answer.done() and not answer.cancelled() and not answer.exception():
-                self._free += answer.result()
-            self._answer()  # who stood behind may go on
+            if items.done() and not items.cancelled() and not items.exception():
+                self._free += items.result()
+            self._serve_waiters()
             raise
 
-    def put(self, thing: T) -> None:
-        """Makes a thing free, whether it was taken before or is new."""
-        self._free.append(thing)
-        self._answer()
+    def release(self, item: T) -> None:
+        """Makes an item available: a new one, or one that was acquired before."""
+        self._free.append(item)
+        self._serve_waiters()
 
-    def remove(self, thing: T) -> None:
-        """It is not to be handed out any more; one that is taken is its taker's to drop."""
-        if thing in self._free:
-            self._free.remove(thing)
+    def remove(self, item: T) -> None:
+        """Forgets a free item; whoever acquired an item must not release it instead."""
+        if item in self._free:
+            self._free.remove(item)
 
-    def turn_away(self, error: Exception) -> None:
-        """All who wait are answered with this."""
-        while self._asking:
-            answer = self._asking.popleft().answer
-            if not answer.done():
-                answer.set_exception(error)
+    def fail_waiters(self, error: Exception) -> None:
+        while self._waiters:
+            items = self._waiters.popleft().items
+            if not items.done():
+                items.set_exception(error)
 
-    def _answer(self) -> None:
-        while self._asking:
-            first = self._asking[0]
-            if not first.answer.done():
-                if len(self._free) < len(first.likings):
+    def _serve_waiters(self) -> None:
+        while self._waiters:
+            first = self._waiters[0]
+            if not first.items.done():
+                if len(self._free) < len(first.preferences):
                     return
-                first.answer.set_result(self._pick(first.likings))
-            self._asking.popleft()
+                first.items.set_result(self._pick(first.preferences))
+            self._waiters.popleft()
 
-    def _pick(self, likings: Sequence[Liking[T]]) -> list[T]:
+    def _pick(self, preferences: Sequence[Preference[T]]) -> list[T]:
         picked = []
-        for liking in likings:
-            best = max(self._free, key=liking)
+        for preference in preferences:
+            best = max(self._free, key=preference)
             self._free.remove(best)
             picked.append(best)
         return picked

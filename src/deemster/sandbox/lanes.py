@@ -1,31 +1,34 @@
-"""Lanes: two boxes and a core each, so that runs in one don't disturb the clocks of another."""
+"""Lanes for timed runs: each has two boxes and, if there are enough, a CPU core of its own."""
 
+import fcntl
 import os
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Final, Self
 
+from deemster.domain.errors import Refused
+from deemster.locks import locked
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import STANDARD_PROFILES, Bind, Layers, Profile
 from deemster.sandbox.fair_queue import FairQueue
 
-SLOTS_A_LANE: Final = 2
-"""A program, and the companion that it talks to."""
+BOXES_PER_LANE: Final = 2
+"""One for the program, one for an interactor that runs at the same time."""
 
 
 class Lanes:
-    """Hands lanes out in order of asking, also to those who ask for all of them.
+    """Hands lanes out first come first served.
 
-    Each lane has a runner of its own: no run can land on another lane's core, and the death of
-    a runner stops no other lane.
+    Each lane has its own runner, so no run lands on another lane's core, and a runner that
+    dies stops only its own lane.
     """
 
     def __init__(self, lanes: Sequence[Boxes]) -> None:
-        self._turns: FairQueue[Boxes] = FairQueue()
+        self._queue: FairQueue[Boxes] = FairQueue()
         self.count = len(lanes)
         for boxes in lanes:
-            self._turns.put(boxes)
+            self._queue.release(boxes)
 
     @classmethod
     @asynccontextmanager
@@ -39,53 +42,76 @@ class Lanes:
         binds: Sequence[Bind] = (),
         runner: Path | None = None,
     ) -> AsyncIterator[Self]:
-        """As many lanes as asked for, on these cores or on the first of the process's own.
+        """Opens lanes on these cores, or on the first cores that this process may use.
 
-        With more lanes than cores, none keeps to a core.
+        With more lanes than cores, no lane is pinned to a core.
         """
         async with AsyncExitStack() as stack:
             lanes = [
                 await stack.enter_async_context(
                     Boxes.open(
-                        slots=SLOTS_A_LANE,
+                        slots=BOXES_PER_LANE,
                         layers=layers,
                         profiles=profiles,
                         binds=binds,
                         runner=runner,
-                        cpus=own,
+                        cpus=lane_cpus,
                     )
                 )
-                for own in share_cpus(count, cpus)
+                for lane_cpus in share_cpus(count, cpus)
             ]
             yield cls(lanes)
 
     @asynccontextmanager
-    async def one(self) -> AsyncIterator[Boxes]:
-        """A lane, as soon as one is free."""
-        async with self._held(1) as boxes:
+    async def acquire(self) -> AsyncIterator[Boxes]:
+        """Waits for a free lane."""
+        async with self._acquire(1) as boxes:
             yield boxes
 
     @asynccontextmanager
-    async def all(self) -> AsyncIterator[Boxes]:
-        """A lane while all others are kept idle: a measurement alone on the machine."""
-        async with self._held(self.count) as boxes:
+    async def exclusive(self) -> AsyncIterator[Boxes]:
+        """Waits for a lane and keeps all others idle, for a measurement without neighbours."""
+        async with self._acquire(self.count) as boxes:
             yield boxes
 
     @asynccontextmanager
-    async def _held(self, count: int) -> AsyncIterator[Boxes]:
-        held = await self._turns.take([_any] * count)
+    async def _acquire(self, count: int) -> AsyncIterator[Boxes]:
+        lanes = await self._queue.acquire([_no_preference] * count)
         try:
-            yield held[0]
+            yield lanes[0]
         finally:
-            for boxes in held:
-                self._turns.put(boxes)
+            for boxes in lanes:
+                self._queue.release(boxes)
 
 
 def share_cpus(count: int, given: Sequence[int] | None = None) -> list[tuple[int, ...]]:
-    """A core of those that this process may use for each lane, or none for any."""
+    """Returns the core of each lane; with too few cores, no core for any lane."""
     cpus = sorted(os.sched_getaffinity(0)) if given is None else given
     return [(cpu,) for cpu in cpus[:count]] if count <= len(cpus) else [()] * count
 
 
-def _any(_: Boxes) -> int:
+def _no_preference(_: Boxes) -> int:
     return 0
+
+
+@contextmanager
+def reserve_cores(directory: Path, count: int) -> Iterator[tuple[int, ...]]:
+    """Locks cores, so that no other worker with the same directory uses them (Q9)."""
+    usable = sorted(os.sched_getaffinity(0))
+    with ExitStack() as stack:
+        reserved: list[int] = []
+        for core in usable:
+            if len(reserved) == count:
+                break
+            lock = directory / f"core{core}"
+            lock.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with suppress(BlockingIOError):
+                stack.enter_context(locked(lock, fcntl.LOCK_EX | fcntl.LOCK_NB))
+                reserved.append(core)
+        if len(reserved) < count:
+            raise Refused(
+                f"{count} slots need {count} cores, but other workers leave only "
+                f"{len(reserved)} of this machine's {len(usable)} cores free: use fewer "
+                "--slots, or stop another worker."
+            )
+        yield tuple(reserved)

@@ -17,7 +17,7 @@ from deemster.sandbox.report import Report
 from deemster.sandbox.streams import CHUNK_BYTES, Direct
 
 Side = Literal["program", "companion"]
-Decide = Callable[[Report], bool]
+CancelRule = Callable[[Report], bool]
 """Whether the companion's report, which came first, is the end of the program too."""
 
 LOOKS: Final = 100
@@ -166,10 +166,10 @@ class Partner:
 class Conversation:
     """The pipes of a pair, its common start and its clock."""
 
-    def __init__(self, closing: ExitStack, *, keeps_ends: bool) -> None:
+    def __init__(self, closing: ExitStack, *, drain_unread: bool) -> None:
         self.to_program = Pipe(closing)
         self.to_companion = Pipe(closing)
-        self._drain = Drain(self.to_program, closing) if keeps_ends else None
+        self._drain = Drain(self.to_program, closing) if drain_unread else None
         self.flooded = False
         self._ready = asyncio.Barrier(2)
         self._begun = asyncio.Event()
@@ -180,7 +180,7 @@ class Conversation:
         self._begun.set()
 
     async def hold(
-        self, program: Partner, companion: Partner, wall_s: float, decide: Decide
+        self, program: Partner, companion: Partner, wall_s: float, cancel_program_if: CancelRule
     ) -> Side | None:
         """Follows both until their ends are certain; says whom to blame if time ran out."""
         if self._drain is not None:
@@ -190,7 +190,7 @@ class Conversation:
         deadline_s = loop.time() + wall_s
         both = {program.running, companion.running}
         ended, _ = await asyncio.wait(both, timeout=wall_s, return_when=asyncio.FIRST_COMPLETED)
-        if ended == {companion.running} and decide(companion.running.result()):
+        if ended == {companion.running} and cancel_program_if(companion.running.result()):
             program.end()
             return None
         await asyncio.wait(both, timeout=max(0.0, deadline_s - loop.time()))

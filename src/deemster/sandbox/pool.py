@@ -26,7 +26,7 @@ class Pool:
         self._leaving: Runner | None = None
         """Stopped, but not seen to be gone: whoever was to see to that may be cancelled."""
         self._slots: set[Slot] = set()
-        self._turns: FairQueue[Slot] = FairQueue()
+        self._queue: FairQueue[Slot] = FairQueue()
         self._ended = asyncio.Event()
         self._first_slot: asyncio.Future[None] | None = None
 
@@ -43,7 +43,7 @@ class Pool:
                 finally:
                     keeper.cancel()
                     await asyncio.shield(pool._stop())
-                    pool._turns.turn_away(SandboxFault("The sandbox was closed."))
+                    pool._queue.fail_waiters(SandboxFault("The sandbox was closed."))
         except BaseExceptionGroup as group_error:
             # What the block raised is the caller's, not a group of one.
             if len(group_error.exceptions) == 1:
@@ -61,7 +61,7 @@ class Pool:
 
     async def take(self, wanted: Sequence[Shown]) -> list[Slot]:
         """A free slot for each, all at once, where little has to be hung or taken away."""
-        slots = await self._turns.take([fitting(each) for each in wanted])
+        slots = await self._queue.acquire([fitting(each) for each in wanted])
         for slot in slots:
             slot.held = True
         return slots
@@ -73,7 +73,7 @@ class Pool:
 
     def _put(self, slot: Slot) -> None:
         if not slot.held and not slot.dead and not slot.busy_for_nobody:
-            self._turns.put(slot)
+            self._queue.release(slot)
 
     async def attach(self, directory: Path, order: wire.Instruction) -> int:
         if self._runner is None:
@@ -91,7 +91,7 @@ class Pool:
 
     def _slot_died(self, slot: Slot) -> None:
         self._slots.discard(slot)
-        self._turns.remove(slot)
+        self._queue.remove(slot)
         if slot.stuck and self._runner is not None:
             self._runner.kill()
 
@@ -138,7 +138,7 @@ class Pool:
                 await self._start()
                 pause_s = FIRST_PAUSE_S
             except SandboxFault as error:
-                self._turns.turn_away(error)
+                self._queue.fail_waiters(error)
                 self._ended.set()
                 await asyncio.sleep(pause_s)
                 pause_s = min(2 * pause_s, LONGEST_PAUSE_S)

@@ -23,8 +23,7 @@ from deemster.pipeline.work.heartbeat import (
 )
 from deemster.pipeline.work.judge_service import JudgeService
 from deemster.problems.distribution import RevisionDistributor
-from deemster.sandbox.cores import hold_cores
-from deemster.sandbox.lanes import Lanes
+from deemster.sandbox.lanes import Lanes, reserve_cores
 from deemster.settings import Settings
 from deemster.store.notifications import STOP, Listener
 from deemster.wiring.judging import make_spool, open_judging
@@ -61,7 +60,7 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
     async with AsyncExitStack() as stack:
         enter = stack.enter_async_context
         place = settings.work_dir.with_name(f"{settings.work_dir.name}-cores")
-        cores = stack.enter_context(hold_cores(place, slots))
+        cores = stack.enter_context(reserve_cores(place, slots))
         pool = await enter(open_database(settings, "worker", most=slots + 4))
         artifacts = open_artifacts(settings)
         workshop, lanes = await enter(

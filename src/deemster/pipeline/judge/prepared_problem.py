@@ -51,7 +51,7 @@ class PreparedProblem:
         async with AsyncExitStack() as stack:
             programs: dict[Program, JuryProgram] = {}
             for program in jury_programs(problem):
-                async with lanes.one() as boxes:
+                async with lanes.acquire() as boxes:
                     prepared = prepare_program(boxes, build_tools, root, problem, program)
                     programs[program] = await stack.enter_async_context(prepared)
             yield cls(build_tools, lanes, root, problem, programs, spool_dir)
@@ -74,7 +74,7 @@ class PreparedProblem:
             return await judge.judge(self.answer_judge(source), source, language)
         toolchain = await self.build_tools.toolchains.require(language)
         async with AsyncExitStack() as stack:
-            async with self.lanes.one() as boxes:
+            async with self.lanes.acquire() as boxes:
                 built = self.build_tools.compiler.built(boxes, toolchain, source)
                 build = await stack.enter_async_context(built)
             record = record_of(build, language, toolchain.version)

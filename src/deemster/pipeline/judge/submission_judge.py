@@ -67,11 +67,11 @@ class SubmissionJudge:
         self, judge: CaseJudge | AnswerJudge, case: Case
     ) -> tuple[CaseOutcome, int]:
         """A case that was a little too slow is run again, alone; the better run counts."""
-        async with self.lanes.one() as boxes:
+        async with self.lanes.acquire() as boxes:
             outcome = await judge.judge(boxes, case)
         if not outcome.is_near_limit:
             return outcome, 1
-        async with self.lanes.all() as boxes:
+        async with self.lanes.exclusive() as boxes:
             again = await judge.judge(boxes, case)
         return (outcome if again.verdict is Verdict.TIME_LIMIT else again), 2
 
@@ -79,7 +79,7 @@ class SubmissionJudge:
         program = self.problem.grader
         if program is None:
             return Result(Verdict.JUDGE_ERROR)
-        async with self.lanes.one() as boxes:
+        async with self.lanes.acquire() as boxes:
             ready = self.programs[program]
             return await ask_grader(boxes, ready, self.problem.limits, grading, results)
 
@@ -89,7 +89,7 @@ class SubmissionJudge:
         program = self.problem.static_validator
         if program is None:
             return fault("The problem has no static validator.", "")
-        async with workspace(self.work_dir) as place, self.lanes.one() as boxes:
+        async with workspace(self.work_dir) as place, self.lanes.acquire() as boxes:
             return await ask_static(
                 boxes,
                 self.programs[program],

@@ -58,12 +58,12 @@ async def interact(
         program,
         companion,
         wall_s=wall_s,
-        decide=lambda report: not accepts(manner, report),
+        cancel_program_if=lambda report: not accepts(manner, report),
         program_stage=stage,
         program_stderr=stderr,
         stage=interactor.staged(tray.stage),
         collect=tray.collect,
-        keeps_ends=True,
+        drain_unread=True,
     )
     return await asyncio.to_thread(settle, pair, interactor.name, manner, tray)
 

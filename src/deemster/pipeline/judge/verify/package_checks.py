@@ -77,7 +77,7 @@ class Inspection:
 
     async def make_ready(self, stack: AsyncExitStack, validator: InputValidator) -> None:
         prepared = self._prepared
-        async with prepared.lanes.one() as boxes:
+        async with prepared.lanes.acquire() as boxes:
             program = prepare_program(
                 boxes,
                 prepared.build_tools,
@@ -112,7 +112,7 @@ class Inspection:
         with self._progress.step(name, len(items)) as advance:
 
             async def look_at(item: T) -> Finding | None:
-                async with turns, self._prepared.lanes.one() as boxes:
+                async with turns, self._prepared.lanes.acquire() as boxes:
                     found = await look(boxes, item)
                 advance()
                 return found
