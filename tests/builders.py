@@ -67,7 +67,7 @@ async def make_submission(
     *,
     key: str | None = None,
     request: bytes = b"",
-    standing: PriorityClass = PriorityClass.PRACTICE,
+    priority_class: PriorityClass = PriorityClass.PRACTICE,
     language: str = "python3",
     webhook_url: str | None = None,
 ) -> SubmissionId:
@@ -82,7 +82,7 @@ async def make_submission(
         source=hashlib.sha256(b"source").hexdigest(),
         request_digest=hashlib.sha256(request or secrets.token_bytes(8)).digest(),
         idempotency_key=key,
-        standing=standing,
+        priority_class=priority_class,
         webhook_url=webhook_url,
     )
     async with connection(pool) as acquired:

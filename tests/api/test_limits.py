@@ -202,7 +202,7 @@ async def test_d1_over_the_high_mark_it_refuses_until_below_the_low_one(
         await drop(pool, waiting[2:])
         assert (await ada.post("/v1/submissions", program())).status_code == 202
     told = [line["event"] for line in log_lines if line["event"].startswith("floodgate")]
-    assert told == ["load_shedding.closed", "load_shedding.opened"]
+    assert told == ["load_shedding.started", "load_shedding.stopped"]
 
 
 async def drop(pool: Pool, submissions: Sequence[str]) -> None:
@@ -334,7 +334,7 @@ async def test_h3_a_plainly_private_webhook_is_refused_at_once(
 
 async def test_d1_trials_of_a_rejudging_close_no_gate(opened: Opened, pool: Pool) -> None:
     for _ in range(3):
-        await make_submission(pool, standing=PriorityClass.REJUDGE)
+        await make_submission(pool, priority_class=PriorityClass.REJUDGE)
     async with opened(queue_high=1, queue_low=0) as client:
         ada = Api(client, await make_user(pool, "grace"))
         assert (await ada.post("/v1/submissions", program())).status_code == 202

@@ -101,11 +101,11 @@ class Service:
         program: Program,
         *,
         user: str = "ada",
-        standing: PriorityClass = PriorityClass.PRACTICE,
+        priority_class: PriorityClass = PriorityClass.PRACTICE,
     ) -> SubmissionId:
         """By the API's own door, in this process."""
         files = {"": program.source.encode()}
-        ask = SubmitRequest(PROBLEM, program.language, files, standing=standing)
+        ask = SubmitRequest(PROBLEM, program.language, files, priority_class=priority_class)
         accepted, _ = await self.door.submit(await make_person(self.pool, user), ask)
         return accepted.id
 

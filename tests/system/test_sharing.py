@@ -89,8 +89,8 @@ async def test_lower_ranks_and_those_who_have_many_wait_longer(
     async with open_service() as service:
         service.start("relay", "keeper")
         given = [
-            await service.submit(QUICK, user=user, standing=standing)
-            for user, standing in asked
+            await service.submit(QUICK, user=user, priority_class=priority_class)
+            for user, priority_class in asked
         ]
         await service.until_state("QUEUED", *given)
         service.start("worker")

@@ -42,15 +42,13 @@ class PriorityClass(IntEnum):
     REJUDGE = 3
 
 
-def raised(standing: PriorityClass, tier: int) -> PriorityClass:
+def raised(given: PriorityClass, tier: int) -> PriorityClass:
     """A user's tier raises practice; a live contest stays first, a rejudge last (Q8)."""
-    return (
-        PriorityClass.INTERACTIVE if tier and standing is PriorityClass.PRACTICE else standing
-    )
+    return PriorityClass.INTERACTIVE if tier and given is PriorityClass.PRACTICE else given
 
 
 PRIORITY_CLASS_WIDTH: Final = 500_000
-"""Ranks of one standing: a user's n-th waiting submission is behind everyone's earlier ones."""
+"""Ranks in one class: a user's n-th waiting submission is behind all users' earlier ones."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,11 @@ from deemster.domain.errors import Refused
 from deemster.domain.language import Language
 
 SOURCE_BYTES = 1 << 20
-"""Most bytes of source in one program."""
+"""Most bytes of source that a user may submit as one program."""
+FILLED_BYTES = 64 << 20
+"""Most bytes of that source after the judge has filled in the problem's constants."""
 INCLUDED_BYTES = 64 << 20
-"""Most bytes that a problem may add to it."""
+"""Most bytes of code that a problem may add to a submission."""
 MAX_FILES = 256
 MAX_PARTS = 8
 """A file's own name and the directories above it."""
@@ -27,14 +29,16 @@ class Source:
     main: str | None = None
     """The entry point: a file, or a class where those are started; None leaves it to names."""
     included: frozenset[str] = frozenset()
-    """The files that a problem added, which its own bounds hold for."""
+    """Names of the files that the problem added; `INCLUDED_BYTES` bounds these."""
+    most_bytes: int = SOURCE_BYTES
+    """Bound on the files that are not included."""
 
     def __post_init__(self) -> None:
         for name in self.files:
             check_name(name)
         check_directories(self.files)
         own = [name for name in self.files if name not in self.included]
-        self._check_bounds(own, SOURCE_BYTES, "The source")
+        self._check_bounds(own, self.most_bytes, "The source")
         self._check_bounds(self.included, INCLUDED_BYTES, "The included code")
 
     def _check_bounds(self, names: Iterable[str], most_bytes: int, what: str) -> None:
@@ -154,4 +158,31 @@ def with_included(
         files={**own, **files},
         main=entry or driver or source.main or main_file(language, source),
         included=(source.included & own.keys()) | given,
+        most_bytes=source.most_bytes,
     )
+
+
+def check_admissible(
+    files: Mapping[str, bytes],
+    language: Language,
+    *,
+    most_bytes: int,
+    allowed_languages: Iterable[str] | None,
+) -> None:
+    """Refuses a submission whose source is too large, or in a language the problem forbids.
+
+    The files are those that the user sent, before the judge fills in constants.
+    """
+    size = sum(map(len, files.values()))
+    if size > most_bytes:
+        raise Refused(
+            f"The source has {size:,} bytes, and this problem takes at most {most_bytes:,}: "
+            "shorten it."
+        )
+    if allowed_languages is None:
+        return
+    allowed = {name.lower() for name in allowed_languages}
+    if allowed.isdisjoint({language.id, *language.aliases}):
+        raise Refused(
+            f"This problem does not accept {language.name}: use {' or '.join(sorted(allowed))}."
+        )

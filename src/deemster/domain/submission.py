@@ -35,12 +35,12 @@ class NewSubmission:
     rejudge_of: SubmissionId | None = None
     staged_in: RejudgingId | None = None
     contest: ContestId | None = None
-    standing: PriorityClass = PriorityClass.PRACTICE
+    priority_class: PriorityClass = PriorityClass.PRACTICE
     tier: int = 0
 
     @property
     def first_priority(self) -> int:
-        return raised(self.standing, self.tier) * PRIORITY_CLASS_WIDTH + 1
+        return raised(self.priority_class, self.tier) * PRIORITY_CLASS_WIDTH + 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import pytest
 
 from deemster.domain.ids import SUBMISSION, AccountId, SubmissionId, new_id
 from deemster.domain.submission import NewSubmission
-from deemster.pipeline.accept.group_commit import ENOUGH, LANES, GroupCommit
+from deemster.pipeline.accept.group_commit import CONCURRENT_STATEMENTS, MIN_BATCH, GroupCommit
 from deemster.store.migrations import migrate
 from deemster.store.pool import DatabaseDown, Pool, connection, open_pool
 from deemster.store.problems import ProblemSummary
@@ -32,15 +32,15 @@ LOCK TABLE submission IN EXCLUSIVE MODE
 """
 
 
-def arrival(
-    account: AccountId, sheet: ProblemSummary, *, key: str | None = None, text: bytes = b""
+def insert_of(
+    account: AccountId, summary: ProblemSummary, *, key: str | None = None, text: bytes = b""
 ) -> SubmissionInsert:
     text = text or secrets.token_bytes(8)
     new = NewSubmission(
         id=SubmissionId(new_id(SUBMISSION)),
         account=account,
-        problem=sheet.id,
-        revision=sheet.digest,
+        problem=summary.id,
+        revision=summary.digest,
         language="python3",
         main="main.py",
         source=hashlib.sha256(text).hexdigest(),
@@ -56,7 +56,7 @@ async def ada(pool: Pool) -> AccountId:
 
 
 @pytest.fixture
-async def sheet(pool: Pool) -> ProblemSummary:
+async def summary(pool: Pool) -> ProblemSummary:
     return await make_problem(pool)
 
 
@@ -72,38 +72,40 @@ async def rows_of(pool: Pool, table: str) -> int:
 
 
 async def test_many_at_once_take_few_statements_and_each_has_row_event_and_job(
-    pool: Pool, ada: AccountId, sheet: ProblemSummary
+    pool: Pool, ada: AccountId, summary: ProblemSummary
 ) -> None:
     """Q2: submission, outbox row and event are there when the answer is."""
-    ferry = GroupCommit(pool)
-    arrivals = [arrival(ada, sheet) for _ in range(MANY)]
-    answers = await asyncio.gather(*(ferry.carry(each) for each in arrivals))
+    group_commit = GroupCommit(pool)
+    arrivals = [insert_of(ada, summary) for _ in range(MANY)]
+    answers = await asyncio.gather(*(group_commit.write(each) for each in arrivals))
     assert [accepted.id for accepted, _ in answers] == [each.new.id for each in arrivals]
     assert all(fresh for _, fresh in answers)
-    assert await transactions_of(pool) <= 2 * LANES
+    assert await transactions_of(pool) <= 2 * CONCURRENT_STATEMENTS
     for table in ("submission", "submission_event", "outbox", "artifact"):
         assert await rows_of(pool, table) == MANY
 
 
 async def test_one_alone_goes_at_once(
-    pool: Pool, ada: AccountId, sheet: ProblemSummary
+    pool: Pool, ada: AccountId, summary: ProblemSummary
 ) -> None:
-    ferry = GroupCommit(pool)
+    group_commit = GroupCommit(pool)
     for _ in range(3):
-        await ferry.carry(arrival(ada, sheet))
+        await group_commit.write(insert_of(ada, summary))
     assert await transactions_of(pool) == 3
 
 
 async def test_duplicates_in_one_statement_are_one_submission(
-    pool: Pool, ada: AccountId, sheet: ProblemSummary
+    pool: Pool, ada: AccountId, summary: ProblemSummary
 ) -> None:
     """I1, I2: fifty equal answers, and one refusal for who meant something else."""
-    ferry = GroupCommit(pool)
-    same = [arrival(ada, sheet, key="k", text=b"same") for _ in range(50)]
-    other = arrival(ada, sheet, key="k", text=b"other")
-    first, _ = await ferry.carry(same[0])
+    group_commit = GroupCommit(pool)
+    same = [insert_of(ada, summary, key="k", text=b"same") for _ in range(50)]
+    other = insert_of(ada, summary, key="k", text=b"other")
+    first, _ = await group_commit.write(same[0])
     told = await asyncio.gather(
-        *(ferry.carry(each) for each in same[1:]), ferry.carry(other), return_exceptions=True
+        *(group_commit.write(each) for each in same[1:]),
+        group_commit.write(other),
+        return_exceptions=True,
     )
     assert isinstance(told.pop(), KeyReused)
     assert told == [(first, False)] * 49
@@ -111,26 +113,27 @@ async def test_duplicates_in_one_statement_are_one_submission(
 
 
 async def test_duplicates_that_come_first_together_are_one_submission(
-    pool: Pool, ada: AccountId, sheet: ProblemSummary
+    pool: Pool, ada: AccountId, summary: ProblemSummary
 ) -> None:
     """I1: also when no answer was given yet."""
-    ferry = GroupCommit(pool)
-    same = [arrival(ada, sheet, key="k", text=b"same") for _ in range(50)]
-    told = await asyncio.gather(*(ferry.carry(each) for each in same))
+    group_commit = GroupCommit(pool)
+    same = [insert_of(ada, summary, key="k", text=b"same") for _ in range(50)]
+    told = await asyncio.gather(*(group_commit.write(each) for each in same))
     assert len({accepted for accepted, _ in told}) == 1
     assert [fresh for _, fresh in told].count(True) == 1
     assert await rows_of(pool, "submission") == 1
 
 
 async def test_keys_in_opposite_order_do_not_lock_each_other_out(
-    pool: Pool, ada: AccountId, sheet: ProblemSummary
+    pool: Pool, ada: AccountId, summary: ProblemSummary
 ) -> None:
     keys = [f"k{number}" for number in range(20)]
     for _ in range(5):
         prefix = secrets.token_hex(4)
-        there = [arrival(ada, sheet, key=prefix + key, text=key.encode()) for key in keys]
+        there = [insert_of(ada, summary, key=prefix + key, text=key.encode()) for key in keys]
         back = [
-            arrival(ada, sheet, key=prefix + key, text=key.encode()) for key in reversed(keys)
+            insert_of(ada, summary, key=prefix + key, text=key.encode())
+            for key in reversed(keys)
         ]
         async with connection(pool) as one, connection(pool) as other:
             told = await asyncio.gather(accept_all(one, there), accept_all(other, back))
@@ -140,13 +143,13 @@ async def test_keys_in_opposite_order_do_not_lock_each_other_out(
 
 
 async def test_one_that_cannot_be_written_is_nobody_elses_loss(
-    pool: Pool, ada: AccountId, sheet: ProblemSummary
+    pool: Pool, ada: AccountId, summary: ProblemSummary
 ) -> None:
-    ferry = GroupCommit(pool)
-    arrivals = [arrival(ada, sheet) for _ in range(MANY)]
-    nobody = arrival(AccountId("usr_nobody"), sheet)
+    group_commit = GroupCommit(pool)
+    arrivals = [insert_of(ada, summary) for _ in range(MANY)]
+    nobody = insert_of(AccountId("usr_nobody"), summary)
     told = await asyncio.gather(
-        *(ferry.carry(each) for each in [*arrivals, nobody]), return_exceptions=True
+        *(group_commit.write(each) for each in [*arrivals, nobody]), return_exceptions=True
     )
     assert isinstance(told.pop(), asyncpg.ForeignKeyViolationError)
     assert not [each for each in told if isinstance(each, BaseException)]
@@ -154,14 +157,14 @@ async def test_one_that_cannot_be_written_is_nobody_elses_loss(
 
 
 async def test_the_nth_of_a_user_ranks_nth_up_to_a_bound(
-    pool: Pool, ada: AccountId, sheet: ProblemSummary
+    pool: Pool, ada: AccountId, summary: ProblemSummary
 ) -> None:
     """Q8: in one statement or several, a user's own are told apart; others' are not counted."""
     bob = await make_account(pool, "bob")
     async with connection(pool) as acquired:
-        await accept_all(acquired, [arrival(ada, sheet) for _ in range(3)])
-        await accept_all(acquired, [arrival(who, sheet) for who in (ada, bob, ada, bob)])
-        await accept_all(acquired, [arrival(ada, sheet) for _ in range(MOST_AHEAD)])
+        await accept_all(acquired, [insert_of(ada, summary) for _ in range(3)])
+        await accept_all(acquired, [insert_of(who, summary) for who in (ada, bob, ada, bob)])
+        await accept_all(acquired, [insert_of(ada, summary) for _ in range(MOST_AHEAD)])
         ranks = {
             who: [
                 row["rank"]
@@ -179,67 +182,75 @@ async def test_the_nth_of_a_user_ranks_nth_up_to_a_bound(
 
 
 async def test_who_gives_up_waiting_is_not_written_and_holds_nobody_up(
-    pool: Pool, ada: AccountId, sheet: ProblemSummary
+    pool: Pool, ada: AccountId, summary: ProblemSummary
 ) -> None:
-    ferry = GroupCommit(pool)
+    group_commit = GroupCommit(pool)
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(ferry.carry(arrival(ada, sheet))) for _ in range(ENOUGH)]
+        tasks = [
+            group.create_task(group_commit.write(insert_of(ada, summary)))
+            for _ in range(MIN_BATCH)
+        ]
         await asyncio.sleep(0)  # the first is under way, the others wait
         for task in tasks[1::2]:
             task.cancel()
     kept = [task.result()[0].id for task in tasks if not task.cancelled()]
-    assert len(kept) == ENOUGH // 2
+    assert len(kept) == MIN_BATCH // 2
     assert await rows_of(pool, "submission") == len(kept)
 
 
 async def test_enough_who_wait_go_beside_the_one_under_way(
-    pool: Pool, ada: AccountId, sheet: ProblemSummary
+    pool: Pool, ada: AccountId, summary: ProblemSummary
 ) -> None:
-    ferry = GroupCommit(pool)
+    group_commit = GroupCommit(pool)
     async with locked(pool):
-        tasks = [asyncio.ensure_future(ferry.carry(arrival(ada, sheet)))]
+        tasks = [asyncio.ensure_future(group_commit.write(insert_of(ada, summary)))]
         await until_blocked(pool, 1)
         tasks += [
-            asyncio.ensure_future(ferry.carry(arrival(ada, sheet))) for _ in range(ENOUGH - 1)
+            asyncio.ensure_future(group_commit.write(insert_of(ada, summary)))
+            for _ in range(MIN_BATCH - 1)
         ]
         await asyncio.sleep(0)
         await until_blocked(pool, 1)
-        tasks.append(asyncio.ensure_future(ferry.carry(arrival(ada, sheet))))
+        tasks.append(asyncio.ensure_future(group_commit.write(insert_of(ada, summary))))
         await until_blocked(pool, 2)
     await asyncio.gather(*tasks)
     assert await transactions_of(pool) == 2
 
 
 async def test_when_who_steers_is_ended_the_next_cross_all_the_same(
-    pool: Pool, ada: AccountId, sheet: ProblemSummary
+    pool: Pool, ada: AccountId, summary: ProblemSummary
 ) -> None:
-    ferry = GroupCommit(pool)
-    for _ in range(LANES + 1):  # a lane that is lost each time would be missing then
+    group_commit = GroupCommit(pool)
+    for _ in range(
+        CONCURRENT_STATEMENTS + 1
+    ):  # a lane that is lost each time would be missing then
         async with locked(pool):
-            steering = asyncio.ensure_future(ferry.carry(arrival(ada, sheet)))
+            writing = asyncio.ensure_future(group_commit.write(insert_of(ada, summary)))
             await until_blocked(pool, 1)
-            waiting = [asyncio.ensure_future(ferry.carry(arrival(ada, sheet))) for _ in "ab"]
+            waiting = [
+                asyncio.ensure_future(group_commit.write(insert_of(ada, summary))) for _ in "ab"
+            ]
             await asyncio.sleep(0)
-            steering.cancel()
+            writing.cancel()
             with pytest.raises(asyncio.CancelledError):
-                await steering
+                await writing
         await asyncio.gather(*waiting)
-    assert await rows_of(pool, "submission") == 2 * (LANES + 1)
+    assert await rows_of(pool, "submission") == 2 * (CONCURRENT_STATEMENTS + 1)
 
 
 async def test_who_goes_along_with_one_that_is_ended_is_told_to_try_again(
-    pool: Pool, ada: AccountId, sheet: ProblemSummary
+    pool: Pool, ada: AccountId, summary: ProblemSummary
 ) -> None:
     """D5: no answer is better than a wrong one."""
-    ferry = GroupCommit(pool)
+    group_commit = GroupCommit(pool)
     async with locked(pool):
-        first = asyncio.ensure_future(ferry.carry(arrival(ada, sheet)))
+        first = asyncio.ensure_future(group_commit.write(insert_of(ada, summary)))
         await until_blocked(pool, 1)
-        steering, *along = [
-            asyncio.ensure_future(ferry.carry(arrival(ada, sheet))) for _ in range(5)
+        writing, *along = [
+            asyncio.ensure_future(group_commit.write(insert_of(ada, summary))) for _ in range(5)
         ]
         await asyncio.sleep(0)
-        for task in (first, steering):
+        for task in (first, writing):
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
@@ -247,7 +258,7 @@ async def test_who_goes_along_with_one_that_is_ended_is_told_to_try_again(
                 await until_blocked(pool, 1)
         told = await asyncio.gather(*along, return_exceptions=True)
         assert all(isinstance(each, DatabaseDown) for each in told)
-    await ferry.carry(arrival(ada, sheet))
+    await group_commit.write(insert_of(ada, summary))
     assert await rows_of(pool, "submission") == 1
 
 
@@ -275,17 +286,18 @@ async def test_while_the_database_is_away_all_are_told_so_and_then_all_cross(
     async with OwnPostgres(tmp_path) as server:
         await migrate(server.url)
         async with open_pool(server.url, name="test") as pool:
-            ada, sheet = await make_account(pool), await make_problem(pool)
-            ferry = GroupCommit(pool)
-            await ferry.carry(arrival(ada, sheet))
+            ada, summary = await make_account(pool), await make_problem(pool)
+            group_commit = GroupCommit(pool)
+            await group_commit.write(insert_of(ada, summary))
             await server.stop()
             told = await asyncio.gather(
-                *(ferry.carry(arrival(ada, sheet)) for _ in range(MANY)), return_exceptions=True
+                *(group_commit.write(insert_of(ada, summary)) for _ in range(MANY)),
+                return_exceptions=True,
             )
             assert all(isinstance(each, DatabaseDown) for each in told)
             await server.start()
             answers = await asyncio.gather(
-                *(ferry.carry(arrival(ada, sheet)) for _ in range(MANY))
+                *(group_commit.write(insert_of(ada, summary)) for _ in range(MANY))
             )
             assert all(fresh for _, fresh in answers)
             assert await rows_of(pool, "submission") == 1 + MANY

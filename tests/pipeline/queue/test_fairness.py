@@ -21,7 +21,7 @@ AT_ONCE = 250
 async def hand_in(
     pool: Pool,
     user: str,
-    standing: PriorityClass = PriorityClass.PRACTICE,
+    priority_class: PriorityClass = PriorityClass.PRACTICE,
     *,
     tier: int = 0,
     times: int = 1,
@@ -37,7 +37,7 @@ async def hand_in(
             main=None,
             source=hashlib.sha256(b"").hexdigest(),
             request_digest=secrets.token_bytes(32),
-            standing=standing,
+            priority_class=priority_class,
             tier=tier,
         )
         for _ in range(times)
@@ -79,7 +79,7 @@ async def test_who_has_a_thousand_waiting_keeps_nobody_waiting(
     assert {first, third} < set(theirs)
 
 
-async def test_standings_go_in_order_and_a_tier_raises_practice_only(
+async def test_priority_classes_go_in_order_and_a_tier_raises_practice_only(
     pool: Pool, queue_url: str, queue_env: str
 ) -> None:
     """Contest, interactive, practice, rejudge; those who came first are last here."""
@@ -93,7 +93,8 @@ async def test_standings_go_in_order_and_a_tier_raises_practice_only(
         ("gus", PriorityClass.CONTEST, 1),
     ]
     given = [
-        (await hand_in(pool, user, standing, tier=tier))[0] for user, standing, tier in asked
+        (await hand_in(pool, user, priority_class, tier=tier))[0]
+        for user, priority_class, tier in asked
     ]
     await carry_all(pool, queue_url, queue_env)
     seen = Seen()

@@ -1,1 +1,1 @@
-"""From a request to a submission that can't be lost."""
+"""Accepts submissions: checks a request and writes it so that it cannot be lost."""

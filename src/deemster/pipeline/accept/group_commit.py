@@ -1,4 +1,4 @@
-"""Writes submissions down together: who comes while one statement runs goes with the next."""
+"""Writes submissions that arrive at the same time to the database in one statement."""
 
 import asyncio
 from collections import deque
@@ -8,100 +8,101 @@ from deemster.domain.errors import Unavailable
 from deemster.store.pool import DatabaseDown, Pool, connection
 from deemster.store.submission_inserts import AcceptAnswer, SubmissionInsert, accept_all
 
-LANES: Final = 2
-"""Statements at once: while one is being synced to the disk, the next is worked on."""
-ENOUGH: Final = 20
-"""So many are worth a statement of their own beside another; fewer wait for that one's end."""
-MOST: Final = 64
-"""In one statement."""
+CONCURRENT_STATEMENTS: Final = 2
+"""While one statement is being synced to the disk, the next one runs."""
+MIN_BATCH: Final = 20
+"""A second statement starts only for at least so many submissions; fewer wait for the first."""
+MAX_BATCH: Final = 64
 
 
 class PendingWrite:
-    __slots__ = ("answer", "arrival", "turn")
+    __slots__ = ("answer", "insert", "turn")
 
-    def __init__(self, arrival: SubmissionInsert) -> None:
-        self.arrival = arrival
+    def __init__(self, insert: SubmissionInsert) -> None:
+        self.insert = insert
         self.answer: AcceptAnswer | Exception | None = None
         self.turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        """Done with an answer, or without one: then this one steers the next crossing."""
+        """Resolved with an answer set; or without one, and then this task writes a batch."""
 
     @property
-    def must_steer(self) -> bool:
+    def must_write(self) -> bool:
         return self.turn.done() and not self.turn.cancelled() and self.answer is None
 
 
 class GroupCommit:
-    """One of the passengers steers, so that nobody has to be started or stopped."""
+    """One of the waiting requests writes the whole batch, so no background task is needed."""
 
     def __init__(self, pool: Pool, *, interval_s: float = 0.0) -> None:
         self._pool = pool
         self._interval_s = interval_s
         self._waiting: deque[PendingWrite] = deque()
-        self._free = LANES
+        self._free = CONCURRENT_STATEMENTS
 
-    async def carry(self, arrival: SubmissionInsert) -> AcceptAnswer:
-        """Returns when it is on the disk."""
-        passenger = PendingWrite(arrival)
-        if self._may_cross(1):
+    async def write(self, insert: SubmissionInsert) -> AcceptAnswer:
+        """Returns when the submission is on the disk."""
+        pending = PendingWrite(insert)
+        if self._may_write(1):
             self._free -= 1
-            await self._cross(passenger)
+            await self._write_batch(pending)
         else:
-            await self._wait(passenger)
-        assert passenger.answer is not None
-        if isinstance(passenger.answer, Exception):
-            raise passenger.answer
-        return passenger.answer
+            await self._wait(pending)
+        assert pending.answer is not None
+        if isinstance(pending.answer, Exception):
+            raise pending.answer
+        return pending.answer
 
-    async def _wait(self, passenger: PendingWrite) -> None:
-        self._waiting.append(passenger)
+    async def _wait(self, pending: PendingWrite) -> None:
+        self._waiting.append(pending)
         try:
-            await passenger.turn
+            await pending.turn
         except asyncio.CancelledError:
-            if passenger.must_steer:
-                self._hand_on()
+            if pending.must_write:
+                self._start_next()
             raise
-        if passenger.must_steer:
-            await self._cross(passenger)
+        if pending.must_write:
+            await self._write_batch(pending)
 
-    async def _cross(self, steering: PendingWrite) -> None:
-        aboard = [steering, *self._board()]
-        ended = DatabaseDown("Whoever wrote this down was ended before it was done: try again.")
-        answers: list[AcceptAnswer | Exception] = [ended] * len(aboard)
+    async def _write_batch(self, first: PendingWrite) -> None:
+        batch = [first, *self._take_waiting()]
+        cancelled = DatabaseDown("The write was cancelled before it ended: try again.")
+        answers: list[AcceptAnswer | Exception] = [cancelled] * len(batch)
         try:
             async with connection(self._pool) as acquired:
                 answers = await accept_all(
                     acquired,
-                    [each.arrival for each in aboard],
+                    [pending.insert for pending in batch],
                     interval_s=self._interval_s,
                 )
         except Unavailable as fault:
-            answers = [fault] * len(aboard)
+            answers = [fault] * len(batch)
         finally:
-            self._hand_on()
-            for each, answer in zip(aboard, answers, strict=True):
-                each.answer = answer
-                if not each.turn.done():
-                    each.turn.set_result(None)
+            self._start_next()
+            for pending, answer in zip(batch, answers, strict=True):
+                pending.answer = answer
+                if not pending.turn.done():
+                    pending.turn.set_result(None)
 
-    def _board(self) -> list[PendingWrite]:
-        aboard: list[PendingWrite] = []
-        while len(aboard) < MOST - 1 and (next_one := self._next()) is not None:
-            aboard.append(next_one)
-        return aboard
+    def _take_waiting(self) -> list[PendingWrite]:
+        taken: list[PendingWrite] = []
+        while len(taken) < MAX_BATCH - 1 and (pending := self._next()) is not None:
+            taken.append(pending)
+        return taken
 
-    def _hand_on(self) -> None:
+    def _start_next(self) -> None:
         self._free += 1
-        if self._may_cross(0) and (next_one := self._next()) is not None:
+        if self._may_write(0) and (pending := self._next()) is not None:
             self._free -= 1
-            next_one.turn.set_result(None)
+            pending.turn.set_result(None)
 
-    def _may_cross(self, more: int) -> bool:
-        return self._free == LANES or (self._free > 0 and len(self._waiting) + more >= ENOUGH)
+    def _may_write(self, more: int) -> bool:
+        if self._free == CONCURRENT_STATEMENTS:
+            return True
+        return self._free > 0 and len(self._waiting) + more >= MIN_BATCH
 
     def _next(self) -> PendingWrite | None:
-        """Of those who still wait, the first."""
+        """The first request that still waits."""
         while self._waiting:
-            passenger = self._waiting.popleft()
-            if not passenger.turn.done():
-                return passenger
+            pending = self._waiting.popleft()
+            if not pending.turn.done():
+                return pending
         return None

@@ -1,4 +1,4 @@
-"""Closes when too many wait, and opens again only when clearly fewer do (D1)."""
+"""Refuses new submissions while too many are waiting to be judged (D1)."""
 
 from typing import ClassVar, Final
 
@@ -12,38 +12,40 @@ from deemster.store.workers import rate_per_s
 
 log = structlog.get_logger()
 KEPT_S: Final = 1.0
-"""How old the depth may be that it goes by."""
-SOONEST_S: Final = 5.0
-LATEST_S: Final = 300.0
+"""The queue depth is read at most once in this time."""
+MIN_RETRY_S: Final = 5.0
+MAX_RETRY_S: Final = 300.0
 
 
 class Overloaded(Unavailable):
-    """More wait than may."""
+    """More submissions are waiting than the high watermark allows."""
 
     code: ClassVar[str] = "overloaded"
 
-    def __init__(self, message: str, retry_after_s: float = SOONEST_S) -> None:
+    def __init__(self, message: str, retry_after_s: float = MIN_RETRY_S) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s
 
 
 class LoadShedder:
+    """Starts to refuse at the high watermark, and stops only at the low one."""
+
     def __init__(self, pool: Pool, *, high: int, low: int) -> None:
         self._pool = pool
         self._high = high
         self._low = low
-        self._closed = False
-        self._retry_after_s = SOONEST_S
-        self._look: SingleFlightCache[None, None] = SingleFlightCache(
+        self._refusing = False
+        self._retry_after_s = MIN_RETRY_S
+        self._measured: SingleFlightCache[None, None] = SingleFlightCache(
             self._measure, keep_s=KEPT_S
         )
 
     async def check(self) -> None:
-        await self._look.get(None)
-        if self._closed:
+        await self._measured.get(None)
+        if self._refusing:
             raise Overloaded(
-                "More submissions wait than can be judged in good time, so no more are taken "
-                f"just now: try again in {self._retry_after_s:.0f} s.",
+                "Too many submissions are waiting, so no new ones are accepted: "
+                f"try again in {self._retry_after_s:.0f} s.",
                 self._retry_after_s,
             )
 
@@ -51,11 +53,11 @@ class LoadShedder:
         async with connection(self._pool) as acquired:
             waiting = await urgent(acquired)
             per_s = await rate_per_s(acquired) if waiting >= self._low else None
-        if self._closed and waiting <= self._low:
-            log.info("floodgate.opened", waiting=waiting, low=self._low)
-            self._closed = False
-        elif not self._closed and waiting >= self._high:
-            log.error("floodgate.closed", waiting=waiting, high=self._high)
-            self._closed = True
-        left_s = (waiting - self._low) / per_s if per_s else LATEST_S
-        self._retry_after_s = min(max(left_s, SOONEST_S), LATEST_S)
+        if self._refusing and waiting <= self._low:
+            log.info("load_shedding.stopped", waiting=waiting, low=self._low)
+            self._refusing = False
+        elif not self._refusing and waiting >= self._high:
+            log.error("load_shedding.started", waiting=waiting, high=self._high)
+            self._refusing = True
+        wait_s = (waiting - self._low) / per_s if per_s else MAX_RETRY_S
+        self._retry_after_s = min(max(wait_s, MIN_RETRY_S), MAX_RETRY_S)

@@ -1,4 +1,4 @@
-"""Takes submissions in: checked, then written with their jobs and events in one statement."""
+"""Checks a submission and writes it with its outbox row and event in one statement."""
 
 import hashlib
 import json
@@ -14,7 +14,13 @@ from deemster.domain.errors import Conflict, NotFound, Refused, Unavailable
 from deemster.domain.ids import MINTED, SUBMISSION, ContestId, ProblemId, SubmissionId, new_id
 from deemster.domain.job import PriorityClass
 from deemster.domain.language import Catalogue, Language
-from deemster.domain.source import Source, main_file, single, unclear_entry
+from deemster.domain.source import (
+    Source,
+    check_admissible,
+    main_file,
+    single,
+    unclear_entry,
+)
 from deemster.domain.submission import NewSubmission
 from deemster.pipeline.accept.group_commit import GroupCommit
 from deemster.store import contests
@@ -25,24 +31,21 @@ from deemster.store.pool import Pool, connection
 from deemster.store.problems import ProblemSummary, in_force
 from deemster.store.submission_inserts import AcceptAnswer, SubmissionInsert, answered, foreseen
 
-SHEET_KEPT_S: Final = 1.0
-"""A new revision, or a change of a contest, is in force everywhere after so long."""
+SUMMARY_KEPT_S: Final = 1.0
+"""Every process sees a new revision, or a changed contest, after this time at the latest."""
 
 
 @dataclass(frozen=True, slots=True)
 class SubmitRequest:
-    """What a client asks for."""
-
     problem: ProblemId
     language: str
     files: Mapping[str, bytes]
-    """One with an empty name is `source_code`: its language finds a name for it."""
+    """An empty name stands for the field `source_code`; the language gives the file a name."""
     main: str | None = None
     webhook_url: str | None = None
     idempotency_key: str | None = None
-    standing: PriorityClass = PriorityClass.PRACTICE
+    priority_class: PriorityClass = PriorityClass.PRACTICE
     contest: ContestId | None = None
-    """Its submissions go first, while it is open."""
 
 
 class AcceptService:
@@ -62,58 +65,63 @@ class AcceptService:
         self._on_accepted = on_accepted
         self._interval_s = interval_s
         self._daily_quota = daily_quota
-        self._ferry = GroupCommit(pool, interval_s=interval_s)
-        self._sheets: SingleFlightCache[ProblemId, ProblemSummary | None] = SingleFlightCache(
-            self._sheet, keep_s=SHEET_KEPT_S
+        self._group_commit = GroupCommit(pool, interval_s=interval_s)
+        self._summaries: SingleFlightCache[ProblemId, ProblemSummary | None] = (
+            SingleFlightCache(self._summary, keep_s=SUMMARY_KEPT_S)
         )
         self._contests: SingleFlightCache[ContestId, tuple[float, Contest | None]] = (
-            SingleFlightCache(self._contest, keep_s=SHEET_KEPT_S)
+            SingleFlightCache(self._contest, keep_s=SUMMARY_KEPT_S)
         )
 
-    async def submit(self, account: Account, ask: SubmitRequest) -> AcceptAnswer:
-        """The answer, and whether it is a new submission (I1). Nothing has run yet (A1)."""
-        digest = request_digest(ask)
+    async def submit(self, account: Account, request: SubmitRequest) -> AcceptAnswer:
+        """Returns the answer, and whether the submission is new (I1). Nothing runs yet (A1)."""
+        digest = request_digest(request)
         try:
-            arrival, content = await self._arrival(account, ask, digest)
-            if arrival.content is None:
-                await self._keep(arrival, content)
+            insert, content = await self._prepare(account, request, digest)
+            if insert.content is None:
+                await self._store_large_source(insert, content)
         except (Refused, Unavailable):
-            # What can't be had now may have been had before, by the same key. Fresh ones,
-            # which are most, are not looked for: their key meets the unique index.
-            first = await self._answered(account, ask, digest)
+            # A request that fails now may have succeeded before, with the same key. A fresh key
+            # costs no extra query: the unique index decides.
+            first = await self._first_answer(account, request, digest)
             if first is None:
                 raise
             return first
-        accepted, fresh = await self._ferry.carry(arrival)
-        if fresh:
+        accepted, is_new = await self._group_commit.write(insert)
+        if is_new:
             self._on_accepted()
-        return accepted, fresh
+        return accepted, is_new
 
-    async def _arrival(
-        self, account: Account, ask: SubmitRequest, digest: bytes
+    def forget(self, problem: ProblemId) -> None:
+        """Makes a change of the problem by this process visible at once."""
+        self._summaries.forget(problem)
+
+    async def _prepare(
+        self, account: Account, request: SubmitRequest, digest: bytes
     ) -> tuple[SubmissionInsert, bytes]:
-        """And its source, which it does not hold itself if it is large."""
-        if ask.contest is not None:
-            await self._enter(ask.contest, ask)
-        sheet = await self._sheets.get(ask.problem)
-        if sheet is None or sheet.retired:
-            raise NotFound(f"There is no problem {ask.problem}: see GET /v1/problems.")
-        language = self._catalogue.named(ask.language)
-        source = source_of(sheet, language, ask)
+        """Returns the insert, and the packed source; the insert holds only a small one."""
+        if request.contest is not None:
+            await self._check_contest(request.contest, request)
+        summary = await self._summaries.get(request.problem)
+        if summary is None or summary.retired:
+            raise NotFound(f"There is no problem {request.problem}: see GET /v1/problems.")
+        language = self._catalogue.named(request.language)
+        source = source_of(summary, language, request)
         content = pack(source.files)
+        is_in_contest = request.contest is not None
         new = NewSubmission(
             id=SubmissionId(new_id(SUBMISSION)),
             account=account.id,
-            problem=ask.problem,
-            revision=sheet.digest,
+            problem=request.problem,
+            revision=summary.digest,
             language=language.id,
             main=source.main,
             source=digest_of(content),
             request_digest=digest,
-            idempotency_key=ask.idempotency_key,
-            webhook_url=ask.webhook_url,
-            standing=ask.standing if ask.contest is None else PriorityClass.CONTEST,
-            contest=ask.contest,
+            idempotency_key=request.idempotency_key,
+            webhook_url=request.webhook_url,
+            priority_class=PriorityClass.CONTEST if is_in_contest else request.priority_class,
+            contest=request.contest,
             tier=account.tier,
         )
         small = content if len(content) <= SMALL_BYTES else None
@@ -121,80 +129,81 @@ class AcceptService:
         quota = account.quota(self._daily_quota)
         return SubmissionInsert(new, small, is_paced=is_paced, quota=quota), content
 
-    async def _keep(self, arrival: SubmissionInsert, content: bytes) -> None:
-        """Before its row refers to it; but what will be refused must leave nothing (D2)."""
+    async def _store_large_source(self, insert: SubmissionInsert, content: bytes) -> None:
+        """Runs before the insert, which refers to it; a refused request stores nothing (D2)."""
         async with connection(self._pool) as acquired:
-            found = await foreseen(acquired, arrival, self._interval_s)
+            found = await foreseen(acquired, insert, self._interval_s)
         if isinstance(found, Refused):
             raise found
         if found is None:
             await self._artifacts.put(content)
 
-    async def _answered(
-        self, account: Account, ask: SubmitRequest, digest: bytes
+    async def _first_answer(
+        self, account: Account, request: SubmitRequest, digest: bytes
     ) -> AcceptAnswer | None:
-        if ask.idempotency_key is None:
+        if request.idempotency_key is None:
             return None
         async with connection(self._pool) as acquired:
-            return await answered(acquired, account.id, ask.idempotency_key, digest)
+            return await answered(acquired, account.id, request.idempotency_key, digest)
 
-    async def _enter(self, contest: ContestId, ask: SubmitRequest) -> None:
+    async def _check_contest(self, contest: ContestId, request: SubmitRequest) -> None:
         read_at, found = await self._contests.get(contest)
         if found is None:
             raise NotFound(f"There is no contest {contest}: see GET /v1/contests.")
-        later_s = time.monotonic() - read_at
-        if not found.has_opened(later_s) or found.has_closed(later_s):
-            is_over = found.has_closed(later_s)
-            raise Conflict(f"{contest} is {'over' if is_over else 'not open yet'}.")
-        if ask.problem not in found.plan.problems:
-            raise Refused(f"{ask.problem} is no problem of {contest}: see its problems.")
+        age_s = time.monotonic() - read_at
+        if not found.has_opened(age_s) or found.has_closed(age_s):
+            is_over = found.has_closed(age_s)
+            raise Conflict(
+                f"The contest {contest} {'is over' if is_over else 'has not started yet'}."
+            )
+        if request.problem not in found.plan.problems:
+            raise Refused(
+                f"{request.problem} is not a problem of the contest {contest}: "
+                f"see GET /v1/contests/{contest}."
+            )
 
     async def _contest(self, contest: ContestId) -> tuple[float, Contest | None]:
-        """And when it was read: what it says of the time is of that moment."""
+        """Also returns when the contest was read, because its times are relative to that."""
         if not MINTED.fullmatch(contest):
             return 0.0, None
         async with connection(self._pool) as acquired:
             found = await contests.one(acquired, contest)
         return time.monotonic(), found
 
-    def forget(self, problem: ProblemId) -> None:
-        """It was changed in this process: what comes now finds it so."""
-        self._sheets.forget(problem)
-
-    async def _sheet(self, problem: ProblemId) -> ProblemSummary | None:
+    async def _summary(self, problem: ProblemId) -> ProblemSummary | None:
         async with connection(self._pool) as acquired:
             return await in_force(acquired, problem)
 
 
-def source_of(sheet: ProblemSummary, language: Language, ask: SubmitRequest) -> Source:
-    size = sum(map(len, ask.files.values()))
-    if not size:
-        raise Refused("The source is empty: send the program in source_code, or as files.")
-    if size > sheet.source_bytes:
-        raise Refused(
-            f"The source has {size:,} bytes, and {sheet.id} takes {sheet.source_bytes:,}: "
-            "shorten it."
-        )
-    allowed = (
-        {name.lower() for name in sheet.languages} if sheet.languages is not None else None
+def source_of(summary: ProblemSummary, language: Language, request: SubmitRequest) -> Source:
+    if not any(request.files.values()):
+        raise Refused("The source is empty: send the program in source_code or files.")
+    check_admissible(
+        request.files,
+        language,
+        most_bytes=summary.source_bytes,
+        allowed_languages=summary.languages,
     )
-    if allowed is not None and allowed.isdisjoint({language.id, *language.aliases}):
-        raise Refused(
-            f"{sheet.id} can't be solved in {language.name}: "
-            f"use {' or '.join(sorted(allowed))}."
-        )
-    if set(ask.files) == {""}:
-        return single(language, "", ask.files[""])
-    source = Source(ask.files, main=ask.main)
-    if not sheet.details.get("submit_answer") and main_file(language, source) is None:
+    if set(request.files) == {""}:
+        return single(language, "", request.files[""])
+    source = Source(request.files, main=request.main)
+    if not summary.details.get("submit_answer") and main_file(language, source) is None:
         raise Refused(unclear_entry(language, source))
     return source
 
 
-def request_digest(ask: SubmitRequest) -> bytes:
-    """What must be the same when a key comes again (I2): only what the client sent, as what
-    we make of it may be something else by then.
+def request_digest(request: SubmitRequest) -> bytes:
+    """Identifies a request that repeats an idempotency key (I2).
+
+    It covers only what the client sent: what Deemster derives from it may change later.
     """
-    files = {name: digest_of(content) for name, content in ask.files.items()}
-    parts = [ask.problem, ask.language, files, ask.main, ask.webhook_url, ask.contest]
+    files = {name: digest_of(content) for name, content in request.files.items()}
+    parts = [
+        request.problem,
+        request.language,
+        files,
+        request.main,
+        request.webhook_url,
+        request.contest,
+    ]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).digest()

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from deemster.domain.errors import Refused
 from deemster.domain.judgement import CompileRecord, JuryJudgement
 from deemster.domain.language import Language
 from deemster.domain.problem import Problem, Program
@@ -66,7 +65,6 @@ class PreparedProblem:
         on_case: OnCase = ignore,
     ) -> JuryJudgement:
         """Compiles the program, then runs up to `width` cases at once, each on its own lane."""
-        self._check_allowed(language, source)
         judge = SubmissionJudge(
             self.lanes, self.problem, self.programs, self.build_tools.work_dir, width, on_case
         )
@@ -84,22 +82,6 @@ class PreparedProblem:
             case_judge = self._case_judge(build.artifact, language, source, time_ms)
             record = replace(record, run_argv=case_judge.command_line())
             return await judge.judge(case_judge, source, language, record)
-
-    def _check_allowed(self, language: Language, source: Source) -> None:
-        own = [content for name, content in source.files.items() if name not in source.included]
-        max_bytes = self.problem.limits.code_bytes
-        if sum(map(len, own)) > max_bytes:
-            raise Refused(
-                f"The source is larger than the {max_bytes // 1024:,} KiB that this problem "
-                "allows: shorten it."
-            )
-        allowed = self.problem.languages
-        names = {language.id, *language.aliases}
-        if allowed is not None and not names & {name.lower() for name in allowed}:
-            raise Refused(
-                f"This problem does not allow {language.name}: use "
-                f"{' or '.join(sorted(allowed))}."
-            )
 
     def answer_judge(self, source: Source) -> AnswerJudge:
         return AnswerJudge(

@@ -6,7 +6,14 @@ from pathlib import Path, PurePosixPath
 from deemster.domain.errors import Refused
 from deemster.domain.language import Catalogue, Language
 from deemster.domain.problem import ExampleSubmission, Problem, Program, ProgramCheck
-from deemster.domain.source import Source, single, with_guessed_main, with_included
+from deemster.domain.source import (
+    FILLED_BYTES,
+    Source,
+    check_admissible,
+    single,
+    with_guessed_main,
+    with_included,
+)
 from deemster.pipeline.judge.build.languages import shipped_directory
 from deemster.problems.constants import fill_constants
 
@@ -20,12 +27,20 @@ def submission_source(
     root: Path, problem: Problem, example: ExampleSubmission, catalogue: Catalogue
 ) -> tuple[Language, Source]:
     """A submission that the package carries, with the code that the problem adds to it."""
-    files = read_program(root, example.path, problem.constants)
+    raw = read_program(root, example.path, {})
+    files = {name: filled(content, problem.constants) for name, content in raw.items()}
     if problem.submit_answer:
-        return catalogue.named(example.language or TEXT), Source(
-            files, included=frozenset(files)
-        )
-    language = language_of(catalogue, files, example.language, example.path)
+        language = catalogue.named(example.language or TEXT)
+    else:
+        language = language_of(catalogue, files, example.language, example.path)
+    check_admissible(
+        raw,
+        language,
+        most_bytes=problem.limits.code_bytes,
+        allowed_languages=problem.languages,
+    )
+    if problem.submit_answer:
+        return language, Source(files, included=frozenset(files))
     source = with_guessed_main(language, source_of(language, files, example.entry))
     included = included_files(root, problem, language, catalogue)
     if included:
@@ -38,7 +53,7 @@ def contestant_source(
 ) -> Source:
     """What someone handed in, with the code that the problem adds to it."""
     files = {name: filled(each, problem.constants) for name, each in source.files.items()}
-    own = Source(files, main=source.main)
+    own = Source(files, main=source.main, most_bytes=FILLED_BYTES)
     if problem.submit_answer:
         return own
     included = included_files(root, problem, language, catalogue)

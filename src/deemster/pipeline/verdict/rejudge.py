@@ -58,7 +58,7 @@ async def replace(connection: Connection, submission: SubmissionId) -> Accepted:
         webhook_url=old["webhook_url"],
         rejudge_of=submission,
         contest=old["contest_id"],
-        standing=PriorityClass.REJUDGE,
+        priority_class=PriorityClass.REJUDGE,
     )
     accepted, _ = await accept(connection, new)
     if old["verdict"] is not None:

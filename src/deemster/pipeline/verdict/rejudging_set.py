@@ -163,7 +163,7 @@ def trial_of(match: Match, rejudging: RejudgingId) -> NewSubmission:
         rejudge_of=match.id,
         staged_in=rejudging,
         contest=match.contest,
-        standing=PriorityClass.REJUDGE,
+        priority_class=PriorityClass.REJUDGE,
     )
 
 
