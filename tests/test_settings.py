@@ -1,19 +1,13 @@
-"""Where settings come from, and what is said about wrong ones."""
+"""Settings come from the environment, files and TOML; invalid ones are refused by name."""
 
 import os
 from pathlib import Path
 
 import pytest
 
-from deemster import settings as module
 from deemster.domain.errors import Refused
-from deemster.settings import (
-    child_environment,
-    load_settings,
-    origins,
-    server_of_client,
-    unknown_variables,
-)
+from deemster.settings import child_environment, load_settings, server_of_client, sources
+from deemster.settings.origins import origins, unknown_variables
 
 
 @pytest.fixture(autouse=True)
@@ -21,14 +15,14 @@ def clean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in list(os.environ):
         if name.startswith("DEEMSTER_"):
             monkeypatch.delenv(name)
-    monkeypatch.setattr(module, "CONFIG_FILE", tmp_path / "deemster.toml")
+    monkeypatch.setattr(sources, "CONFIG_FILE", tmp_path / "deemster.toml")
 
 
 def source_of(name: str) -> str:
     return next(each.source for each in origins(load_settings()) if each.name == name)
 
 
-def test_without_anything_the_defaults_stand() -> None:
+def test_all_settings_have_defaults() -> None:
     settings = load_settings()
     assert settings.env == "dev"
     assert settings.sandbox_without == frozenset()
@@ -47,7 +41,7 @@ def test_the_environment_wins_over_the_file(
     assert source_of("env") == "DEEMSTER_ENV"
 
 
-def test_a_value_can_lie_in_a_file_of_its_own(
+def test_a_variable_can_name_the_file_that_holds_the_value(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "value").write_text("secret\n")
@@ -61,27 +55,29 @@ def test_a_list_is_written_with_commas(monkeypatch: pytest.MonkeyPatch) -> None:
     assert load_settings().sandbox_without == {"cgroup", "net"}
 
 
-def test_another_file_can_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_variable_can_name_another_settings_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     (tmp_path / "other.toml").write_text('data_dir = "/srv/deemster"')
     monkeypatch.setenv("DEEMSTER_CONFIG", str(tmp_path / "other.toml"))
     assert load_settings().data_dir == Path("/srv/deemster")
 
 
 @pytest.mark.parametrize(
-    ("variables", "said"),
+    ("variables", "message"),
     [
         ({"DEEMSTER_ENV": "a", "DEEMSTER_ENV_FILE": "/x"}, "unset one of them"),
         ({"DEEMSTER_ENV_FILE": "/nowhere"}, "DEEMSTER_ENV_FILE"),
-        ({"DEEMSTER_CONFIG": "/nowhere"}, "/nowhere can't be read"),
+        ({"DEEMSTER_CONFIG": "/nowhere"}, "settings file /nowhere"),
         ({"DEEMSTER_SANDBOX_WITHOUT": "walls"}, "DEEMSTER_SANDBOX_WITHOUT"),
     ],
 )
-def test_a_wrong_variable_is_refused_by_name(
-    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], said: str
+def test_an_invalid_variable_is_refused_by_name(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], message: str
 ) -> None:
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    with pytest.raises(Refused, match=said):
+    with pytest.raises(Refused, match=message):
         load_settings()
 
 
@@ -106,7 +102,7 @@ def test_a_misspelt_variable_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None
     assert unknown_variables() == ["DEEMSTER_DATADIR"]
 
 
-def test_what_a_command_is_given_goes_over_all_else(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_overrides_win_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DEEMSTER_PORT", "1")
     assert load_settings(port=2, host=None).port == 2
     assert load_settings(port=None).port == 1
@@ -114,7 +110,7 @@ def test_what_a_command_is_given_goes_over_all_else(monkeypatch: pytest.MonkeyPa
         load_settings(port=70_000)
 
 
-def test_children_get_settings_by_their_environment(
+def test_a_child_process_gets_settings_by_its_environment(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "value").write_text("postgresql://file")
@@ -127,7 +123,9 @@ def test_children_get_settings_by_their_environment(
     assert "DEEMSTER_DATABASE_URL_FILE" not in environment
 
 
-def test_a_client_finds_its_server(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_reads_its_server_from_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     assert server_of_client().url == "http://127.0.0.1:8000"
     assert server_of_client().token is None
     monkeypatch.setenv("DEEMSTER_URL", "https://judge.example.org/")
@@ -136,3 +134,9 @@ def test_a_client_finds_its_server(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (server.url, server.token) == ("https://judge.example.org", "deem_x")
     assert "deem_x" not in repr(server)
     assert unknown_variables() == []
+
+
+def test_every_setting_is_described_in_one_sentence_or_two() -> None:
+    for each in origins(load_settings()):
+        assert each.description.endswith("."), each.name
+        assert each.description[0].isupper() or "://" in each.description, each.name

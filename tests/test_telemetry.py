@@ -1,4 +1,4 @@
-"""O2: whatever is logged, by us or by a library, is one line of JSON that tells no secret."""
+"""O2: every log event, also of a library, is one line of JSON and holds no local variable."""
 
 import json
 import subprocess
@@ -29,7 +29,7 @@ for log in (early, logging.getLogger("library")):
 """
 
 
-def test_each_line_is_json_and_no_variable_is_told() -> None:
+def test_each_line_is_json_and_holds_no_local_variable() -> None:
     ran = subprocess.run(
         [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True
     )

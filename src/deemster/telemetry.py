@@ -1,4 +1,4 @@
-"""Logs: one line of JSON on stderr for each thing that happens, ours or a library's (O2)."""
+"""Configures logging: each event, also of a library, is one line of JSON on stderr (O2)."""
 
 import asyncio
 import atexit
@@ -18,7 +18,7 @@ LEVELS: Final = {
     "error": logging.ERROR,
 }
 
-# A traceback as plain text: the other kind would show local variables, and so sources (A11).
+# A traceback as plain text: structured ones contain local variables, and so sources (A11).
 SHARED: Final[tuple[Processor, ...]] = (
     structlog.contextvars.merge_contextvars,
     structlog.processors.add_log_level,
@@ -26,7 +26,7 @@ SHARED: Final[tuple[Processor, ...]] = (
     structlog.processors.format_exc_info,
 )
 
-# One encoder for all lines: structlog's renderer makes one for each.
+# One encoder for all lines: structlog's renderer creates one for each line.
 ENCODE: Final = json.JSONEncoder(default=repr).encode
 
 
@@ -34,16 +34,16 @@ def render(_logger: object, _method: str, event: EventDict) -> str:
     return ENCODE(event)
 
 
-class Gathered:
-    """Writes the lines of one turn of the event loop at once: many requests end in one turn,
-    and a write for each costs them more than all else that is done for the log.
+class BatchedStream:
+    """Writes all lines of one event loop iteration at once: many requests end in one iteration,
+    and one write for each would cost more than everything else that logging does.
     """
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._lines: list[str] = []
         self._lock = threading.Lock()
-        self._due_in: asyncio.AbstractEventLoop | None = None
+        self._scheduled_in: asyncio.AbstractEventLoop | None = None
         atexit.register(self._write_out)
 
     def write(self, line: str) -> None:
@@ -54,15 +54,15 @@ class Gathered:
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
-            self._write_out()  # no loop, or another thread than the loop's
+            self._write_out()  # no event loop runs in this thread
             return
-        if self._due_in is not loop:
-            self._due_in = loop
+        if self._scheduled_in is not loop:
+            self._scheduled_in = loop
             loop.call_soon(self._write_out)
 
     def _write_out(self) -> None:
         with self._lock:
-            self._due_in = None
+            self._scheduled_in = None
             lines, self._lines = self._lines, []
             if lines:
                 self._stream.write("".join(lines))
@@ -70,8 +70,8 @@ class Gathered:
 
 
 def configure(level: str, role: str) -> None:
-    """From now on every line names the role of this process."""
-    least = LEVELS[level]
+    """Every line names the role of this process."""
+    lowest = LEVELS[level]
 
     def name_role(_logger: object, _method: str, event: EventDict) -> EventDict:
         event["role"] = role
@@ -80,8 +80,8 @@ def configure(level: str, role: str) -> None:
     processors: list[Processor] = [*SHARED, name_role]
     structlog.configure(
         processors=[*processors, render],
-        wrapper_class=structlog.make_filtering_bound_logger(least),
-        logger_factory=structlog.WriteLoggerFactory(cast("TextIO", Gathered(sys.stderr))),
+        wrapper_class=structlog.make_filtering_bound_logger(lowest),
+        logger_factory=structlog.WriteLoggerFactory(cast("TextIO", BatchedStream(sys.stderr))),
         cache_logger_on_first_use=True,
     )
     handler = logging.StreamHandler(sys.stderr)
@@ -93,6 +93,6 @@ def configure(level: str, role: str) -> None:
     )
     root = logging.getLogger()
     root.handlers[:] = [handler]
-    # Of libraries only what may need someone's attention: some tell of everything they send.
-    root.setLevel(max(least, logging.WARNING))
-    logging.getLogger("deemster").setLevel(least)
+    # Libraries log warnings only: some log every message that they send.
+    root.setLevel(max(lowest, logging.WARNING))
+    logging.getLogger("deemster").setLevel(lowest)

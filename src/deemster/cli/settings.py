@@ -9,13 +9,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from deemster.settings import (
-    CONFIG_FILE,
-    CONFIG_VARIABLE,
-    load_settings,
-    origins,
-    unknown_variables,
-)
+from deemster.settings import load_settings
+from deemster.settings.origins import origins, unknown_variables
+from deemster.settings.sources import CONFIG_FILE, CONFIG_VARIABLE
 
 
 def settings(

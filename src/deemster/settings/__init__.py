@@ -1,0 +1,22 @@
+"""All settings; only this package reads the environment."""
+
+from deemster.settings.settings import Settings, load_settings
+from deemster.settings.sources import (
+    DEFAULT_URL,
+    TOKEN_VARIABLE,
+    URL_VARIABLE,
+    Server,
+    child_environment,
+    server_of_client,
+)
+
+__all__ = [
+    "DEFAULT_URL",
+    "TOKEN_VARIABLE",
+    "URL_VARIABLE",
+    "Server",
+    "Settings",
+    "child_environment",
+    "load_settings",
+    "server_of_client",
+]

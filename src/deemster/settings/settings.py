@@ -1,0 +1,213 @@
+"""Defines every setting with its default, and loads them."""
+
+import os
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, Field, SecretStr, ValidationError, model_validator
+from pydantic_settings import (
+    BaseSettings,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
+
+from deemster.domain.errors import Refused
+from deemster.settings.sources import PREFIX, config_file, outside_sources, variable_of
+
+LayerName = Literal["seccomp", "cgroup", "pid", "net", "ipc", "uts"]
+
+
+def split_list(value: object) -> object:
+    if isinstance(value, str):
+        return [part.strip().lower() for part in value.split(",") if part.strip()]
+    return value
+
+
+def split_numbers(value: object) -> object:
+    """`java=2,kotlin=1` as a mapping."""
+    if not isinstance(value, str):
+        return value
+    pairs = [part.partition("=") for part in value.split(",") if part.strip()]
+    return {name.strip().lower(): number.strip() for name, _, number in pairs}
+
+
+def is_system_wide() -> bool:
+    """Whether this is real root: root of a user namespace can't write to /var."""
+    return os.geteuid() == 0 and os.access("/var/lib", os.W_OK)
+
+
+def default_data_dir() -> Path:
+    if is_system_wide():
+        return Path("/var/lib/deemster")
+    home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(home) / "deemster"
+
+
+def default_work_dir(known: dict[str, Any]) -> Path:
+    """In memory where the system has such a directory, so that sources never reach a disk."""
+    if is_system_wide():
+        return Path("/run/deemster/work")
+    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    return Path(runtime) / "deemster" / "work" if runtime else known["data_dir"] / "work"
+
+
+AtLeast0 = Annotated[int, Field(ge=0)]
+AtLeast1 = Annotated[int, Field(ge=1)]
+Positive = Annotated[float, Field(gt=0)]
+
+
+class Settings(BaseSettings):
+    """The text below a field is its description in `deemster settings`."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, extra="forbid", frozen=True, use_attribute_docstrings=True
+    )
+
+    env: str = "dev"
+    """Name of this environment. Environments with different names can share a Redis server."""
+    data_dir: Annotated[Path, Field(default_factory=default_data_dir)]
+    """Directory for persistent data."""
+    work_dir: Annotated[Path, Field(default_factory=default_work_dir)]
+    """Directory for sources and compiled programs while they are judged."""
+
+    database_url: SecretStr | None = None
+    """postgresql:// URL of the database. If unset, `deemster up` runs one in data_dir."""
+    queue_url: SecretStr | None = None
+    """redis:// or rediss:// URL of the queue. If unset, the queue is in the database."""
+    cache_url: SecretStr | None = None
+    """redis:// URL of a cache that API processes share. If unset, each has its own."""
+    artifacts_url: SecretStr | None = None
+    """s3://bucket/prefix for large artifacts. If unset, they are files in data_dir."""
+    secret_key: SecretStr | None = None
+    """Secret from which all signing keys are derived. If unset, one is kept in data_dir."""
+
+    host: str = "127.0.0.1"
+    """Address on which the API listens."""
+    port: Annotated[int, Field(ge=0, le=65535)] = 8000
+    """Port on which the API listens."""
+    public_url: str | None = None
+    """URL under which users reach the service, such as https://judge.example.org."""
+    trusted_proxies: Annotated[list[str], NoDecode, BeforeValidator(split_list)] = []
+    """Addresses or networks of proxies whose X-Forwarded-For header is trusted."""
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    """Lowest level of messages that are logged."""
+
+    sign_up: bool = False
+    """Whether people may create their own accounts."""
+    session_hours: Positive = 24 * 7.0
+    """Time after its last use when a log-in expires, in hours."""
+    jwt_issuer: str | None = None
+    """Issuer whose JWTs are accepted as bearer tokens."""
+    jwt_audience: str | None = None
+    """Audience that these JWTs must name."""
+    jwt_jwks_url: str | None = None
+    """URL of the issuer's keys. If unset, it comes from the issuer's discovery document."""
+    jwt_role_claim: str | None = None
+    """JWT claim that holds the role. If unset, everyone has the role user."""
+    oidc_client_id: str | None = None
+    """Client id for log-in at jwt_issuer by OpenID Connect."""
+    oidc_client_secret: SecretStr | None = None
+    """Client secret for log-in by OpenID Connect."""
+
+    submit_interval_s: Annotated[float, Field(ge=0)] = 30.0
+    """Minimum time between two submissions of one user to one problem, in seconds."""
+    daily_quota: AtLeast0 | None = 1000
+    """Maximum number of submissions of one user on one day (UTC)."""
+    submits_per_minute_user: AtLeast1 = 60
+    """Maximum number of submissions of one user per minute."""
+    submits_per_minute_ip: AtLeast1 = 30_000
+    """Maximum number of submissions from one IP address per minute."""
+    submits_per_minute_problem: AtLeast1 = 60_000
+    """Maximum number of submissions to one problem per minute."""
+    requests_per_second_user: AtLeast1 = 200
+    """Maximum number of requests of any kind of one user per second."""
+    streams_per_user: AtLeast1 = 100
+    """Maximum number of open event streams of one user in one API process."""
+    strangers_per_minute_ip: AtLeast1 = 60
+    """Maximum number of refused tokens and log-ins from one IP address per minute."""
+    queue_high: AtLeast1 = 50_000
+    """Number of waiting submissions at which the API starts to refuse new ones."""
+    queue_low: AtLeast0 = 40_000
+    """Number of waiting submissions at which the API accepts new ones again."""
+    without_workers: Literal["accept", "refuse"] = "accept"
+    """Whether the API accepts or refuses submissions while no worker runs."""
+
+    webhook_allow_private: bool = False
+    """Whether webhooks may go to private and local addresses."""
+    webhook_attempts: AtLeast1 = 3
+    """Maximum number of attempts to deliver one webhook."""
+    webhook_timeout_s: Positive = 10.0
+    """Time within which a webhook's receiver must answer, in seconds."""
+
+    slots: AtLeast1 | None = None
+    """Number of programs that a worker runs at once. If unset, all cores but one."""
+    run_attempts: AtLeast1 = 3
+    """Maximum number of attempts to judge one submission when the judge itself fails."""
+    lease_s: Annotated[float, Field(ge=2)] = 15.0
+    """Time after which a silent worker's submissions are judged again, in seconds."""
+    most_running: AtLeast1 | None = None
+    """Maximum number of submissions that all workers together judge at once."""
+    most_running_per_user: AtLeast1 | None = None
+    """Maximum number of submissions of one user that are judged at once."""
+    most_running_by_language: Annotated[
+        dict[str, int], NoDecode, BeforeValidator(split_numbers)
+    ] = {}
+    """Maximum number of submissions judged at once per language, such as java=2,kotlin=1."""
+    most_per_second: Positive | None = None
+    """Maximum number of submissions that one worker starts per second."""
+    strict_priority: bool = False
+    """Whether a queue is served only while all queues of higher priority are empty."""
+
+    compile_cache_mb: AtLeast0 = 1024
+    """Disk space for compiled programs in data_dir, in MB. 0 turns the cache off."""
+    revisions_mb: AtLeast1 = 8192
+    """Disk space for unpacked problem packages in data_dir, in MB."""
+    package_mb: AtLeast1 = 4096
+    """Maximum size of an unpacked problem package, in MB."""
+    package_files: AtLeast1 = 20_000
+    """Maximum number of files and directories in a problem package."""
+    runner: Path | None = None
+    """Path of a sandbox runner that replaces the one in the package."""
+    sandbox_without: Annotated[frozenset[LayerName], NoDecode, BeforeValidator(split_list)] = (
+        frozenset()
+    )
+    """Sandbox layers to turn off: seccomp, cgroup, pid, net, ipc or uts. This is less safe."""
+
+    @model_validator(mode="after")
+    def _check_queue_marks(self) -> Self:
+        if self.queue_low > self.queue_high:
+            raise ValueError("queue_low must not be above queue_high")
+        return self
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return init_settings, *outside_sources(settings_cls)
+
+
+def load_settings(**overrides: object) -> Settings:
+    """Overrides win over all sources; one that is None overrides nothing."""
+    given: dict[str, Any] = {name: each for name, each in overrides.items() if each is not None}
+    try:
+        return Settings(**given)
+    except ValidationError as fault:
+        first = fault.errors()[0]
+        if not first["loc"]:
+            message = first["msg"].removeprefix("Value error, ")
+            raise Refused(f"The settings contradict each other: {message}.") from fault
+        name = str(first["loc"][0])
+        if first["type"] == "extra_forbidden":
+            raise Refused(
+                f"The settings file {config_file()} has the unknown key {name}: remove it, or "
+                "correct its name (`deemster settings` lists all)."
+            ) from fault
+        raise Refused(
+            f"The setting {name} ({variable_of(name)}) is not valid: {first['msg']}."
+        ) from fault
