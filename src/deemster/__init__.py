@@ -1,5 +1,3 @@
-"""Deemster: a self-hosted online judge that runs untrusted code in a cage."""
+"""Deemster: a self-hosted online judge that runs untrusted code in a sandbox."""
 
-from importlib.metadata import version
-
-__version__ = version("deemster")
+__version__ = "0.1.0"

@@ -1,9 +1,14 @@
 """A7: the document is of version 3.1, complete, and names errors as they are."""
 
+import subprocess
+import sys
+from importlib.metadata import version
 from typing import Any
 
 import httpx
 import pytest
+
+from deemster import __version__
 
 
 @pytest.fixture
@@ -16,6 +21,13 @@ async def document(client: httpx.AsyncClient) -> dict[str, Any]:
 
 async def test_the_document_is_of_the_right_version(document: dict[str, Any]) -> None:
     assert document["openapi"].startswith("3.1")
+
+
+async def test_package_command_and_document_have_one_version(document: dict[str, Any]) -> None:
+    command = [sys.executable, "-m", "deemster", "--version"]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout  # noqa: ASYNC221
+    assert printed == f"deemster {__version__}\n"
+    assert document["info"]["version"] == version("deemster") == __version__
 
 
 async def test_every_reference_leads_somewhere(document: dict[str, Any]) -> None:

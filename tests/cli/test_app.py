@@ -2,7 +2,6 @@
 
 import pytest
 
-from deemster import __version__
 from tests.cli.conftest import Deemster
 
 
@@ -13,10 +12,6 @@ def test_every_command_has_help(deemster: Deemster, command: tuple[str, ...]) ->
     done = deemster(*command, "--help")
     assert done.code == 0
     assert b"Usage: " in done.out
-
-
-def test_the_version_is_told(deemster: Deemster) -> None:
-    assert deemster("--version").out.decode() == f"deemster {__version__}\n"
 
 
 def test_settings_are_shown_with_their_source(deemster: Deemster) -> None:
