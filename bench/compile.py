@@ -14,7 +14,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from deemster.domain.source import Source, single
+from deemster.domain.source import Source, single_file
 from deemster.pipeline.judge.build.compiler import Compiler
 from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.judge.build.toolchain import Toolchain, Toolchains
@@ -74,7 +74,7 @@ async def timed(
 async def measure(language: str, rounds: int, place: Path) -> dict[str, object]:
     toolchain = await Toolchains().require(load_catalogue().named(language))
     text = TYPICAL.get(language[:3], toolchain.language.test.source)
-    source = single(toolchain.language, "program", text.encode())
+    source = single_file(toolchain.language, "program", text.encode())
     plain = replace(toolchain, language=replace(toolchain.language, precompile=None))
     settings = Settings(data_dir=place / "data", work_dir=place / "work")
     keeping_none = settings.model_copy(update={"compile_cache_mb": 0})

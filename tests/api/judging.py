@@ -5,13 +5,13 @@ from typing import Any
 from deemster.domain.ids import AccountId, SubmissionId
 from deemster.domain.judgement import (
     CompileRecord,
-    Ending,
     GroupScore,
     JuryCase,
     JuryJudgement,
     JuryText,
+    ProgramExit,
 )
-from deemster.domain.run_status import Status
+from deemster.domain.run_status import RunStatus
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.verdict.settle import settle
 from deemster.store.artifacts import Artifacts
@@ -71,7 +71,7 @@ JUDGEMENTS: dict[Verdict, JuryJudgement] = {
     Verdict.RUNTIME_ERROR: judgement(
         Verdict.RUNTIME_ERROR,
         GOOD,
-        failing(Verdict.RUNTIME_ERROR, ending=Ending(Status.SIGNALLED, signal=11)),
+        failing(Verdict.RUNTIME_ERROR, ending=ProgramExit(RunStatus.SIGNALLED, signal=11)),
     ),
     Verdict.COMPILE_ERROR: JuryJudgement(
         Verdict.COMPILE_ERROR,

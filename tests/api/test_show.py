@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from deemster.domain.ids import SubmissionId, WorkerId
-from deemster.domain.judgement import Ending, JuryJudgement
+from deemster.domain.judgement import JuryJudgement, ProgramExit
 from deemster.domain.lifecycle import Event
-from deemster.domain.run_status import Status
+from deemster.domain.run_status import RunStatus
 from deemster.domain.submission import Progress
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.verdict.retry import give_up
@@ -129,13 +129,16 @@ async def test_a_wrong_answer_to_a_sample_shows_both(
 @pytest.mark.parametrize(
     ("ending", "reason"),
     [
-        (Ending(Status.SIGNALLED, signal=6), "signal 6"),
-        (Ending(Status.NONZERO_EXIT, exit_code=3), "exit code 3"),
-        (Ending(Status.FORBIDDEN_SYSCALL, syscall="socket"), "forbidden system call socket"),
+        (ProgramExit(RunStatus.SIGNALLED, signal=6), "signal 6"),
+        (ProgramExit(RunStatus.NONZERO_EXIT, exit_code=3), "exit code 3"),
+        (
+            ProgramExit(RunStatus.FORBIDDEN_SYSCALL, syscall="socket"),
+            "forbidden system call socket",
+        ),
     ],
 )
 async def test_a_runtime_error_says_how_it_ended(
-    ada: Api, pool: Pool, artifacts: Artifacts, ending: Ending, reason: str
+    ada: Api, pool: Pool, artifacts: Artifacts, ending: ProgramExit, reason: str
 ) -> None:
     """A2, X4."""
     case = failing(Verdict.RUNTIME_ERROR, ending=ending)

@@ -3,24 +3,24 @@
 import pytest
 
 from deemster.domain.job import QueueName
-from deemster.domain.queue_depth import Depth, Signal, is_alarming, signal_of
+from deemster.domain.queue_depth import LoadLevel, QueueDepth, is_alarming, load_level
 
 
 @pytest.mark.parametrize(
-    ("undone", "signal"),
+    ("backlog", "signal"),
     [
-        (0, Signal.HEALTHY),
-        (50, Signal.HEALTHY),
-        (51, Signal.BUSY),
-        (500, Signal.BUSY),
-        (501, Signal.SCALE_WORKERS),
-        (5000, Signal.SCALE_WORKERS),
-        (5001, Signal.INCIDENT),
-        (10**9, Signal.INCIDENT),
+        (0, LoadLevel.HEALTHY),
+        (50, LoadLevel.HEALTHY),
+        (51, LoadLevel.BUSY),
+        (500, LoadLevel.BUSY),
+        (501, LoadLevel.SCALE_WORKERS),
+        (5000, LoadLevel.SCALE_WORKERS),
+        (5001, LoadLevel.INCIDENT),
+        (10**9, LoadLevel.INCIDENT),
     ],
 )
-def test_d4_a_depth_has_one_signal(undone: int, signal: Signal) -> None:
-    assert signal_of(undone) is signal
+def test_d4_a_depth_has_one_signal(backlog: int, signal: LoadLevel) -> None:
+    assert load_level(backlog) is signal
 
 
 @pytest.mark.parametrize(
@@ -33,4 +33,4 @@ def test_d4_each_queue_has_its_alarm(queue: QueueName, most: int) -> None:
 
 
 def test_what_is_delayed_is_undone_too() -> None:
-    assert Depth(waiting=3, active=7, delayed=2, failed=9).undone == 5
+    assert QueueDepth(waiting=3, active=7, delayed=2, failed=9).backlog == 5

@@ -11,18 +11,18 @@ from deemster.domain.expectation import (
     WA,
     CaseRule,
     Expectation,
-    Seen,
-    SeenCase,
+    Observed,
+    ObservedCase,
     disagreements,
     matches_name,
 )
 from deemster.domain.verdict import Verdict
 
 
-def seen(*verdicts: Verdict, score: float | None = None) -> Seen:
-    cases = [SeenCase(f"secret/{n}", each, f"said {n}") for n, each in enumerate(verdicts)]
+def seen(*verdicts: Verdict, score: float | None = None) -> Observed:
+    cases = [ObservedCase(f"secret/{n}", each, f"said {n}") for n, each in enumerate(verdicts)]
     final = next((each for each in verdicts if each is not Verdict.ACCEPTED), Verdict.ACCEPTED)
-    return Seen(final, cases, score, best_score=100, group_scores=[("secret/g", 30.0)])
+    return Observed(final, cases, score, best_score=100, group_scores=[("secret/g", 30.0)])
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def seen(*verdicts: Verdict, score: float | None = None) -> Seen:
     ],
 )
 def test_what_agrees_with_an_expectation(
-    expectation: Expectation, judged: Seen, agrees: bool
+    expectation: Expectation, judged: Observed, agrees: bool
 ) -> None:
     found = disagreements(expectation, judged)
     assert (not found) is agrees

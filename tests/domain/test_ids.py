@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from deemster.domain.ids import LETTERS, MINTED, Clock, new_id
+from deemster.domain.ids import ALPHABET, GENERATED_ID, Clock, new_id
 
 MANY = 10_000
 
@@ -14,7 +14,7 @@ MANY = 10_000
 def millisecond(minted: str) -> int:
     number = 0
     for digit in minted.partition("_")[2]:
-        number = number << 5 | LETTERS.index(digit)
+        number = number << 5 | ALPHABET.index(digit)
     return number >> 80
 
 
@@ -22,7 +22,7 @@ def test_ids_of_one_process_are_in_the_order_they_were_made() -> None:
     """A5."""
     made = [new_id("sub") for _ in range(MANY)]
     assert made == sorted(set(made))
-    assert all(MINTED.fullmatch(each) for each in made)
+    assert all(GENERATED_ID.fullmatch(each) for each in made)
     times = {millisecond(each) for each in made}
     assert len(times) < MANY, "no two of them share a millisecond: nothing was tried"
 

@@ -7,13 +7,13 @@ import pytest
 from deemster.domain.judgement import (
     CompileRecord,
     ContestantJudgement,
-    Ending,
     JuryCase,
     JuryJudgement,
     JuryText,
+    ProgramExit,
     for_contestant,
 )
-from deemster.domain.run_status import Status
+from deemster.domain.run_status import RunStatus
 from deemster.domain.verdict import Verdict
 
 SECRET = "the-hidden-thing"
@@ -26,7 +26,7 @@ def jury_case(number: int, verdict: Verdict, *, is_sample: bool = False) -> Jury
         verdict=verdict,
         is_sample=is_sample,
         limit_ms=1000,
-        ending=Ending(Status.NONZERO_EXIT, exit_code=3),
+        ending=ProgramExit(RunStatus.NONZERO_EXIT, exit_code=3),
         message=JuryText(SECRET),
         output=JuryText(SECRET),
         expected=JuryText(SECRET),

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from deemster.domain.lifecycle import MOVES, SHOWN, TERMINAL, Event, State
+from deemster.domain.lifecycle import MOVES, PUBLIC_STATUS, TERMINAL, Event, State
 
 PAGE = Path(__file__).parents[2] / "docs" / "lifecycle.md"
 
@@ -35,7 +35,7 @@ def page() -> str:
         sources = ", ".join(state for state in State if state in move.sources)
         bump = "+ 1" if move.bump else "the same"
         lines.append(f"| `{event}` | {sources} | {move.target} | {bump} | {WHY[event]} |")
-    shown = [f"| {state} | `{SHOWN[state]}` |" for state in State]
+    shown = [f"| {state} | `{PUBLIC_STATUS[state]}` |" for state in State]
     ends = ", ".join(state for state in State if state in TERMINAL)
     return "\n".join(
         [

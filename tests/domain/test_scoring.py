@@ -2,7 +2,14 @@
 
 import pytest
 
-from deemster.domain.problem import Aggregation, Case, DefaultGrader, Group, Scored, StaticCheck
+from deemster.domain.problem import (
+    Aggregation,
+    Case,
+    DefaultGrader,
+    Group,
+    StaticCheck,
+    Subtask,
+)
 from deemster.domain.scoring import (
     NOT_GIVEN,
     GivenScore,
@@ -30,7 +37,7 @@ def case(name: str = "secret/1", points: float | None = None) -> Case:
 
 
 def group(
-    grading: Scored | DefaultGrader, *cases: Case, static: StaticCheck | None = None
+    grading: Subtask | DefaultGrader, *cases: Case, static: StaticCheck | None = None
 ) -> Group:
     return Group("secret/g", cases or (case(),), grading, static=static)
 
@@ -65,34 +72,34 @@ def test_the_default_grader_of_the_legacy_format(
 @pytest.mark.parametrize(
     ("scored", "given", "expected"),
     [
-        (Scored(40), [(AC, 40), (AC, 40)], (AC, 40)),
-        (Scored(40), [(AC, 40), (WA, 0)], (WA, 0)),
-        (Scored(40, Aggregation.SUM), [(AC, 20), (WA, 0)], (Verdict.PARTIAL, 20)),
-        (Scored(40, Aggregation.SUM), [(TLE, 0), (WA, 0)], (TLE, 0)),
-        (Scored(40, Aggregation.SUM), [(AC, 20), (AC, 10)], (Verdict.PARTIAL, 30)),
-        (Scored(40, Aggregation.MIN), [(AC, 40), (AC, 10)], (Verdict.PARTIAL, 10)),
-        (Scored(None, Aggregation.SUM), [(AC, 20), (AC, 10)], (AC, 30)),
-        (Scored(None, Aggregation.SUM), [(AC, 20), (WA, 0)], (Verdict.PARTIAL, 20)),
-        (Scored(0), [(AC, 0)], (AC, 0)),
-        (Scored(0), [(WA, 0)], (WA, 0)),
-        (Scored(40, Aggregation.SUM), [(AC, 20), (JE, 0)], (JE, 20)),
+        (Subtask(40), [(AC, 40), (AC, 40)], (AC, 40)),
+        (Subtask(40), [(AC, 40), (WA, 0)], (WA, 0)),
+        (Subtask(40, Aggregation.SUM), [(AC, 20), (WA, 0)], (Verdict.PARTIAL, 20)),
+        (Subtask(40, Aggregation.SUM), [(TLE, 0), (WA, 0)], (TLE, 0)),
+        (Subtask(40, Aggregation.SUM), [(AC, 20), (AC, 10)], (Verdict.PARTIAL, 30)),
+        (Subtask(40, Aggregation.MIN), [(AC, 40), (AC, 10)], (Verdict.PARTIAL, 10)),
+        (Subtask(None, Aggregation.SUM), [(AC, 20), (AC, 10)], (AC, 30)),
+        (Subtask(None, Aggregation.SUM), [(AC, 20), (WA, 0)], (Verdict.PARTIAL, 20)),
+        (Subtask(0), [(AC, 0)], (AC, 0)),
+        (Subtask(0), [(WA, 0)], (WA, 0)),
+        (Subtask(40, Aggregation.SUM), [(AC, 20), (JE, 0)], (JE, 20)),
     ],
 )
 def test_a_subtask_is_worth_what_its_cases_are(
-    scored: Scored, given: list[tuple[Verdict, float]], expected: tuple[Verdict, float]
+    scored: Subtask, given: list[tuple[Verdict, float]], expected: tuple[Verdict, float]
 ) -> None:
     graded = grade_subtask(group(scored), scored, results(*given))
     assert (graded.verdict, graded.score) == expected
 
 
 def test_a_group_above_its_maximum_is_a_fault_of_the_jury() -> None:
-    scored = Scored(10, Aggregation.SUM)
+    scored = Subtask(10, Aggregation.SUM)
     with pytest.raises(ScoreFault, match="at most"):
         grade_subtask(group(scored), scored, results((AC, 9), (AC, 9)))
 
 
 def test_cases_of_a_sum_share_what_the_static_check_leaves() -> None:
-    scored = Scored(100, Aggregation.SUM, whole_score_only=False)
+    scored = Subtask(100, Aggregation.SUM, whole_score_only=False)
     whole = group(scored, case("a"), case("b"), static=StaticCheck(20))
     assert score_case(whole, case("a"), AC, NOT_GIVEN) == Result(AC, 40)
     assert score_case(whole, case("a"), AC, GivenScore(share=0.5)) == Result(AC, 20)
@@ -102,16 +109,16 @@ def test_cases_of_a_sum_share_what_the_static_check_leaves() -> None:
 @pytest.mark.parametrize(
     ("scored", "verdict", "given", "word"),
     [
-        (Scored(10, Aggregation.SUM), AC, GivenScore(points=1), "passed or failed"),
-        (Scored(10, Aggregation.MIN, (), False), WA, GivenScore(points=1), "rejected"),
-        (Scored(10, Aggregation.MIN, (), False), AC, GivenScore(points=11), "at most 10"),
-        (Scored(10, Aggregation.MIN, (), False), AC, GivenScore(1, 0.5), "both"),
-        (Scored(None, Aggregation.SUM, (), False), AC, NOT_GIVEN, "unbounded"),
-        (Scored(None, Aggregation.SUM, (), False), AC, GivenScore(share=0.5), "share"),
+        (Subtask(10, Aggregation.SUM), AC, GivenScore(points=1), "passed or failed"),
+        (Subtask(10, Aggregation.MIN, (), False), WA, GivenScore(points=1), "rejected"),
+        (Subtask(10, Aggregation.MIN, (), False), AC, GivenScore(points=11), "at most 10"),
+        (Subtask(10, Aggregation.MIN, (), False), AC, GivenScore(1, 0.5), "both"),
+        (Subtask(None, Aggregation.SUM, (), False), AC, NOT_GIVEN, "unbounded"),
+        (Subtask(None, Aggregation.SUM, (), False), AC, GivenScore(share=0.5), "share"),
     ],
 )
 def test_scores_against_the_rules_are_faults_of_the_jury(
-    scored: Scored, verdict: Verdict, given: GivenScore, word: str
+    scored: Subtask, verdict: Verdict, given: GivenScore, word: str
 ) -> None:
     with pytest.raises(ScoreFault, match=word):
         score_case(group(scored), case(), verdict, given)
@@ -125,7 +132,7 @@ def test_legacy_cases_have_the_scores_of_their_group_or_of_the_checker() -> None
 
 
 def test_points_of_the_static_check() -> None:
-    anywhere = group(Scored(10, Aggregation.SUM))
+    anywhere = group(Subtask(10, Aggregation.SUM))
     assert points_of_static(anywhere, StaticCheck(8), NOT_GIVEN) == 8
     assert points_of_static(anywhere, StaticCheck(8), GivenScore(share=0.25)) == 2
     assert points_of_static(anywhere, StaticCheck(None), NOT_GIVEN) == 0
@@ -138,15 +145,15 @@ def test_points_of_the_static_check() -> None:
     [
         (DefaultGrader(), Result(WA, 0), True),
         (DefaultGrader(), Result(AC, 1), False),
-        (Scored(10), Result(WA, 0), True),
-        (Scored(10, Aggregation.SUM), Result(WA, 0), False),
-        (Scored(10, Aggregation.MIN), Result(WA, 0), True),
-        (Scored(10, Aggregation.MIN), Result(AC, 3), False),
-        (Scored(10, Aggregation.SUM), Result(JE, 0), True),
+        (Subtask(10), Result(WA, 0), True),
+        (Subtask(10, Aggregation.SUM), Result(WA, 0), False),
+        (Subtask(10, Aggregation.MIN), Result(WA, 0), True),
+        (Subtask(10, Aggregation.MIN), Result(AC, 3), False),
+        (Subtask(10, Aggregation.SUM), Result(JE, 0), True),
     ],
 )
 def test_judging_stops_where_nothing_can_change(
-    grading: DefaultGrader | Scored, result: Result, expected: bool
+    grading: DefaultGrader | Subtask, result: Result, expected: bool
 ) -> None:
     """J3: stop at the first decisive failure unless the problem scores every case."""
     assert stops(group(grading), result) is expected

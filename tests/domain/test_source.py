@@ -13,8 +13,8 @@ from deemster.domain.source import (
     SOURCE_BYTES,
     Source,
     main_file,
-    single,
-    unclear_entry,
+    missing_entry_message,
+    single_file,
     with_guessed_main,
     with_included,
 )
@@ -144,7 +144,7 @@ def test_the_named_file_starts_or_the_only_one_or_the_one_called_main(
     ],
 )
 def test_an_unclear_entry_point_is_explained(source: Source, said: str) -> None:
-    assert said in unclear_entry(PYTHON, source)
+    assert said in missing_entry_message(PYTHON, source)
 
 
 def test_in_a_package_the_first_file_starts_where_none_is_called_main() -> None:
@@ -164,7 +164,7 @@ def test_included_files_win_over_the_submissions_own() -> None:
 def test_an_included_driver_starts_whatever_the_submission_names() -> None:
     """Otherwise a contestant could start beside the grader."""
     for source in (
-        single(PYTHON, "solve.py", b""),
+        single_file(PYTHON, "solve.py", b""),
         empty("a.py", "b.py", main="a.py"),
         empty("main.py"),
     ):

@@ -67,7 +67,7 @@ def test_a_sample_is_complete(problem: Problem) -> None:
     assert problem.license == "cc0"
     assert problem.limits.time_ms is not None
     assert problem.input_validators
-    assert any(trial.kind == "invalid_input" for trial in problem.trials)
+    assert any(test.kind == "invalid_input" for test in problem.validator_tests)
     cases = list(problem.tests.cases())
     assert any(case.is_sample for case in cases)
     assert sum(not case.is_sample for case in cases) >= 8

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from deemster.domain.ids import problem_id_of
+from deemster.domain.ids import problem_id_from_name
 from deemster.problems.new import make_package
 from deemster.problems.revision import RevisionStore
 from deemster.problems.summary import SAMPLE_BYTES, sheet_of
@@ -19,7 +19,7 @@ HIDDEN = "7317317317"
 async def sheet_from(tmp_path: Path, package: Path, time_ms: int = 1000) -> ProblemSummary:
     store = RevisionStore(tmp_path / "revisions", 1 << 30)
     async with store.imported(package) as revision:
-        return sheet_of(revision, problem_id_of(revision.problem.slug), time_ms=time_ms)
+        return sheet_of(revision, problem_id_from_name(revision.problem.slug), time_ms=time_ms)
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ import pytest_asyncio
 
 from deemster.domain.errors import Refused
 from deemster.domain.limits import Limits
-from deemster.domain.run_status import Status
+from deemster.domain.run_status import RunStatus
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Command, Layers
 from deemster.sandbox.report import Report
@@ -210,7 +210,7 @@ async def test_the_cage_holds(
         assert (await run(boxes, before, {})).stdout == b"the jury's answer"
     if "Twice" in trial.head:
         first = await run(boxes, command, trial.head)
-        assert first.status is Status.OK or describe(first) in trial.endings
+        assert first.status is RunStatus.OK or describe(first) in trial.endings
         command = replace(command, argv=(*command.argv, "again"))
     report = await run(boxes, command, trial.head)
     check(trial, command, report)
@@ -233,14 +233,16 @@ def check(trial: Trial, command: Command, report: Report) -> None:
     ending = describe(report)
     assert {ending, report.status.value} & set(trial.endings), f"{ending}\n{story}"
     assert report.stdout.startswith(b"started\n"), story
-    assert report.stdout.endswith(b"\nheld\n") or report.status is not Status.OK, story
-    assert b"\ngot through" in report.stdout or report.status is not Status.NONZERO_EXIT, story
+    assert report.stdout.endswith(b"\nheld\n") or report.status is not RunStatus.OK, story
+    assert b"\ngot through" in report.stdout or report.status is not RunStatus.NONZERO_EXIT, (
+        story
+    )
 
     cap = command.limits.output_bytes
     streams = (report.stdout, report.stdout_truncated), (report.stderr, report.stderr_truncated)
     assert all(len(data) == cap if cut else len(data) <= cap for data, cut in streams), story
     flooded = report.stdout_truncated or report.stderr_truncated
-    assert flooded == (report.status is Status.OUTPUT_LIMIT), story
+    assert flooded == (report.status is RunStatus.OUTPUT_LIMIT), story
 
     seen = {"cpu_ms": report.cpu_ns // 1_000_000, "memory_bytes": report.memory_bytes}
     assert all(seen[name] >= least for name, least in trial.at_least.items()), story
@@ -248,12 +250,12 @@ def check(trial: Trial, command: Command, report: Report) -> None:
 
 def describe(report: Report) -> str:
     match report.status:
-        case Status.FORBIDDEN_SYSCALL:
+        case RunStatus.FORBIDDEN_SYSCALL:
             return f"{report.status} {report.syscall}"
-        case Status.SIGNALLED:
+        case RunStatus.SIGNALLED:
             assert report.signal is not None
             return f"{report.status} {signal.Signals(report.signal).name}"
-        case Status.NONZERO_EXIT:
+        case RunStatus.NONZERO_EXIT:
             return f"{report.status} {report.exit_code}"
     return report.status
 
@@ -330,7 +332,7 @@ async def test_the_page_cache_is_not_the_programs_memory(
     limits = replace(SMALL, memory_bytes=32 * MIB)
     command = Command(("/bin/cksum", "/code/large"), code=tmp_path, limits=limits)
     report = await run(boxes, command, {})
-    assert report.status is Status.OK, report
+    assert report.status is RunStatus.OK, report
     assert report.memory_bytes < limits.memory_bytes
     await look_over(boxes, build)
 
@@ -351,7 +353,7 @@ async def test_nobody_changes_the_scratch_while_the_host_reads_it(
         ("/code/attack",), code=build(ATTACKS / "files_until_the_end.c"), limits=SMALL
     )
     report = await boxes.run(command, collect=collect)
-    assert report.status is Status.OK
+    assert report.status is RunStatus.OK
     assert seen[0]
     assert all(again == seen[0] for again in seen)
     await look_over(boxes, build)

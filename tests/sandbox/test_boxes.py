@@ -17,7 +17,7 @@ import pytest
 
 from deemster.domain.errors import Refused
 from deemster.domain.limits import MIB, Limits
-from deemster.domain.run_status import Status
+from deemster.domain.run_status import RunStatus
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Command, Profile
 from deemster.sandbox.runner import SandboxFault
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.rootless
 async def test_output_and_exit_code_come_back() -> None:
     async with Boxes.open(runner=RUNNER) as boxes:
         report = await boxes.run(shell("cat; echo err >&2; exit 3"), stdin=b"hello\n")
-    assert (report.status, report.exit_code) == (Status.NONZERO_EXIT, 3)
+    assert (report.status, report.exit_code) == (RunStatus.NONZERO_EXIT, 3)
     assert (report.stdout, report.stderr) == (b"hello\n", b"err\n")
 
 
@@ -86,7 +86,7 @@ async def test_j2_a_flood_costs_constant_memory_and_keeps_its_beginning() -> Non
         report = await boxes.run(shell("cat /dev/zero", limits), stdout=count)
         peak_bytes = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-    assert report.status is Status.OUTPUT_LIMIT
+    assert report.status is RunStatus.OUTPUT_LIMIT
     assert report.stdout_truncated
     assert taken == 50 * MIB
     assert peak_bytes < 8 * MIB
@@ -115,7 +115,7 @@ async def test_limits_beyond_four_gigabytes_are_limits_too() -> None:
         assert taken == 4500 * MIB
         assert report.memory_bytes > 4500 * MIB
         report = await boxes.run(shell("cat /dev/zero", limits), stdout=lambda _: None)
-        assert report.status is Status.OUTPUT_LIMIT
+        assert report.status is RunStatus.OUTPUT_LIMIT
 
 
 async def test_a_cancelled_run_ends_its_program_and_frees_its_box() -> None:
@@ -127,7 +127,7 @@ async def test_a_cancelled_run_ends_its_program_and_frees_its_box() -> None:
         with pytest.raises(asyncio.CancelledError):
             await run
         report = await boxes.run(shell("ls /proc | grep -c '^[0-9]'"))
-    assert report.status is Status.OK
+    assert report.status is RunStatus.OK
 
 
 async def test_runs_cancelled_at_any_moment_never_lose_a_box() -> None:
@@ -327,7 +327,7 @@ async def test_a_profile_answers_calls_as_it_says() -> None:
     async with Boxes.open(profiles=profiles, runner=RUNNER) as boxes:
         refused = await boxes.run(Command(script, profile="lenient", limits=PATIENT))
         let = await boxes.run(Command(script, profile="open", limits=PATIENT))
-    assert (refused.status, refused.syscall) == (Status.FORBIDDEN_SYSCALL, "sethostname")
+    assert (refused.status, refused.syscall) == (RunStatus.FORBIDDEN_SYSCALL, "sethostname")
     assert let.stdout.split() == [b"1", b"box"]  # allowed by the filter, refused by the kernel
 
 
@@ -407,4 +407,4 @@ async def test_programs_of_a_file_system_without_exec_run(place_without_exec: Pa
     program.chmod(0o755)
     async with Boxes.open() as boxes:
         report = await boxes.run(Command(("/code/program",), code=place_without_exec))
-    assert report.status is Status.OK
+    assert report.status is RunStatus.OK

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from deemster.domain.errors import Refused
-from deemster.domain.run_status import Status
+from deemster.domain.run_status import RunStatus
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Command
 from deemster.sandbox.pool import Pool
@@ -75,7 +75,7 @@ async def test_code_and_data_change_apart_from_each_other(boxes: Boxes, tmp_path
 async def test_nothing_is_executed_from_data(boxes: Boxes, tmp_path: Path) -> None:
     put_program(tmp_path)
     as_code = await boxes.run(shell("/code/program", code=tmp_path))
-    assert as_code.status is Status.OK
+    assert as_code.status is RunStatus.OK
     as_data = await boxes.run(shell("/data/program", data=tmp_path))
     assert as_data.exit_code == 126
     with pytest.raises(SandboxFault, match="program-exec"):

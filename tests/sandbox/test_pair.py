@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from deemster.domain.errors import Refused
-from deemster.domain.run_status import Status
+from deemster.domain.run_status import RunStatus
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Command
 from deemster.sandbox.lanes import Lanes
@@ -126,7 +126,7 @@ async def test_both_are_metered_and_their_words_on_stderr_kept(stage: Stage) -> 
     assert b"".join(heard) == b"yours\nquestion\n"
     assert pair.companion.stderr == pair.program.stdout == pair.companion.stdout == b""
     for report in (pair.program, pair.companion):
-        assert report.status is Status.OK
+        assert report.status is RunStatus.OK
         assert report.cpu_ns > 0
         assert report.wall_ns > 0
         assert report.started_ns < report.ended_ns <= time.monotonic_ns()
@@ -229,7 +229,7 @@ async def test_a_closed_end_is_seen_while_its_closer_sleeps(stage: Stage, word: 
     other = "drain exit:42" if word == "mute" else "push exit:42"
     pair = await stage.play(f"{word} pause", other, ends=True)
     assert (pair.ended_first, pair.companion.exit_code) == ("companion", 42)
-    assert pair.program.status is Status.CANCELLED
+    assert pair.program.status is RunStatus.CANCELLED
     pair = await stage.play(other, f"{word} pause", wall_s=SHORT_S)
     assert (pair.ended_first, pair.program.exit_code) == ("program", 42)
     assert (pair.hung, pair.blame) == (True, "companion")
@@ -274,7 +274,7 @@ async def test_who_is_let_talk_to_nobody_is_still_heard_by_who_listens(stage: St
     )
     expected = await stage.boxes.run(shell("cksum < /code/attack", code=stage.code))
     assert pair.program.stderr == expected.stdout
-    assert pair.companion.status is Status.OK
+    assert pair.companion.status is RunStatus.OK
 
 
 async def test_who_talks_to_a_deaf_one_that_lives_is_not_to_blame(stage: Stage) -> None:
@@ -295,7 +295,7 @@ async def test_the_companions_word_ends_the_program(stage: Stage) -> None:
     pair = await stage.boxes.run_pair(
         stage.says("pause"), stage.says("exit:43"), wall_s=PATIENCE_S, cancel_program_if=decide
     )
-    assert pair.program.status is Status.CANCELLED
+    assert pair.program.status is RunStatus.CANCELLED
     assert [report.exit_code for report in asked] == [43]
     assert (pair.ended_first, pair.hung, pair.blame) == ("companion", False, None)
 
@@ -357,7 +357,7 @@ async def test_a_hung_pair_has_one_to_blame(stage: Stage, case: str) -> None:
     program, companion, blame = HANGS[case]
     pair = await stage.play(program, companion, wall_s=SHORT_S)
     assert (pair.hung, pair.blame) == (True, blame), pair
-    assert Status.CANCELLED in {pair.program.status, pair.companion.status}
+    assert RunStatus.CANCELLED in {pair.program.status, pair.companion.status}
     assert codes(await stage.play("echo", "ask:3 exit:42")) == (0, 42)
 
 
@@ -382,13 +382,13 @@ async def test_the_clock_ends_two_who_never_stop_talking(stage: Stage) -> None:
 @pytest.mark.parametrize(
     ("limits", "words", "status"),
     [
-        (replace(PATIENT, cpu_ms=100), "burn", Status.TIME_LIMIT),
-        (replace(PATIENT, wall_ms=200), "pause", Status.WALL_LIMIT),
+        (replace(PATIENT, cpu_ms=100), "burn", RunStatus.TIME_LIMIT),
+        (replace(PATIENT, wall_ms=200), "pause", RunStatus.WALL_LIMIT),
     ],
     ids=["CPU time", "wall time"],
 )
 async def test_each_keeps_to_its_own_limits(
-    stage: Stage, limits: object, words: str, status: Status
+    stage: Stage, limits: object, words: str, status: RunStatus
 ) -> None:
     limited = replace(stage.says(words), limits=limits)  # type: ignore[arg-type]
     pair = await stage.play(limited, "drain exit:1")

@@ -6,7 +6,7 @@ import pyseccomp
 import pytest
 
 from deemster.domain.errors import Refused
-from deemster.domain.run_status import Status
+from deemster.domain.run_status import RunStatus
 from deemster.sandbox import policy
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Command, Profile
@@ -39,7 +39,7 @@ async def test_x4_the_floor_refuses_what_the_filter_would_let_pass(
 async def test_x4_a_call_that_both_refuse_is_named() -> None:
     async with Boxes.open(runner=RUNNER) as boxes:
         report = await boxes.run(call("add_key"))
-    assert (report.status, report.syscall) == (Status.FORBIDDEN_SYSCALL, "add_key")
+    assert (report.status, report.syscall) == (RunStatus.FORBIDDEN_SYSCALL, "add_key")
 
 
 def test_every_slot_has_a_word_of_its_own() -> None:

@@ -5,7 +5,7 @@ import signal
 import pytest
 
 from deemster.domain.limits import MIB, Limits
-from deemster.domain.run_status import Status
+from deemster.domain.run_status import RunStatus
 from deemster.sandbox.report import judge_run
 from deemster.sandbox.wire import End, RawReport
 
@@ -19,32 +19,38 @@ def raw(end: End, code: int = 0, **more: int) -> RawReport:
 
 
 CASES = {
-    "exit code 0": (raw(End.EXITED), Status.OK),
-    "another exit code": (raw(End.EXITED, 3), Status.NONZERO_EXIT),
-    "a signal": (raw(End.SIGNALLED, signal.SIGSEGV), Status.SIGNALLED),
-    "the CPU clock": (raw(End.CPU), Status.TIME_LIMIT),
-    "RLIMIT_CPU": (raw(End.SIGNALLED, signal.SIGXCPU, cpu_ns=2 * 10**9), Status.TIME_LIMIT),
-    "a feigned SIGXCPU": (raw(End.SIGNALLED, signal.SIGXCPU), Status.SIGNALLED),
-    "exit 0 beyond the CPU limit": (raw(End.EXITED, cpu_ns=10**9), Status.TIME_LIMIT),
-    "the wall clock": (raw(End.WALL), Status.WALL_LIMIT),
-    "both clocks": (raw(End.WALL, cpu_ns=10**9), Status.TIME_LIMIT),
-    "out of memory": (raw(End.MEMORY), Status.MEMORY_LIMIT),
-    "a child out of memory": (raw(End.EXITED, oom_kills=1), Status.MEMORY_LIMIT),
-    "killed for memory": (raw(End.SIGNALLED, signal.SIGKILL, oom_kills=1), Status.MEMORY_LIMIT),
-    "exit 0 at the memory limit": (raw(End.EXITED, memory_bytes=64 * MIB), Status.MEMORY_LIMIT),
-    "too many processes": (raw(End.PROCESSES), Status.PROCESS_LIMIT),
+    "exit code 0": (raw(End.EXITED), RunStatus.OK),
+    "another exit code": (raw(End.EXITED, 3), RunStatus.NONZERO_EXIT),
+    "a signal": (raw(End.SIGNALLED, signal.SIGSEGV), RunStatus.SIGNALLED),
+    "the CPU clock": (raw(End.CPU), RunStatus.TIME_LIMIT),
+    "RLIMIT_CPU": (raw(End.SIGNALLED, signal.SIGXCPU, cpu_ns=2 * 10**9), RunStatus.TIME_LIMIT),
+    "a feigned SIGXCPU": (raw(End.SIGNALLED, signal.SIGXCPU), RunStatus.SIGNALLED),
+    "exit 0 beyond the CPU limit": (raw(End.EXITED, cpu_ns=10**9), RunStatus.TIME_LIMIT),
+    "the wall clock": (raw(End.WALL), RunStatus.WALL_LIMIT),
+    "both clocks": (raw(End.WALL, cpu_ns=10**9), RunStatus.TIME_LIMIT),
+    "out of memory": (raw(End.MEMORY), RunStatus.MEMORY_LIMIT),
+    "a child out of memory": (raw(End.EXITED, oom_kills=1), RunStatus.MEMORY_LIMIT),
+    "killed for memory": (
+        raw(End.SIGNALLED, signal.SIGKILL, oom_kills=1),
+        RunStatus.MEMORY_LIMIT,
+    ),
+    "exit 0 at the memory limit": (
+        raw(End.EXITED, memory_bytes=64 * MIB),
+        RunStatus.MEMORY_LIMIT,
+    ),
+    "too many processes": (raw(End.PROCESSES), RunStatus.PROCESS_LIMIT),
     "a refused fork that was borne": (
         raw(End.EXITED, process_refusals=1),
-        Status.PROCESS_LIMIT,
+        RunStatus.PROCESS_LIMIT,
     ),
     "a fork bomb that ate all memory": (
         raw(End.MEMORY, oom_kills=1, process_refusals=9),
-        Status.PROCESS_LIMIT,
+        RunStatus.PROCESS_LIMIT,
     ),
-    "a forbidden call": (raw(End.FORBIDDEN, 41, oom_kills=1), Status.FORBIDDEN_SYSCALL),
-    "a file beyond its limit": (raw(End.SIGNALLED, signal.SIGXFSZ), Status.SIGNALLED),
-    "cancelled": (raw(End.CANCELLED), Status.CANCELLED),
-    "our own fault": (raw(End.FAULT), Status.INTERNAL_ERROR),
+    "a forbidden call": (raw(End.FORBIDDEN, 41, oom_kills=1), RunStatus.FORBIDDEN_SYSCALL),
+    "a file beyond its limit": (raw(End.SIGNALLED, signal.SIGXFSZ), RunStatus.SIGNALLED),
+    "cancelled": (raw(End.CANCELLED), RunStatus.CANCELLED),
+    "our own fault": (raw(End.FAULT), RunStatus.INTERNAL_ERROR),
 }
 
 
@@ -56,9 +62,9 @@ def test_j7_an_end_has_one_name(case: str) -> None:
 
 @pytest.mark.parametrize("end", [End.CANCELLED, End.EXITED, End.SIGNALLED, End.CPU])
 def test_j2_a_flood_is_an_output_limit_however_it_ended(end: End) -> None:
-    assert judge_run(raw(end, 9), LIMITS, flooded=True) is Status.OUTPUT_LIMIT
+    assert judge_run(raw(end, 9), LIMITS, flooded=True) is RunStatus.OUTPUT_LIMIT
 
 
 def test_x4_a_forbidden_call_outranks_a_flood() -> None:
     status = judge_run(raw(End.FORBIDDEN, 41), LIMITS, flooded=True)
-    assert status is Status.FORBIDDEN_SYSCALL
+    assert status is RunStatus.FORBIDDEN_SYSCALL

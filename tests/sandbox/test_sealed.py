@@ -8,7 +8,7 @@ import pytest
 
 from deemster.domain.errors import Refused
 from deemster.domain.limits import MIB
-from deemster.domain.run_status import Status
+from deemster.domain.run_status import RunStatus
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Command
 from deemster.sandbox.streams import SealedInput
@@ -135,7 +135,7 @@ async def test_who_has_begun_reads_on_after_the_closing(file: Path) -> None:
             seen.extend(chunk)
 
         report = await boxes.run(shell("echo x; cat"), stdin=sealed, stdout=close_early)
-        assert report.status is Status.OK
+        assert report.status is RunStatus.OK
         assert seen == b"x\n" + TEXT
         with pytest.raises(Refused, match="closed"):
             await boxes.run(shell("cat"), stdin=sealed)

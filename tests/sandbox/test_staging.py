@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from deemster.domain.limits import MIB
-from deemster.domain.run_status import Status
+from deemster.domain.run_status import RunStatus
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Command
 from deemster.sandbox.runner import SandboxFault
@@ -86,7 +86,7 @@ async def test_the_clocks_start_after_staging(boxes: Boxes) -> None:
 
     report = await boxes.run(shell("true"), stage=stage)
     assert staged_ns <= report.started_ns <= report.ended_ns <= time.monotonic_ns()
-    assert report.status is Status.OK
+    assert report.status is RunStatus.OK
 
 
 async def test_what_is_staged_is_not_the_programs_memory(boxes: Boxes) -> None:
@@ -94,7 +94,7 @@ async def test_what_is_staged_is_not_the_programs_memory(boxes: Boxes) -> None:
     report = await boxes.run(
         shell("wc -c < big", limits), stage=lambda scratch: put(scratch, "big", bytes(32 * MIB))
     )
-    assert (report.status, report.stdout.strip()) == (Status.OK, str(32 * MIB).encode())
+    assert (report.status, report.stdout.strip()) == (RunStatus.OK, str(32 * MIB).encode())
     assert report.memory_bytes < 16 * MIB
 
 

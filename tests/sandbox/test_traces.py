@@ -16,7 +16,7 @@ import pytest
 
 from deemster.domain.errors import Unavailable
 from deemster.domain.limits import Limits
-from deemster.domain.run_status import Status
+from deemster.domain.run_status import RunStatus
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Command, Layers
 from tests.sandbox.conftest import PATIENCE_S, RUNNER, Family, assert_gone, until
@@ -74,7 +74,7 @@ async def test_shared_objects_end_with_their_run(
     async with Boxes.open(layers=Layers.ALL & ~Layers.SECCOMP, runner=RUNNER) as boxes:
         family = Family(boxes.runner_pid)
         report = await boxes.run(attack(folder, kind))
-        assert report.status is Status.OK
+        assert report.status is RunStatus.OK
     await assert_gone(family)
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from deemster.domain.lifecycle import State
-from deemster.domain.retry_policy import OURS
+from deemster.domain.retry_policy import JUDGE_FAILED
 from deemster.pipeline.verdict.dead_letter_actions import requeue
 from deemster.sandbox.runner import PACKAGED_RUNNER
 from deemster.store import dead_letters
@@ -46,7 +46,7 @@ async def test_a_judge_that_fails_is_tried_three_times_and_then_an_admin_has_it_
         submission = await service.submit(program)
         await service.until_state("FAILED", submission)
         view = await service.view(submission)
-        assert (view.attempt, view.verdict, view.failure) == (3, None, OURS)
+        assert (view.attempt, view.verdict, view.failure) == (3, None, JUDGE_FAILED)
         await assert_backed_off(service, submission)
         async with connection(service.pool) as acquired:
             (letter,) = await dead_letters.page(acquired)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from deemster.domain.ids import SubmissionId
-from deemster.domain.lifecycle import LAST_EVENTS, State
+from deemster.domain.lifecycle import TERMINAL_EVENTS, State
 from deemster.store import counters
 from deemster.store.pool import connection
 from tests.system.programs import Program
@@ -50,7 +50,7 @@ async def assert_exactly_once(service: Service, ledger: Mapping[SubmissionId, Pr
                   count(*) FILTER (WHERE event = 'submit') AS submits,
                   count(*) FILTER (WHERE event = 'start') AS starts
              FROM submission_event GROUP BY submission_id""",
-        sorted(LAST_EVENTS),
+        sorted(TERMINAL_EVENTS),
     )
     assert {row["submission_id"] for row in ends} == ledger.keys()
     assert all(row["ends"] == row["submits"] == 1 for row in ends)

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from deemster.api.dependencies import Dependencies
 from deemster.api.live_workers import LiveWorkers
 from deemster.domain.account import Account, Role
-from deemster.domain.errors import Enough, Unavailable
+from deemster.domain.errors import LimitReached, Unavailable
 from deemster.limits.buckets import Limit, MemoryBuckets, Taken, network_of
 from deemster.pipeline.accept.load_shedding import LoadShedder
 from deemster.store.pool import connection
@@ -17,7 +17,7 @@ from deemster.store.submission_inserts import is_key_taken
 MINUTE_S: Final = 60
 
 
-class TooMany(Enough):
+class TooMany(LimitReached):
     """Faster than the rate that is allowed."""
 
     code = "rate_limited"
@@ -104,7 +104,7 @@ def refuse(taken: Taken, said: str) -> None:
     if not taken.ok:
         wait_s = max(taken.retry_after_s, 1.0)
         most = taken.limit.burst
-        raise TooMany(f"{said}: try again in {math.ceil(wait_s)} s.", wait_s, most=most)
+        raise TooMany(f"{said}: try again in {math.ceil(wait_s)} s.", wait_s, limit=most)
 
 
 def rate_headers(taken: Taken) -> dict[str, str]:

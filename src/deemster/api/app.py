@@ -48,7 +48,7 @@ from deemster.api.routes import (
     workers,
 )
 from deemster.api.state import AppState
-from deemster.domain.errors import DeemsterError, Enough, Unavailable
+from deemster.domain.errors import DeemsterError, LimitReached, Unavailable
 from deemster.metrics import REFUSED
 
 log = structlog.get_logger()
@@ -115,7 +115,7 @@ def create_app(service: Dependencies) -> FastAPI:
 async def on_fault(request: Request, fault: Exception) -> Response:
     assert isinstance(fault, DeemsterError)
     REFUSED.labels(fault.code).inc()
-    if isinstance(fault, Enough):
+    if isinstance(fault, LimitReached):
         log.info("request.refused", reason=fault.code)
     elif isinstance(fault, Unavailable):
         log.warning("request.unavailable", reason=fault.code, error=str(fault))

@@ -7,7 +7,7 @@ from typing import Protocol
 from deemster.cache.cache import Cache
 from deemster.domain.job import QueueName
 from deemster.domain.language import Catalogue
-from deemster.domain.queue_depth import Depth, JobState
+from deemster.domain.queue_depth import JobState, QueueDepth
 from deemster.limits.buckets import Buckets
 from deemster.pipeline.accept.service import AcceptService
 from deemster.problems.importing import Importer
@@ -19,7 +19,7 @@ from deemster.store.pool import Pool
 class Queues(Protocol):
     """As the queue store sees them; `Unavailable` when it does not answer."""
 
-    async def depths(self) -> Mapping[QueueName, Depth]: ...
+    async def depths(self) -> Mapping[QueueName, QueueDepth]: ...
     async def job_ids(
         self, queue: QueueName, state: JobState, *, start: int, most: int
     ) -> Sequence[str]: ...

@@ -18,7 +18,7 @@ from deemster.bench.sandbox import describe_machine
 from deemster.domain.errors import Unavailable
 from deemster.domain.language import Language
 from deemster.domain.problem import Case, Compare, Comparison, Group, Problem
-from deemster.domain.source import single
+from deemster.domain.source import single_file
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.judge.build.compiler import BuildTools
 from deemster.pipeline.judge.build.languages import load_catalogue
@@ -134,7 +134,7 @@ class Bench:
 
     async def _judge(self, root: Path, text: str, width: int) -> tuple[float, float]:
         problem = self._problem()
-        source = single(self.language, "main.cpp", text.encode())
+        source = single_file(self.language, "main.cpp", text.encode())
         spool = self.place / "spool"
         began = time.perf_counter()
         async with PreparedProblem.open(

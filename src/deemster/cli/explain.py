@@ -3,23 +3,25 @@
 import signal
 
 from deemster.domain.limits import MIB, Limits
-from deemster.domain.run_status import Status
+from deemster.domain.run_status import RunStatus
 from deemster.sandbox.report import Report
 
 
 def explain(report: Report, limits: Limits, runtime_bytes: int = 0) -> str:
     """One line for a report that isn't ok; the limits are those the program was promised."""
     cpu, wall = seconds(report.cpu_ns / 1e6), seconds(report.wall_ns / 1e6)
+    cpu_limit, wall_limit = seconds(limits.cpu_ms), seconds(limits.wall_ms)
+    output = megabytes(limits.output_bytes)
     words = {
-        Status.TIME_LIMIT: f"time limit: used {cpu} of CPU, allowed {seconds(limits.cpu_ms)}",
-        Status.WALL_LIMIT: f"wall-clock limit: ran {wall}, allowed {seconds(limits.wall_ms)}",
-        Status.MEMORY_LIMIT: f"memory limit: {memory(report, limits, runtime_bytes)}",
-        Status.OUTPUT_LIMIT: f"output limit: wrote more than {megabytes(limits.output_bytes)}",
-        Status.PROCESS_LIMIT: f"process limit: wanted more than {limits.processes} processes "
-        "or threads",
-        Status.FORBIDDEN_SYSCALL: f"forbidden system call: {report.syscall}",
-        Status.SIGNALLED: f"ended by {signal_name(report.signal or 0)}",
-        Status.NONZERO_EXIT: f"exit code {report.exit_code}",
+        RunStatus.TIME_LIMIT: f"time limit: used {cpu} of CPU, allowed {cpu_limit}",
+        RunStatus.WALL_LIMIT: f"wall-clock limit: ran {wall}, allowed {wall_limit}",
+        RunStatus.MEMORY_LIMIT: f"memory limit: {memory(report, limits, runtime_bytes)}",
+        RunStatus.OUTPUT_LIMIT: f"output limit: wrote more than {output}",
+        RunStatus.PROCESS_LIMIT: "process limit: wanted more than "
+        f"{limits.processes} processes or threads",
+        RunStatus.FORBIDDEN_SYSCALL: f"forbidden system call: {report.syscall}",
+        RunStatus.SIGNALLED: f"ended by {signal_name(report.signal or 0)}",
+        RunStatus.NONZERO_EXIT: f"exit code {report.exit_code}",
     }
     return words.get(report.status, str(report.status).replace("_", " "))
 

@@ -9,7 +9,7 @@ import uvloop
 
 from deemster.cli.progress import Progress
 from deemster.domain.errors import Refused
-from deemster.domain.ids import chosen_problem_id
+from deemster.domain.ids import parse_problem_id
 from deemster.domain.limits import MIB
 from deemster.settings import load_settings
 from deemster.wiring.importing import Outcome, import_all
@@ -45,7 +45,7 @@ def import_(
     """
     if problem_id is not None and len(paths) > 1:
         raise Refused("One id is for one problem: leave --id out, or import one at a time.")
-    named = chosen_problem_id(problem_id) if problem_id is not None else None
+    named = parse_problem_id(problem_id) if problem_id is not None else None
     with Progress() as progress:
         done = uvloop.run(import_all(load_settings(), paths, named, progress))
     for each in done:

@@ -6,7 +6,7 @@ import typer
 import uvloop
 
 from deemster.cli.for_each import for_each
-from deemster.domain.ids import ProblemId, chosen_problem_id
+from deemster.domain.ids import ProblemId, parse_problem_id
 from deemster.settings import load_settings
 from deemster.store.audit import Actor
 from deemster.wiring.command import open_store, operator
@@ -26,7 +26,7 @@ def retire(
 
         deemster problem retire prob_sum
     """
-    done, failed = uvloop.run(retire_all([chosen_problem_id(each) for each in ids]))
+    done, failed = uvloop.run(retire_all([parse_problem_id(each) for each in ids]))
     for problem, was_there in done.items():
         print(f"{problem}: {'retired' if was_there else 'was retired before'}")
     if failed:

@@ -17,8 +17,8 @@ from deemster.cli.explain import explain
 from deemster.cli.output_stream import OutputStream
 from deemster.domain.errors import Refused, Unavailable
 from deemster.domain.limits import MIB, Limits
-from deemster.domain.run_status import Status
-from deemster.domain.source import SOURCE_BYTES, Source, single
+from deemster.domain.run_status import RunStatus
+from deemster.domain.source import SOURCE_BYTES, Source, single_file
 from deemster.pipeline.judge.build.compile import Compilation
 from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.judge.build.toolchain import Toolchain, Toolchains
@@ -114,7 +114,7 @@ async def run_file(
         language = catalogue.named(language_name)
     else:
         language = catalogue.for_file(file.name, content.decode(errors="replace"))
-    source = single(language, file.name, content)
+    source = single_file(language, file.name, content)
     toolchain = await Toolchains().require(language)
     job = Job(source, toolchain, limits, stdin)
     return await (run_for_program(job) if as_json else run_for_person(job))
@@ -133,9 +133,9 @@ async def run_for_person(job: Job) -> int:
             return EXIT_PROGRAM
         raise
     report = outcome.report
-    if report.status is Status.OK:
+    if report.status is RunStatus.OK:
         return 0
-    if report.status is Status.COMPILE_ERROR and outcome.compilation:
+    if report.status is RunStatus.COMPILE_ERROR and outcome.compilation:
         stderr.say(outcome.compilation.output.rstrip("\n"))
         stderr.say("deemster: compile error")
     else:
@@ -150,12 +150,12 @@ async def run_for_program(job: Job) -> int:
         outcome = await carry_out(job)
     except Unavailable as caught:
         fault = caught
-        outcome = Outcome(Report(Status.INTERNAL_ERROR), None)
+        outcome = Outcome(Report(RunStatus.INTERNAL_ERROR), None)
     print(json.dumps(as_object(job, outcome)))
     if fault is not None:
         print(f"deemster: {fault}", file=sys.stderr)
         return EXIT_OURS
-    return 0 if outcome.report.status is Status.OK else EXIT_PROGRAM
+    return 0 if outcome.report.status is RunStatus.OK else EXIT_PROGRAM
 
 
 async def carry_out(
@@ -168,7 +168,7 @@ async def carry_out(
         compiler.built(boxes, job.toolchain, job.source) as built,
     ):
         if built.artifact is None:
-            return Outcome(Report(Status.COMPILE_ERROR), built.compilation)
+            return Outcome(Report(RunStatus.COMPILE_ERROR), built.compilation)
         report = await execute(
             boxes, built.artifact, job.limits, stdin=job.stdin, stdout=stdout, stderr=stderr
         )

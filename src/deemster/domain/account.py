@@ -52,7 +52,7 @@ class Account:
     """By which it asks; None: by a log-in, or by an issuer's word."""
     scopes: frozenset[Scope] = ALL_SCOPES
     tier: int = 0
-    """1: its submissions go before those of others of the same priority_class (Q8)."""
+    """1: its submissions go before those of others of the same priority class (Q8)."""
     daily_quota: int | None = None
     """None: that of the settings."""
 

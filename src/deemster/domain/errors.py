@@ -27,17 +27,17 @@ class Conflict(Refused):
     code: ClassVar[str] = "conflict"
 
 
-class Enough(Refused):
+class LimitReached(Refused):
     """It could be had, but not so much of it, or not so soon."""
 
     code: ClassVar[str] = "enough"
 
     def __init__(
-        self, message: str, retry_after_s: float = 1.0, *, most: int | None = None
+        self, message: str, retry_after_s: float = 1.0, *, limit: int | None = None
     ) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s
-        self.most = most
+        self.limit = limit
         """That may be had."""
 
 

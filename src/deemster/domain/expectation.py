@@ -40,18 +40,18 @@ class Expectation:
 
 
 @dataclass(frozen=True, slots=True)
-class SeenCase:
+class ObservedCase:
     name: str
     verdict: Verdict
     jury_message: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Observed:
     """What judging showed, as far as expectations speak of it."""
 
     verdict: Verdict
-    cases: Sequence[SeenCase]
+    cases: Sequence[ObservedCase]
     score: float | None = None
     best_score: float | None = None
     group_scores: "Sequence[tuple[str, float]]" = ()
@@ -59,7 +59,7 @@ class Seen:
     """Cases that were not run: what a rule requires may well be true of them."""
 
 
-def disagreements(expectation: Expectation, seen: Seen) -> list[str]:
+def disagreements(expectation: Expectation, seen: Observed) -> list[str]:
     """Each in one sentence; none when all came true."""
     found = list(disagreements_of_verdict(expectation, seen))
     for rule in expectation.rules:
@@ -67,7 +67,7 @@ def disagreements(expectation: Expectation, seen: Seen) -> list[str]:
     return found
 
 
-def disagreements_of_verdict(expectation: Expectation, seen: Seen) -> Iterable[str]:
+def disagreements_of_verdict(expectation: Expectation, seen: Observed) -> Iterable[str]:
     if expectation.verdicts and seen.verdict not in expectation.verdicts:
         yield f"The verdict is {seen.verdict}, expected {either(expectation.verdicts)}."
     best = seen.best_score is not None and seen.score == seen.best_score
@@ -75,7 +75,7 @@ def disagreements_of_verdict(expectation: Expectation, seen: Seen) -> Iterable[s
         yield f"It has the best score, {seen.score:g}: expected less."
 
 
-def disagreements_of_rule(rule: CaseRule, seen: Seen) -> Iterable[str]:
+def disagreements_of_rule(rule: CaseRule, seen: Observed) -> Iterable[str]:
     cases = [case for case in seen.cases if matches_name(rule.cases, case.name)]
     scope = f" in {rule.cases}" if rule.cases else ""
     if rule.permitted is not None:
@@ -90,7 +90,7 @@ def disagreements_of_rule(rule: CaseRule, seen: Seen) -> Iterable[str]:
         yield from disagreements_of_score(rule, rule.score, seen)
 
 
-def lacks(rule: CaseRule, cases: Sequence[SeenCase], scope: str) -> Iterable[str]:
+def lacks(rule: CaseRule, cases: Sequence[ObservedCase], scope: str) -> Iterable[str]:
     if rule.required is not None and not any(c.verdict in rule.required for c in cases):
         yield f"No case{scope} is {either(sorted(rule.required))}."
     if rule.message and not any(rule.message in case.jury_message for case in cases):
@@ -98,7 +98,7 @@ def lacks(rule: CaseRule, cases: Sequence[SeenCase], scope: str) -> Iterable[str
 
 
 def disagreements_of_score(
-    rule: CaseRule, wanted: tuple[float, float], seen: Seen
+    rule: CaseRule, wanted: tuple[float, float], seen: Observed
 ) -> Iterable[str]:
     low, high = wanted
     scores = [score for name, score in seen.group_scores if names_group(rule.cases, name)]

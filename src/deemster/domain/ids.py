@@ -27,12 +27,12 @@ CONTEST: Final = "con"
 DELIVERY: Final = "whd"
 REJUDGING: Final = "rej"
 
-LETTERS: Final = "0123456789abcdefghjkmnpqrstvwxyz"
+ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 """Crockford's base 32: no letters that look like digits, and sorted as ASCII sorts."""
 FRACTION_BITS: Final = 12
 RANDOM_BITS: Final = 68
 LENGTH: Final = 26
-MINTED = re.compile(rf"[a-z]{{3,4}}_[{LETTERS}]{{{LENGTH}}}")
+GENERATED_ID = re.compile(rf"[a-z]{{3,4}}_[{ALPHABET}]{{{LENGTH}}}")
 SLUG = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
 SLUG_LENGTH: Final = 64
 
@@ -57,17 +57,17 @@ CLOCK: Final = Clock()
 def new_id(prefix: str) -> str:
     """48 bits of time in milliseconds, 12 of what follows the point, 68 of chance."""
     number = (CLOCK.tick() << RANDOM_BITS) | secrets.randbits(RANDOM_BITS)
-    digits = [LETTERS[(number >> (5 * place)) & 31] for place in reversed(range(LENGTH))]
+    digits = [ALPHABET[(number >> (5 * place)) & 31] for place in reversed(range(LENGTH))]
     return f"{prefix}_{''.join(digits)}"
 
 
-def problem_id_of(name: str) -> ProblemId:
+def problem_id_from_name(name: str) -> ProblemId:
     """The id of the problem whose package has that name."""
     plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:SLUG_LENGTH].strip("-")
     return ProblemId(f"{PROBLEM}_{plain or 'problem'}")
 
 
-def chosen_problem_id(given: str) -> ProblemId:
+def parse_problem_id(given: str) -> ProblemId:
     """One that somebody wrote, with or without its prefix."""
     slug = given.removeprefix(f"{PROBLEM}_")
     if not SLUG.fullmatch(slug) or len(slug) > SLUG_LENGTH:

@@ -25,7 +25,7 @@ QUEUE_OF: Final[dict[Task, QueueName]] = {
     Task.ANALYZE: QueueName.LOW,
 }
 
-WEIGHTS: Final[dict[QueueName, int]] = {
+QUEUE_WEIGHTS: Final[dict[QueueName, int]] = {
     QueueName.CRITICAL: 6,
     QueueName.DEFAULT: 3,
     QueueName.LOW: 1,
@@ -42,7 +42,7 @@ class PriorityClass(IntEnum):
     REJUDGE = 3
 
 
-def raised(given: PriorityClass, tier: int) -> PriorityClass:
+def effective_class(given: PriorityClass, tier: int) -> PriorityClass:
     """A user's tier raises practice; a live contest stays first, a rejudge last (Q8)."""
     return PriorityClass.INTERACTIVE if tier and given is PriorityClass.PRACTICE else given
 

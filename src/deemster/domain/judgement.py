@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
-from deemster.domain.run_status import Status
+from deemster.domain.run_status import RunStatus
 from deemster.domain.verdict import Verdict
 
 
@@ -34,10 +34,10 @@ NO_TEXT = JuryText()
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class ProgramExit:
     """How the contestant's program ended in a case."""
 
-    status: Status
+    status: RunStatus
     exit_code: int | None = None
     signal: int | None = None
     syscall: str | None = None
@@ -59,7 +59,7 @@ class JuryCase:
     limit_ms: int = 0
     runs: int = 1
     """More than one when it was near the time limit."""
-    ending: Ending | None = None
+    ending: ProgramExit | None = None
     message: JuryText = NO_TEXT
     """From the checker: judgemessage.txt, a difference, what it said on stderr."""
     team_message: str = ""
@@ -194,13 +194,13 @@ def case_for_contestant(case: JuryCase) -> ContestantCase:
     )
 
 
-def reason(ending: Ending | None) -> str:
+def reason(ending: ProgramExit | None) -> str:
     if ending is None:
         return ""
     if ending.syscall:
         return f"forbidden system call {ending.syscall}"
     if ending.signal:
         return f"signal {ending.signal}"
-    if ending.status is Status.PROCESS_LIMIT:
+    if ending.status is RunStatus.PROCESS_LIMIT:
         return "too many processes or threads"
     return f"exit code {ending.exit_code}"

@@ -71,11 +71,11 @@ MOVES: Final[dict[Event, Move]] = {
     Event.CANCEL: move(State.PENDING, State.QUEUED, State.RUNNING, to=State.CANCELLED),
 }
 
-LAST_EVENTS: Final = frozenset(
+TERMINAL_EVENTS: Final = frozenset(
     event for event, each in MOVES.items() if each.target in TERMINAL
 )
 
-SHOWN: Final[dict[State, str]] = {
+PUBLIC_STATUS: Final[dict[State, str]] = {
     **{state: state.value.lower() for state in State},
     State.PENDING: "queued",
     State.COMPLETED: "finished",

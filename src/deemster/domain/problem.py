@@ -29,8 +29,8 @@ class Program:
     """Before the arguments of the case."""
 
 
-class Dialect(StrEnum):
-    """How a jury program is called, and how it answers: see `pipeline/judge/dialects.py`."""
+class ProtocolName(StrEnum):
+    """How a jury program is called and answers: see `pipeline/judge/jury/protocols.py`."""
 
     ICPC = "icpc"
     TESTLIB = "testlib"
@@ -84,7 +84,7 @@ class ProgramCheck:
     """Programs of the jury that must all accept."""
 
     programs: tuple[Program, ...]
-    dialect: Dialect
+    protocol: ProtocolName
     points_unit: PointsUnit = PointsUnit.POINTS
 
 
@@ -94,7 +94,7 @@ Checker = Comparison | ProgramCheck
 @dataclass(frozen=True, slots=True)
 class InputValidator:
     program: Program
-    dialect: Dialect
+    protocol: ProtocolName
     """ICPC: 42 is valid. TESTLIB: 0 is valid."""
 
 
@@ -110,7 +110,7 @@ class ValidatorArgs:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class SampleFiles:
     """What a statement shows of a sample: paths, or nothing."""
 
     input: str = ""
@@ -141,8 +141,8 @@ class Case:
     """Its share of a `sum` group; None: equal shares."""
     time_ms: int | None = None
     memory_bytes: int | None = None
-    shown: Shown = Shown()
-    download: Shown = Shown()
+    shown: SampleFiles = SampleFiles()
+    download: SampleFiles = SampleFiles()
     """What may be taken home of it, like `shown`."""
     hint: str = ""
     description: str = ""
@@ -172,7 +172,7 @@ class CustomGrader:
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class Subtask:
     """A group with a score of its own: subtasks of 2025-09, Polygon, Hydro and DMOJ."""
 
     max_score: float | None
@@ -184,7 +184,7 @@ class Scored:
     """False: a checker may give a part of a case's score (`score.txt`, testlib points)."""
 
 
-Grading = DefaultGrader | CustomGrader | Scored
+Grading = DefaultGrader | CustomGrader | Subtask
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +254,7 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class ValidatorTest:
     """A test of the jury's own validators."""
 
     name: str
@@ -289,7 +289,7 @@ class Problem:
     limits: ProblemLimits = ProblemLimits()
     checker: Checker = Comparison()
     interactor: ProgramCheck | None = None
-    """Talks to the program instead of the input; in the ICPC dialect it also decides."""
+    """Talks to the program instead of the input; in the ICPC protocol it also decides."""
     scoring: bool = False
     objective: Literal["max", "min"] = "max"
     grader: Program | None = None
@@ -306,11 +306,11 @@ class Problem:
     constants: Mapping[str, str] = field(default_factory=dict)
     """`{{name}}` in programs, included code and submissions stands for these."""
     input_validators: tuple[InputValidator, ...] = ()
-    trials: tuple[Trial, ...] = ()
+    validator_tests: tuple[ValidatorTest, ...] = ()
     submissions: tuple[ExampleSubmission, ...] = ()
     statements: tuple[Statement, ...] = ()
     attachments: tuple[str, ...] = ()
-    samples: tuple[Shown, ...] = ()
+    samples: tuple[SampleFiles, ...] = ()
     """What statements show beside the sample cases: interactions that nothing is judged by."""
     keywords: tuple[str, ...] = ()
     credits: str = ""

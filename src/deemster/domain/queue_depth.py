@@ -18,7 +18,7 @@ class JobState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Depth:
+class QueueDepth:
     """Of one queue."""
 
     waiting: int
@@ -27,19 +27,23 @@ class Depth:
     failed: int = 0
 
     @property
-    def undone(self) -> int:
+    def backlog(self) -> int:
         """What nobody has begun: a delayed job waits too, for room or for its turn."""
         return self.waiting + self.delayed
 
 
-class Signal(StrEnum):
+class LoadLevel(StrEnum):
     HEALTHY = "healthy"
     BUSY = "busy"
     SCALE_WORKERS = "scale_workers"
     INCIDENT = "incident"
 
 
-SIGNALS: Final = ((50, Signal.HEALTHY), (500, Signal.BUSY), (5000, Signal.SCALE_WORKERS))
+LOAD_LEVELS: Final = (
+    (50, LoadLevel.HEALTHY),
+    (500, LoadLevel.BUSY),
+    (5000, LoadLevel.SCALE_WORKERS),
+)
 """Up to so many, it is that."""
 
 ALARM_ABOVE: Final[dict[QueueName, int]] = {
@@ -49,9 +53,9 @@ ALARM_ABOVE: Final[dict[QueueName, int]] = {
 }
 
 
-def signal_of(undone: int) -> Signal:
-    return next((signal for most, signal in SIGNALS if undone <= most), Signal.INCIDENT)
+def load_level(backlog: int) -> LoadLevel:
+    return next((signal for most, signal in LOAD_LEVELS if backlog <= most), LoadLevel.INCIDENT)
 
 
-def is_alarming(queue: QueueName, undone: int) -> bool:
-    return undone > ALARM_ABOVE[queue]
+def is_alarming(queue: QueueName, backlog: int) -> bool:
+    return backlog > ALARM_ABOVE[queue]

@@ -7,7 +7,7 @@ from deemster.domain.errors import Refused
 FIRST_BACKOFF_S: Final = 2.0
 """Then 4 s, then 8 s."""
 
-OURS: Final = (
+JUDGE_FAILED: Final = (
     "The judge could not judge this submission. That is not the program's fault; whoever runs "
     "this judge has been told, and can have it judged again."
 )
@@ -23,5 +23,5 @@ def backoff_s(attempt: int) -> float:
     return float(FIRST_BACKOFF_S * 2 ** (attempt - 1))
 
 
-def said_to_contestant(fault: BaseException) -> str:
-    return str(fault) if isinstance(fault, Refused) else OURS
+def message_for_contestant(fault: BaseException) -> str:
+    return str(fault) if isinstance(fault, Refused) else JUDGE_FAILED

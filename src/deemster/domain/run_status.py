@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 
-class Status(StrEnum):
+class RunStatus(StrEnum):
     OK = "ok"
     TIME_LIMIT = "time_limit"
     WALL_LIMIT = "wall_limit"

@@ -5,7 +5,14 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from deemster.domain.errors import DeemsterError
-from deemster.domain.problem import Aggregation, Case, DefaultGrader, Group, Scored, StaticCheck
+from deemster.domain.problem import (
+    Aggregation,
+    Case,
+    DefaultGrader,
+    Group,
+    StaticCheck,
+    Subtask,
+)
 from deemster.domain.verdict import Verdict, worst
 
 
@@ -46,7 +53,7 @@ TOLERANCE = 1e-9
 
 
 def score_case(group: Group, case: Case, verdict: Verdict, given: GivenScore) -> Result:
-    if isinstance(group.grading, Scored):
+    if isinstance(group.grading, Subtask):
         return score_in_subtask(group, group.grading, case, verdict, given)
     if given.share is not None:
         raise ScoreFault(f"The checker gave a share of a score for {case.name}.")
@@ -55,7 +62,7 @@ def score_case(group: Group, case: Case, verdict: Verdict, given: GivenScore) ->
 
 
 def score_in_subtask(
-    group: Group, scored: Scored, case: Case, verdict: Verdict, given: GivenScore
+    group: Group, scored: Subtask, case: Case, verdict: Verdict, given: GivenScore
 ) -> Result:
     """Full points, none, or what the checker gave within these."""
     if case.is_sample:
@@ -93,7 +100,7 @@ def points_of(case: Case, most: float | None, given: GivenScore) -> float:
     return most
 
 
-def case_maximum(group: Group, scored: Scored, case: Case) -> float | None:
+def case_maximum(group: Group, scored: Subtask, case: Case) -> float | None:
     if case.points is not None:
         return case.points
     if scored.max_score is None:
@@ -138,7 +145,7 @@ def aggregate(how: Aggregation, scores: Sequence[float]) -> float:
     return fmean(scores) if how is Aggregation.AVERAGE else sum(scores)
 
 
-def grade_subtask(group: Group, scored: Scored, results: Sequence[Result]) -> Result:
+def grade_subtask(group: Group, scored: Subtask, results: Sequence[Result]) -> Result:
     """`results` are those of all items, or of the first ones up to a decisive failure."""
     failures = [each.verdict for each in results if not each.accepted]
     all_passed = not failures
@@ -154,7 +161,7 @@ def grade_subtask(group: Group, scored: Scored, results: Sequence[Result]) -> Re
     return Result(verdict_of_subtask(scored, failures, score), score)
 
 
-def verdict_of_subtask(scored: Scored, failures: Sequence[Verdict], score: float) -> Verdict:
+def verdict_of_subtask(scored: Subtask, failures: Sequence[Verdict], score: float) -> Verdict:
     if Verdict.JUDGE_ERROR in failures:
         return Verdict.JUDGE_ERROR
     most = scored.max_score
@@ -171,7 +178,7 @@ def stops(group: Group, result: Result) -> bool:
     """Whether nothing after this item can change what the group is worth (J3)."""
     if result.verdict is Verdict.JUDGE_ERROR:
         return True
-    if not isinstance(group.grading, Scored):
+    if not isinstance(group.grading, Subtask):
         return group.stop_at_reject and not result.accepted
     how = group.grading.aggregation
     if how is Aggregation.ALL_OR_NOTHING:

@@ -83,7 +83,7 @@ def directories_of(name: str) -> list[str]:
     return ["/".join(parts[:count]) for count in range(1, len(parts))]
 
 
-def single(language: Language, given_name: str, content: bytes) -> Source:
+def single_file(language: Language, given_name: str, content: bytes) -> Source:
     """A program of one file, under the name that its language accepts."""
     name = language.file_name(given_name, content.decode(errors="replace"))
     return Source({name: content}, main=name)
@@ -96,10 +96,10 @@ def main_file(language: Language, source: Source) -> str | None:
     if len(source.files) == 1:
         return next(iter(source.files))
     sources = source_files(language, source.files)
-    return sources[0] if len(sources) == 1 else called_main(language, sources)
+    return sources[0] if len(sources) == 1 else find_main(language, sources)
 
 
-def called_main(language: Language, names: Iterable[str]) -> str | None:
+def find_main(language: Language, names: Iterable[str]) -> str | None:
     fitting = [name for name in names if stem_of(name).lower() in MAIN_STEMS]
     usual = language.source.file
     return min(fitting, key=lambda name: (name.count("/"), name != usual, name), default=None)
@@ -114,7 +114,7 @@ def stem_of(name: str) -> str:
     return name.rpartition("/")[2].rpartition(".")[0]
 
 
-def unclear_entry(language: Language, source: Source) -> str:
+def missing_entry_message(language: Language, source: Source) -> str:
     """What to tell the user when there is no `main_file`."""
     sources = source_files(language, source.files)
     if not sources:
@@ -153,7 +153,7 @@ def with_included(
         for name, content in source.files.items()
         if name not in above and given.isdisjoint(directories_of(name))
     }
-    driver = called_main(language, source_files(language, files))
+    driver = find_main(language, source_files(language, files))
     return Source(
         files={**own, **files},
         main=entry or driver or source.main or main_file(language, source),

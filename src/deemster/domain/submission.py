@@ -13,7 +13,7 @@ from deemster.domain.ids import (
     RevisionDigest,
     SubmissionId,
 )
-from deemster.domain.job import PRIORITY_CLASS_WIDTH, PriorityClass, raised
+from deemster.domain.job import PRIORITY_CLASS_WIDTH, PriorityClass, effective_class
 from deemster.domain.lifecycle import State
 from deemster.domain.verdict import Verdict
 
@@ -40,11 +40,11 @@ class NewSubmission:
 
     @property
     def first_priority(self) -> int:
-        return raised(self.priority_class, self.tier) * PRIORITY_CLASS_WIDTH + 1
+        return effective_class(self.priority_class, self.tier) * PRIORITY_CLASS_WIDTH + 1
 
 
 @dataclass(frozen=True, slots=True)
-class Accepted:
+class AcceptedSubmission:
     """What is answered to a POST, the first time and every time (A1, I1)."""
 
     id: SubmissionId

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from enum import StrEnum
 
-from deemster.domain.run_status import Status
+from deemster.domain.run_status import RunStatus
 
 
 class Verdict(StrEnum):
@@ -18,18 +18,18 @@ class Verdict(StrEnum):
     JUDGE_ERROR = "Judge Error"
 
 
-OF_STATUS: dict[Status, Verdict] = {
-    Status.TIME_LIMIT: Verdict.TIME_LIMIT,
-    Status.WALL_LIMIT: Verdict.TIME_LIMIT,
-    Status.MEMORY_LIMIT: Verdict.MEMORY_LIMIT,
-    Status.OUTPUT_LIMIT: Verdict.OUTPUT_LIMIT,
-    Status.PROCESS_LIMIT: Verdict.RUNTIME_ERROR,
-    Status.SIGNALLED: Verdict.RUNTIME_ERROR,
-    Status.NONZERO_EXIT: Verdict.RUNTIME_ERROR,
-    Status.FORBIDDEN_SYSCALL: Verdict.RUNTIME_ERROR,
-    Status.COMPILE_ERROR: Verdict.COMPILE_ERROR,
-    Status.CANCELLED: Verdict.JUDGE_ERROR,
-    Status.INTERNAL_ERROR: Verdict.JUDGE_ERROR,
+VERDICT_OF_STATUS: dict[RunStatus, Verdict] = {
+    RunStatus.TIME_LIMIT: Verdict.TIME_LIMIT,
+    RunStatus.WALL_LIMIT: Verdict.TIME_LIMIT,
+    RunStatus.MEMORY_LIMIT: Verdict.MEMORY_LIMIT,
+    RunStatus.OUTPUT_LIMIT: Verdict.OUTPUT_LIMIT,
+    RunStatus.PROCESS_LIMIT: Verdict.RUNTIME_ERROR,
+    RunStatus.SIGNALLED: Verdict.RUNTIME_ERROR,
+    RunStatus.NONZERO_EXIT: Verdict.RUNTIME_ERROR,
+    RunStatus.FORBIDDEN_SYSCALL: Verdict.RUNTIME_ERROR,
+    RunStatus.COMPILE_ERROR: Verdict.COMPILE_ERROR,
+    RunStatus.CANCELLED: Verdict.JUDGE_ERROR,
+    RunStatus.INTERNAL_ERROR: Verdict.JUDGE_ERROR,
 }
 """What a contestant's program is told of its run (J7); after `ok` the checker decides."""
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final
 
-from deemster.domain.errors import Conflict, Enough, NotFound, Refused
-from deemster.domain.ids import ProblemId, problem_id_of
+from deemster.domain.errors import Conflict, LimitReached, NotFound, Refused
+from deemster.domain.ids import ProblemId, problem_id_from_name
 from deemster.domain.problem import Problem
 from deemster.problems.distribution import RevisionDistributor
 from deemster.problems.revision import Revision, RevisionStore
@@ -77,7 +77,9 @@ class Importer:
     async def arriving(self) -> AsyncIterator[Path]:
         """A directory for a package on its way here; it is removed, whatever happens."""
         if self._arriving >= MOST_ARRIVING:
-            raise Enough("Other packages are just being taken in: try again soon.", BUSY_S)
+            raise LimitReached(
+                "Other packages are just being taken in: try again soon.", BUSY_S
+            )
         self._arriving += 1
         try:
             async with self._revisions.place() as path:
@@ -120,7 +122,7 @@ class Importer:
             return await put_in_force(acquired, ready)
 
     async def _ready(self, revision: Revision, order: ImportRequest, time_ms: int) -> Ready:
-        problem = order.problem or problem_id_of(revision.problem.slug)
+        problem = order.problem or problem_id_from_name(revision.problem.slug)
         async with connection(self._pool) as acquired:
             refuse_foreign(await problem_owners.seen(acquired, problem), problem, order)
         # Before the row: no worker may be sent for what isn't there.

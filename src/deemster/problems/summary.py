@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from deemster.domain.ids import ProblemId, RevisionDigest
-from deemster.domain.problem import Problem, Shown, Statement
+from deemster.domain.problem import Problem, SampleFiles, Statement
 from deemster.problems.markup import html_to_html, markdown_to_html, text_to_html
 from deemster.problems.revision import Revision
 from deemster.problems.statement import statement_text
@@ -81,13 +81,13 @@ def statement_html(root: Path, statement: Statement, problem: Problem) -> str:
     return text_to_html(text) if statement.kind == "txt" else markdown_to_html(text)
 
 
-def samples_of(problem: Problem) -> list[Shown]:
+def samples_of(problem: Problem) -> list[SampleFiles]:
     """Of cases that are samples; one that only gives full feedback is no public one."""
     cases = [case.shown for case in problem.tests.cases() if case.is_sample]
     return [*cases, *problem.samples]
 
 
-def read(root: Path, shown: Shown) -> dict[str, str]:
+def read(root: Path, shown: SampleFiles) -> dict[str, str]:
     paths = {
         "input": shown.input,
         "output": shown.output,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deemster.domain.limits import MIB, Limits
-from deemster.domain.run_status import Status
+from deemster.domain.run_status import RunStatus
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Command, Layers
 from deemster.sandbox.runner import PACKAGED_RUNNER, SandboxFault
@@ -107,7 +107,7 @@ async def check_layers(name: str, layers: Layers, runner: Path | None) -> Check:
             report = await boxes.run(Command(("/bin/true",)))
     except SandboxFault as fault:
         return Check(name, ok=False, detail=str(fault), mend=suggest_fix(str(fault)))
-    ok = report.status is Status.OK
+    ok = report.status is RunStatus.OK
     return Check(name, ok, "holds" if ok else f"a program that does nothing: {report.status}")
 
 
@@ -119,7 +119,7 @@ async def check_seccomp(runner: Path | None) -> Check:
             report = await boxes.run(command)
     except SandboxFault as fault:
         return Check(name, ok=False, detail=str(fault), mend=suggest_fix(str(fault)))
-    ok = (report.status, report.syscall) == (Status.FORBIDDEN_SYSCALL, "unshare")
+    ok = (report.status, report.syscall) == (RunStatus.FORBIDDEN_SYSCALL, "unshare")
     detail = "refuses and names calls" if ok else f"let unshare pass ({report.status})"
     return Check(name, ok, detail, "" if ok else "Report this: the filter must refuse it.")
 
@@ -134,7 +134,7 @@ async def check_cgroup(runner: Path | None) -> Check:
             report = await boxes.run(Command(fill, limits=limits))
     except SandboxFault as fault:
         return Check(name, ok=False, detail=str(fault), mend=suggest_fix(str(fault)))
-    ok = report.status is Status.MEMORY_LIMIT
+    ok = report.status is RunStatus.MEMORY_LIMIT
     detail = (
         f"version {cgroup_version()}"
         if ok

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from deemster.domain.run_status import Status
+from deemster.domain.run_status import RunStatus
 from deemster.sandbox.report import Report
 from deemster.sandbox.streams import CHUNK_BYTES, Direct
 
@@ -228,5 +228,5 @@ class Conversation:
 def conclude(program: Report, companion: Report, blame: Side | None, *, flooded: bool) -> Pair:
     first: Side = "program" if program.ended_ns <= companion.ended_ns else "companion"
     # Both may have come to their ends while the clock ran out.
-    hung = blame is not None and Status.CANCELLED in {program.status, companion.status}
+    hung = blame is not None and RunStatus.CANCELLED in {program.status, companion.status}
     return Pair(program, companion, first, hung, blame if hung else None, hung and flooded)

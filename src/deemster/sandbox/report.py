@@ -4,14 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from deemster.domain.limits import Limits
-from deemster.domain.run_status import Status
+from deemster.domain.run_status import RunStatus
 from deemster.sandbox.policy import name_syscall
 from deemster.sandbox.wire import End, RawReport
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    status: Status
+    status: RunStatus
     exit_code: int | None = None
     signal: int | None = None
     syscall: str | None = None
@@ -41,25 +41,28 @@ class Facts:
     flooded: bool
 
 
-RULES: tuple[tuple[Callable[[Facts], bool], Status], ...] = (
-    (lambda f: f.raw.end is End.FAULT, Status.INTERNAL_ERROR),
-    (lambda f: f.raw.end is End.FORBIDDEN, Status.FORBIDDEN_SYSCALL),
-    (lambda f: f.flooded, Status.OUTPUT_LIMIT),
-    (lambda f: f.raw.end is End.CANCELLED, Status.CANCELLED),
-    (lambda f: f.raw.end is End.PROCESSES or f.raw.process_refusals > 0, Status.PROCESS_LIMIT),
-    (lambda f: f.raw.end is End.MEMORY or f.raw.oom_kills > 0, Status.MEMORY_LIMIT),
-    (lambda f: f.raw.memory_bytes >= f.limits.memory_bytes, Status.MEMORY_LIMIT),
-    (lambda f: f.raw.end is End.CPU, Status.TIME_LIMIT),
-    (lambda f: f.raw.cpu_ns >= f.limits.cpu_ms * 1_000_000, Status.TIME_LIMIT),
-    (lambda f: f.raw.end is End.WALL, Status.WALL_LIMIT),
-    (lambda f: f.raw.end is End.SIGNALLED, Status.SIGNALLED),
-    (lambda f: f.raw.code != 0, Status.NONZERO_EXIT),
-    (lambda _: True, Status.OK),
+RULES: tuple[tuple[Callable[[Facts], bool], RunStatus], ...] = (
+    (lambda f: f.raw.end is End.FAULT, RunStatus.INTERNAL_ERROR),
+    (lambda f: f.raw.end is End.FORBIDDEN, RunStatus.FORBIDDEN_SYSCALL),
+    (lambda f: f.flooded, RunStatus.OUTPUT_LIMIT),
+    (lambda f: f.raw.end is End.CANCELLED, RunStatus.CANCELLED),
+    (
+        lambda f: f.raw.end is End.PROCESSES or f.raw.process_refusals > 0,
+        RunStatus.PROCESS_LIMIT,
+    ),
+    (lambda f: f.raw.end is End.MEMORY or f.raw.oom_kills > 0, RunStatus.MEMORY_LIMIT),
+    (lambda f: f.raw.memory_bytes >= f.limits.memory_bytes, RunStatus.MEMORY_LIMIT),
+    (lambda f: f.raw.end is End.CPU, RunStatus.TIME_LIMIT),
+    (lambda f: f.raw.cpu_ns >= f.limits.cpu_ms * 1_000_000, RunStatus.TIME_LIMIT),
+    (lambda f: f.raw.end is End.WALL, RunStatus.WALL_LIMIT),
+    (lambda f: f.raw.end is End.SIGNALLED, RunStatus.SIGNALLED),
+    (lambda f: f.raw.code != 0, RunStatus.NONZERO_EXIT),
+    (lambda _: True, RunStatus.OK),
 )
 """The first rule that holds names the run."""
 
 
-def judge_run(raw: RawReport, limits: Limits, *, flooded: bool) -> Status:
+def judge_run(raw: RawReport, limits: Limits, *, flooded: bool) -> RunStatus:
     facts = Facts(raw, limits, flooded)
     return next(status for rule, status in RULES if rule(facts))
 

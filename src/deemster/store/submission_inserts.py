@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import asyncpg
 
-from deemster.domain.errors import Enough, Refused
+from deemster.domain.errors import LimitReached, Refused
 from deemster.domain.ids import AccountId, ProblemId, SubmissionId
-from deemster.domain.submission import Accepted, NewSubmission
+from deemster.domain.submission import AcceptedSubmission, NewSubmission
 from deemster.store.pool import OUTAGES, Connection
 from deemster.store.queries import statements
 
@@ -32,13 +32,13 @@ class KeyReused(Refused):
         super().__init__(message)
 
 
-class TooSoon(Enough):
+class TooSoon(LimitReached):
     """The last one for this problem was a moment ago (D2)."""
 
     code = "too_soon"
 
 
-class QuotaSpent(Enough):
+class QuotaSpent(LimitReached):
     """As many as may come on a day came (D2)."""
 
     code = "quota_spent"
@@ -55,7 +55,7 @@ class SubmissionInsert:
     """Most of its user on a day."""
 
 
-AcceptAnswer = tuple[Accepted, bool]
+AcceptAnswer = tuple[AcceptedSubmission, bool]
 """What the request's answer is, and whether it is new."""
 
 
@@ -163,7 +163,7 @@ async def foreseen(
         return QuotaSpent(
             f"You may hand in {arrival.quota} a day, and have: go on tomorrow (UTC).",
             left.day_left_s,
-            most=arrival.quota,
+            limit=arrival.quota,
         )
     return too_soon(new.problem, left.wait_s) if arrival.is_paced and left.wait_s else None
 
@@ -171,7 +171,7 @@ async def foreseen(
 def too_soon(problem: ProblemId, wait_s: float) -> TooSoon:
     wait_s = max(wait_s, 1.0)
     return TooSoon(
-        f"You handed in for {problem} just now: try again in {wait_s:.0f} s.", wait_s, most=1
+        f"You handed in for {problem} just now: try again in {wait_s:.0f} s.", wait_s, limit=1
     )
 
 
@@ -190,7 +190,7 @@ def earlier(row: Mapping[str, Any], digest: bytes) -> AcceptAnswer | KeyReused:
     """What was answered to who used the key first (I1)."""
     if row["request_digest"] != digest:
         return KeyReused()
-    first = Accepted(
+    first = AcceptedSubmission(
         SubmissionId(row["id"]),
         ProblemId(row["problem_id"]),
         row["language"],
@@ -225,5 +225,5 @@ async def is_key_taken(connection: Connection, account: AccountId, key: str) -> 
     return await SQL.of_key(connection, account=account, key=key) is not None
 
 
-def accepted(new: NewSubmission, submitted_at: datetime) -> Accepted:
-    return Accepted(new.id, new.problem, new.language, submitted_at)
+def accepted(new: NewSubmission, submitted_at: datetime) -> AcceptedSubmission:
+    return AcceptedSubmission(new.id, new.problem, new.language, submitted_at)

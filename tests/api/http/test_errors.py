@@ -12,7 +12,7 @@ from deemster.api.http.errors import ANSWERS, Crashed, response_of
 from deemster.domain.errors import (
     Conflict,
     DeemsterError,
-    Enough,
+    LimitReached,
     LostRace,
     NotFound,
     Refused,
@@ -39,7 +39,7 @@ CODES = {
     MovedOn: (409, "moved_on"),
     errors.TooLarge: (413, "too_large"),
     errors.WrongMedia: (415, "wrong_media_type"),
-    Enough: (429, "enough"),
+    LimitReached: (429, "enough"),
     TooSoon: (429, "too_soon"),
     QuotaSpent: (429, "quota_spent"),
     Refused: (422, "refused"),

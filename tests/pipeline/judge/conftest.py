@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from deemster.domain.limits import Limits
-from deemster.domain.source import Source, single
+from deemster.domain.source import Source, single_file
 from deemster.pipeline.judge.build.compile import Build, build
 from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.judge.build.toolchain import Missing, Toolchain, Toolchains
@@ -28,7 +28,9 @@ class Workshop:
     place: Path
 
     async def build(self, text: str, name: str = "upload") -> Build:
-        return await self.build_source(single(self.toolchain.language, name, text.encode()))
+        return await self.build_source(
+            single_file(self.toolchain.language, name, text.encode())
+        )
 
     async def build_source(self, source: Source) -> Build:
         return await build(self.boxes, self.toolchain, source, self.place)

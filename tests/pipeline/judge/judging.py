@@ -11,14 +11,14 @@ from deemster.domain.problem import (
     Case,
     Compare,
     Comparison,
-    Dialect,
     Group,
     Problem,
     ProblemLimits,
     Program,
     ProgramCheck,
+    ProtocolName,
 )
-from deemster.domain.source import Source, single
+from deemster.domain.source import Source, single_file
 from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.judge.prepared_problem import PreparedProblem
 from deemster.settings import Settings
@@ -70,10 +70,10 @@ def sums(root: Path, count: int = 3) -> Problem:
 
 
 def checked_by(root: Path, problem: Problem, text: str, name: str = "check.py") -> Problem:
-    """With a validator of the ICPC dialect."""
+    """With a validator of the ICPC protocol."""
     lay_out(root, {f"output_validator/{name}": text})
     program = Program("check", f"output_validator/{name}")
-    return replace(problem, checker=ProgramCheck((program,), Dialect.ICPC))
+    return replace(problem, checker=ProgramCheck((program,), ProtocolName.ICPC))
 
 
 def settings_in(directory: Path) -> Settings:
@@ -101,7 +101,7 @@ async def judge(
     court: PreparedProblem, text: str, language: str = "python3", width: int = 1
 ) -> JuryJudgement:
     chosen = CATALOGUE.named(language)
-    source = single(chosen, f"main.{chosen.extensions[0]}", text.encode())
+    source = single_file(chosen, f"main.{chosen.extensions[0]}", text.encode())
     return await judge_source(court, source, language, width)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from deemster.domain.errors import Unavailable
 from deemster.domain.problem import Case
-from deemster.domain.run_status import Status
+from deemster.domain.run_status import RunStatus
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.judge.case_judge import CaseOutcome
 from deemster.pipeline.judge.case_scheduler import AHEAD, CaseScheduler
@@ -33,7 +33,7 @@ class Judge:
         except asyncio.CancelledError:
             self.cancelled.append(case.name)
             raise
-        return CaseOutcome(case, Verdict.ACCEPTED, Report(Status.OK), 1000)
+        return CaseOutcome(case, Verdict.ACCEPTED, Report(RunStatus.OK), 1000)
 
     def end(self, case: Case) -> None:
         self.gates.setdefault(case.name, asyncio.Event()).set()

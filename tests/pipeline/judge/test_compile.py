@@ -3,7 +3,7 @@
 import pytest
 
 from deemster.domain.limits import Limits
-from deemster.domain.run_status import Status
+from deemster.domain.run_status import RunStatus
 from deemster.domain.source import Source, with_included
 from deemster.pipeline.judge.build.compile import SHOWN_BYTES
 from tests.pipeline.judge.conftest import OpenWorkshop
@@ -213,7 +213,7 @@ async def test_included_data_lies_beside_the_program(workshop: OpenWorkshop) -> 
     async with workshop("c") as shop:
         source = with_included(shop.toolchain.language, own, files)
         report = await shop.run(await shop.build_source(source), Limits())
-    assert report.status is Status.OK
+    assert report.status is RunStatus.OK
 
 
 # -- what is said --
@@ -245,7 +245,7 @@ async def test_a_flood_of_messages_ends_the_compiler(workshop: OpenWorkshop) -> 
         built = await shop.build(text)
     assert built.artifact is None
     assert built.compilation is not None
-    assert built.compilation.status is Status.OUTPUT_LIMIT
+    assert built.compilation.status is RunStatus.OUTPUT_LIMIT
     assert built.compilation.output.endswith("The compiler wrote more than 1 MB.")
     assert len(built.compilation.output) < 1.1 * SHOWN_BYTES
 
@@ -275,5 +275,5 @@ async def test_a_checked_program_runs_from_its_sources(workshop: OpenWorkshop) -
         report = await shop.run(built, Limits())
     assert built.compilation is not None
     assert built.compilation.output == ""
-    assert report.status is Status.OK
+    assert report.status is RunStatus.OK
     assert report.stdout == b"7\n"

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from deemster.domain.limits import MIB, Limits
-from deemster.domain.run_status import Status
-from deemster.domain.source import Source, single
+from deemster.domain.run_status import RunStatus
+from deemster.domain.source import Source, single_file
 from deemster.pipeline.judge.build.compile import Build
 from deemster.pipeline.judge.build.compiler import ERROR_LIFETIME_S, Compiler
 from deemster.pipeline.judge.build.languages import load_catalogue
@@ -40,14 +40,14 @@ class Bench:
 
     async def build(self, content: bytes, limits: Limits | None = None) -> Build:
         """Built and let go; what it says stays true, its directory may be gone."""
-        source = single(self.toolchain.language, "program", content)
+        source = single_file(self.toolchain.language, "program", content)
         async with self.compiler.built(
             self.boxes, self.toolchain, source, limits=limits
         ) as build:
             return build
 
     async def run(self, content: bytes) -> tuple[bool, bytes]:
-        source = single(self.toolchain.language, "program", content)
+        source = single_file(self.toolchain.language, "program", content)
         async with self.compiler.built(self.boxes, self.toolchain, source) as build:
             assert build.artifact is not None, build.compilation
             report = await execute(self.boxes, build.artifact, Limits())
@@ -115,7 +115,7 @@ async def test_what_differs_is_built_for_itself(tmp_path: Path) -> None:
             async with at.compiler.built(at.boxes, at.toolchain, source) as build:
                 builds.append(build)
         for toolchain in (flagged, replace(at.toolchain, version="another")):
-            source = single(at.toolchain.language, "program", HELLO)
+            source = single_file(at.toolchain.language, "program", HELLO)
             async with at.compiler.built(at.boxes, toolchain, source) as build:
                 builds.append(build)
     assert [build.from_cache for build in builds] == [False] * len(builds)
@@ -173,7 +173,7 @@ async def test_a_limit_that_was_reached_is_not_remembered(tmp_path: Path) -> Non
         short = Limits(cpu_ms=200, memory_bytes=1024 * MIB)
         first, again = await at.build(bomb, short), await at.build(bomb, short)
         assert first.compilation is not None
-        assert first.compilation.status is Status.TIME_LIMIT
+        assert first.compilation.status is RunStatus.TIME_LIMIT
         assert not again.from_cache
         assert at.entries == []
 
@@ -200,7 +200,7 @@ async def test_a_tampered_entry_is_compiled_again(tmp_path: Path) -> None:
 async def test_what_runs_stays_while_the_cache_is_emptied_around_it(tmp_path: Path) -> None:
     async with bench(tmp_path, cache_mb=4) as at:
         await at.build(HELLO)
-        source = single(at.toolchain.language, "program", HELLO)
+        source = single_file(at.toolchain.language, "program", HELLO)
         async with at.compiler.built(at.boxes, at.toolchain, source) as build:
             assert build.from_cache
             assert build.artifact is not None

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from deemster.domain.limits import MIB, Limits
-from deemster.domain.run_status import Status
+from deemster.domain.run_status import RunStatus
 from deemster.domain.source import Source
 from deemster.pipeline.judge.build.compile import Artifact
 from deemster.pipeline.judge.build.languages import load_catalogue
@@ -68,7 +68,7 @@ async def test_a_small_limit_is_enough_for_a_small_program(
         for memory_mb in (32, 1024):
             limits = replace(LIMITS, memory_bytes=memory_mb * MIB)
             report = await shop.run(built, limits, test.stdin.encode())
-            assert report.status is Status.OK, report.stderr
+            assert report.status is RunStatus.OK, report.stderr
             assert report.stdout.decode() == test.stdout
             assert report.stderr == b""
 
@@ -80,7 +80,7 @@ async def test_a_starter_template_compiles_and_runs(
     async with workshop(language) as shop:
         built = await shop.build(shop.toolchain.language.template)
         report = await shop.run(built, LIMITS)
-    assert report.status is Status.OK
+    assert report.status is RunStatus.OK
 
 
 @pytest.mark.parametrize("language", having("hogs"))
@@ -91,7 +91,7 @@ async def test_a_hog_reaches_the_memory_limit(workshop: OpenWorkshop, language: 
         extra = shop.toolchain.language.run.extra_memory_bytes
         for memory_mb in (64, 256):
             report = await shop.run(built, replace(LIMITS, memory_bytes=memory_mb * MIB))
-            assert report.status is Status.MEMORY_LIMIT, report.stderr[-500:]
+            assert report.status is RunStatus.MEMORY_LIMIT, report.stderr[-500:]
             assert report.memory_bytes < memory_mb * MIB + extra + 8 * MIB
 
 
@@ -102,7 +102,7 @@ async def test_one_request_for_more_than_all_memory_is_the_memory_limit(
     async with workshop(language) as shop:
         built = await shop.build(program("giants", language) or "")
         report = await shop.run(built, LIMITS)
-    assert report.status is Status.MEMORY_LIMIT, report.stderr[-500:]
+    assert report.status is RunStatus.MEMORY_LIMIT, report.stderr[-500:]
 
 
 @pytest.mark.parametrize("language", having("deep"))
@@ -112,7 +112,7 @@ async def test_recursion_is_bounded_by_the_memory_only(
     async with workshop(language) as shop:
         built = await shop.build(program("deep", language) or "")
         report = await shop.run(built, LIMITS)
-    assert report.status is Status.OK, report.stderr[-500:]
+    assert report.status is RunStatus.OK, report.stderr[-500:]
     assert int(report.stdout) >= 1000
 
 
@@ -125,7 +125,7 @@ async def test_a_program_may_have_several_files(workshop: OpenWorkshop, language
     files = {str(path.relative_to(place)): path.read_bytes() for path in paths}
     async with workshop(language) as shop:
         report = await shop.run(await shop.build_source(Source(files)), LIMITS)
-    assert report.status is Status.OK, report.stderr
+    assert report.status is RunStatus.OK, report.stderr
     assert report.stdout == b"42\n"
 
 
@@ -154,7 +154,7 @@ async def test_hashes_come_in_the_same_order_each_time(workshop: OpenWorkshop) -
 async def test_a_refused_call_is_named(workshop: OpenWorkshop) -> None:
     async with workshop("python3") as shop:
         report = await shop.run(await shop.build("import socket; socket.socket()"), LIMITS)
-    assert report.status is Status.FORBIDDEN_SYSCALL
+    assert report.status is RunStatus.FORBIDDEN_SYSCALL
     assert report.syscall == "socket"
 
 
@@ -165,7 +165,7 @@ async def test_java_has_no_network_and_says_so(workshop: OpenWorkshop) -> None:
     )
     async with workshop("java") as shop:
         report = await shop.run(await shop.build(text), LIMITS)
-    assert report.status is Status.NONZERO_EXIT
+    assert report.status is RunStatus.NONZERO_EXIT
     assert b"Permission denied" in report.stderr
 
 
@@ -197,7 +197,7 @@ async def test_a_program_cannot_start_another(workshop: OpenWorkshop, language: 
     }
     async with workshop(language) as shop:
         report = await shop.run(await shop.build(text[language]), LIMITS)
-    assert report.status is Status.FORBIDDEN_SYSCALL
+    assert report.status is RunStatus.FORBIDDEN_SYSCALL
 
 
 @pytest.mark.parametrize(
@@ -232,16 +232,16 @@ def test_the_runtimes_own_needs_come_on_top_of_the_limits() -> None:
 @pytest.mark.parametrize(
     ("status", "stderr", "settled"),
     [
-        (Status.NONZERO_EXIT, FULL_HEAP, Status.MEMORY_LIMIT),
-        (Status.SIGNALLED, FULL_HEAP, Status.MEMORY_LIMIT),
-        (Status.NONZERO_EXIT, b"another error", Status.NONZERO_EXIT),
-        (Status.NONZERO_EXIT, b"OutOfMemoryError: no more threads", Status.NONZERO_EXIT),
-        (Status.OK, FULL_HEAP, Status.OK),
-        (Status.TIME_LIMIT, FULL_HEAP, Status.TIME_LIMIT),
+        (RunStatus.NONZERO_EXIT, FULL_HEAP, RunStatus.MEMORY_LIMIT),
+        (RunStatus.SIGNALLED, FULL_HEAP, RunStatus.MEMORY_LIMIT),
+        (RunStatus.NONZERO_EXIT, b"another error", RunStatus.NONZERO_EXIT),
+        (RunStatus.NONZERO_EXIT, b"OutOfMemoryError: no more threads", RunStatus.NONZERO_EXIT),
+        (RunStatus.OK, FULL_HEAP, RunStatus.OK),
+        (RunStatus.TIME_LIMIT, FULL_HEAP, RunStatus.TIME_LIMIT),
     ],
 )
 def test_a_full_heap_is_the_memory_limit_only_for_a_failed_run(
-    status: Status, stderr: bytes, settled: Status
+    status: RunStatus, stderr: bytes, settled: RunStatus
 ) -> None:
     step = load_catalogue().named("java").run
     assert settle_memory(step, Report(status), stderr).status is settled

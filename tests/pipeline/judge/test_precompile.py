@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from deemster.domain.limits import Limits
-from deemster.domain.source import single
+from deemster.domain.source import single_file
 from deemster.pipeline.judge.build.compile import Build
 from deemster.pipeline.judge.build.compiler import Compiler
 from deemster.pipeline.judge.build.languages import load_catalogue
@@ -36,13 +36,13 @@ class Bench:
     toolchain: Toolchain
 
     async def build(self, text: str) -> Build:
-        source = single(self.toolchain.language, "program", text.encode())
+        source = single_file(self.toolchain.language, "program", text.encode())
         async with self.compiler.built(self.boxes, self.toolchain, source) as build:
             return build
 
     async def run(self, text: str) -> tuple[str, str]:
         """What the compiler says of the headers it reads, and what the program prints."""
-        source = single(self.toolchain.language, "program", text.encode())
+        source = single_file(self.toolchain.language, "program", text.encode())
         async with self.compiler.built(self.boxes, self.toolchain, source) as build:
             assert build.compilation is not None
             assert build.artifact is not None, build.compilation.output
@@ -166,7 +166,7 @@ async def test_a_program_is_byte_for_byte_what_it_is_without_it(shared: Path) ->
     """So the compile cache need not tell the two apart."""
     toolchain = await showing_headers("cpp")
     without = replace(toolchain, language=replace(toolchain.language, precompile=None))
-    source = single(toolchain.language, "program", HELLO.encode())
+    source = single_file(toolchain.language, "program", HELLO.encode())
     programs = []
     async with prepared(shared, toolchain) as at:
         for each in (toolchain, without):

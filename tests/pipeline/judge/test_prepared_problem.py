@@ -13,16 +13,16 @@ from deemster.domain.problem import (
     Aggregation,
     Case,
     CustomGrader,
-    Dialect,
     Group,
     PointsUnit,
     Problem,
     Program,
     ProgramCheck,
-    Scored,
+    ProtocolName,
     StaticCheck,
+    Subtask,
 )
-from deemster.domain.run_status import Status
+from deemster.domain.run_status import RunStatus
 from deemster.domain.scoring import GivenScore
 from deemster.domain.source import Source
 from deemster.domain.verdict import Verdict
@@ -256,13 +256,15 @@ async def test_answers_themselves_are_judged_where_the_problem_wants_them(
 def subtasks(problem: Problem) -> Problem:
     sample, *secret = problem.tests.cases()
     half = len(secret) // 2
-    low = Group("secret/low", tuple(secret[:half]), Scored(40))
-    high = Group("secret/high", tuple(secret[half:]), Scored(60, requires=("secret/low",)))
+    low = Group("secret/low", tuple(secret[:half]), Subtask(40))
+    high = Group("secret/high", tuple(secret[half:]), Subtask(60, requires=("secret/low",)))
     groups = (
-        Group("sample", (sample,), Scored(0)),
-        Group("secret", (low, high), Scored(100, Aggregation.SUM)),
+        Group("sample", (sample,), Subtask(0)),
+        Group("secret", (low, high), Subtask(100, Aggregation.SUM)),
     )
-    return replace(problem, scoring=True, tests=Group("", groups, Scored(100, Aggregation.SUM)))
+    return replace(
+        problem, scoring=True, tests=Group("", groups, Subtask(100, Aggregation.SUM))
+    )
 
 
 @pytest.mark.parametrize(
@@ -339,7 +341,7 @@ async def test_a_program_just_beyond_its_limit_is_run_again_alone(tmp_path: Path
     assert near.verdict is far.verdict is Verdict.TIME_LIMIT
     assert (near.cases[0].runs, far.cases[0].runs) == (2, 1)
     assert near.cases[0].ending is not None
-    assert near.cases[0].ending.status is Status.OK
+    assert near.cases[0].ending.status is RunStatus.OK
 
 
 FLOOD = "import sys\nfor _ in range(500): sys.stdout.write('0 ' * (1 << 19))"
@@ -363,37 +365,37 @@ async def test_half_a_gigabyte_of_output_takes_no_memory(
     assert sys.platform != "linux" or grown_kb < 64 * 1024
 
 
-DIALECT_CHECKS = [
-    (Dialect.TESTLIB, 0, "ok", "Accepted", 10),
-    (Dialect.TESTLIB, 1, "wrong answer", "Wrong Answer", 0),
-    (Dialect.TESTLIB, 7, "points 4", "Partial", 4),
-    (Dialect.TESTLIB, 66, "partially correct (50) half", "Partial", 5),
-    (Dialect.TESTLIB, 3, "FAIL", "Judge Error", 0),
-    (Dialect.DMOJ, 0, "", "Accepted", 10),
-    (Dialect.DMOJ, 1, "", "Wrong Answer", 0),
-    (Dialect.DMOJ, 7, "", "Judge Error", 0),
-    (Dialect.DMOJ_COCI, 7, "partial 1/4", "Partial", 2.5),
-    (Dialect.DMOJ_PEG, 0, "", "Accepted", 10),
-    (Dialect.QDUOJ, 1, "", "Wrong Answer", 0),
-    (Dialect.HUSTOJ, 9, "", "Wrong Answer", 0),
+PROTOCOL_CHECKS = [
+    (ProtocolName.TESTLIB, 0, "ok", "Accepted", 10),
+    (ProtocolName.TESTLIB, 1, "wrong answer", "Wrong Answer", 0),
+    (ProtocolName.TESTLIB, 7, "points 4", "Partial", 4),
+    (ProtocolName.TESTLIB, 66, "partially correct (50) half", "Partial", 5),
+    (ProtocolName.TESTLIB, 3, "FAIL", "Judge Error", 0),
+    (ProtocolName.DMOJ, 0, "", "Accepted", 10),
+    (ProtocolName.DMOJ, 1, "", "Wrong Answer", 0),
+    (ProtocolName.DMOJ, 7, "", "Judge Error", 0),
+    (ProtocolName.DMOJ_COCI, 7, "partial 1/4", "Partial", 2.5),
+    (ProtocolName.DMOJ_PEG, 0, "", "Accepted", 10),
+    (ProtocolName.QDUOJ, 1, "", "Wrong Answer", 0),
+    (ProtocolName.HUSTOJ, 9, "", "Wrong Answer", 0),
 ]
 
 
-@pytest.mark.parametrize(("dialect", "code", "said", "verdict", "score"), DIALECT_CHECKS)
-async def test_each_dialect_has_its_words(
-    tmp_path: Path, dialect: Dialect, code: int, said: str, verdict: str, score: float
+@pytest.mark.parametrize(("protocol", "code", "said", "verdict", "score"), PROTOCOL_CHECKS)
+async def test_each_protocol_reads_its_own_output(
+    tmp_path: Path, protocol: ProtocolName, code: int, said: str, verdict: str, score: float
 ) -> None:
     """J4: checkers of other judges answer in their own ways."""
     root = tmp_path / "package"
     text = f"import sys; print({said!r}, file=sys.stderr); sys.exit({code})"
     lay_out(root, {"check.py": text})
     [case] = sums(root, 1).tests.cases()
-    grading = Scored(10, Aggregation.SUM, whole_score_only=False)
+    grading = Subtask(10, Aggregation.SUM, whole_score_only=False)
     hidden = replace(case, name="secret/1", is_sample=False)
     problem = replace(
         sums(root, 1),
         tests=Group("", (hidden,), grading),
-        checker=ProgramCheck((Program("check", "check.py"),), dialect),
+        checker=ProgramCheck((Program("check", "check.py"),), protocol),
         scoring=True,
     )
     async with court_for(tmp_path, problem) as court:
@@ -423,7 +425,7 @@ async def test_a_checker_finds_the_output_as_a_file(tmp_path: Path) -> None:
         "import sys; a, b = (open(f).read().split() for f in sys.argv[2:4]); sys.exit(a != b)"
     )
     lay_out(root, {"check.py": text})
-    check = ProgramCheck((Program("check", "check.py"),), Dialect.TESTLIB)
+    check = ProgramCheck((Program("check", "check.py"),), ProtocolName.TESTLIB)
     async with court_for(tmp_path, replace(sums(root), checker=check)) as court:
         assert (await judge(court, RIGHT)).verdict is Verdict.ACCEPTED
         assert (await judge(court, "print(5)")).verdict is Verdict.WRONG_ANSWER

@@ -7,12 +7,12 @@ import pytest
 
 from deemster.domain.problem import (
     Aggregation,
-    Dialect,
     Group,
     Problem,
     Program,
     ProgramCheck,
-    Scored,
+    ProtocolName,
+    Subtask,
 )
 from deemster.domain.source import Source
 from deemster.domain.verdict import Verdict
@@ -32,7 +32,7 @@ ASKS = "import os; os.read(0, 100); "
 def scripted(root: Path, problem: Problem, files: dict[str, str]) -> Problem:
     lay_out(root, {f"output_validator/{name}": text for name, text in files.items()})
     program = Program("check", "output_validator", scripted=True)
-    return replace(problem, checker=ProgramCheck((program,), Dialect.ICPC))
+    return replace(problem, checker=ProgramCheck((program,), ProtocolName.ICPC))
 
 
 async def test_a_script_starts_what_it_built_by_its_relative_name(tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ async def test_a_validator_opens_its_own_data_by_name(tmp_path: Path) -> None:
     problem = checked_by(root, sums(root, 1), "import sys; sys.exit(int(open('code').read()))")
     lay_out(root, {"output_validator/code": "42"})
     program = Program("check", "output_validator")
-    problem = replace(problem, checker=ProgramCheck((program,), Dialect.ICPC))
+    problem = replace(problem, checker=ProgramCheck((program,), ProtocolName.ICPC))
     async with court_for(tmp_path, problem) as court:
         judgement = await judge(court, RIGHT)
     assert judgement.verdict is Verdict.ACCEPTED, judgement.fault
@@ -99,7 +99,7 @@ int main(void) {
 
 def talked_to_by(root: Path, text: str, name: str) -> Problem:
     lay_out(root, {f"output_validator/{name}": text})
-    check = ProgramCheck((Program("talk", f"output_validator/{name}"),), Dialect.ICPC)
+    check = ProgramCheck((Program("talk", f"output_validator/{name}"),), ProtocolName.ICPC)
     return replace(sums(root, 1), interactor=check)
 
 
@@ -146,8 +146,8 @@ async def test_pegs_rejection_may_bring_a_part_of_the_points(
     hidden = replace(case, name="secret/1", is_sample=False)
     problem = replace(
         sums(root, 1),
-        tests=Group("", (hidden,), Scored(10, Aggregation.SUM, whole_score_only=False)),
-        checker=ProgramCheck((Program("check", "check.py"),), Dialect.DMOJ_PEG),
+        tests=Group("", (hidden,), Subtask(10, Aggregation.SUM, whole_score_only=False)),
+        checker=ProgramCheck((Program("check", "check.py"),), ProtocolName.DMOJ_PEG),
         scoring=True,
     )
     async with court_for(tmp_path, problem) as court:

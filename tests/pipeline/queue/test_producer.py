@@ -9,7 +9,7 @@ from psycopg import sql
 
 from deemster.domain.errors import Refused
 from deemster.domain.job import Job, QueueName, Task
-from deemster.domain.queue_depth import Depth, JobState
+from deemster.domain.queue_depth import JobState, QueueDepth
 from deemster.pipeline.queue.producer import Producer
 from deemster.pipeline.queue.topology import (
     KEEP_COMPLETED,
@@ -27,7 +27,7 @@ from tests.pipeline.queue.stores import (
     working,
 )
 
-EMPTY = Depth(waiting=0, active=0, delayed=0)
+EMPTY = QueueDepth(waiting=0, active=0, delayed=0)
 
 
 async def test_a_job_that_is_sent_twice_waits_once(queue_url: str, queue_env: str) -> None:
@@ -162,8 +162,8 @@ async def test_depths_are_told_by_queue(queue_url: str, queue_env: str) -> None:
         async with working(queue_url, queue_env, seen, slots=2):
             await until_counts(queue_url, queue_env, {"prioritized": 4, "active": 1})
             assert await producer.depths() == {
-                QueueName.CRITICAL: Depth(waiting=0, active=1, delayed=0),
-                QueueName.DEFAULT: Depth(waiting=4, active=1, delayed=0),
+                QueueName.CRITICAL: QueueDepth(waiting=0, active=1, delayed=0),
+                QueueName.DEFAULT: QueueDepth(waiting=4, active=1, delayed=0),
                 QueueName.LOW: EMPTY,
             }
             seen.gate.set()

@@ -9,7 +9,7 @@ from deemster.domain.errors import Conflict, LostRace, NotFound, Refused, Unavai
 from deemster.domain.ids import SubmissionId, WorkerId
 from deemster.domain.judgement import JuryCase, JuryJudgement, JuryText
 from deemster.domain.lifecycle import State
-from deemster.domain.retry_policy import OURS
+from deemster.domain.retry_policy import JUDGE_FAILED
 from deemster.domain.submission import Progress, SubmissionView
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.verdict.cancel import cancel
@@ -162,7 +162,7 @@ async def test_after_the_last_attempt_a_rescue_is_a_failure(pool: Pool) -> None:
         await start_submission(pool, submission, lease_s=0.001)
         await rescue(pool, most_attempts=2)
     found = await view(pool, submission)
-    assert (found.state, found.failure) == (State.FAILED, OURS)
+    assert (found.state, found.failure) == (State.FAILED, JUDGE_FAILED)
     async with connection(pool) as acquired:
         (letter,) = await dead_letters.page(acquired)
     assert (letter.submission, letter.attempt) == (submission, 2)

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from deemster.api.feed.frames import Frame
 from deemster.api.models.kinds import ResponseModel
-from deemster.domain.lifecycle import SHOWN
+from deemster.domain.lifecycle import PUBLIC_STATUS
 from deemster.domain.verdict import Verdict
 from deemster.store.events import Mark, ToldEvent
 
@@ -57,14 +57,14 @@ class EventMessage:
 
 def frame_of(event: ToldEvent, *, for_admin: bool) -> bytes:
     data = event_out(event, for_admin=for_admin).model_dump_json(exclude_none=True)
-    return Frame(f"submission.{SHOWN[event.state]}", data, event.mark).encoded
+    return Frame(f"submission.{PUBLIC_STATUS[event.state]}", data, event.mark).encoded
 
 
 def event_out(event: ToldEvent, *, for_admin: bool) -> EventOut:
     """Field by field, so that nothing that is added to an event is shown by accident (A11)."""
     return EventOut(
         submission_id=event.submission,
-        status=SHOWN[event.state],
+        status=PUBLIC_STATUS[event.state],
         state=event.state.lower(),
         attempt=event.attempt,
         at=event.at,

@@ -13,7 +13,7 @@ from deemster.api.models.kinds import ResponseModel
 from deemster.domain.errors import (
     Conflict,
     DeemsterError,
-    Enough,
+    LimitReached,
     LostRace,
     NotFound,
     Refused,
@@ -130,7 +130,7 @@ ANSWERS: Final[dict[type[DeemsterError], Answer]] = {
     LostRace: Answer(409, "Someone else was first", "It has changed: look at it again."),
     TooLarge: Answer(413, "Too large", headers=CLOSE),
     WrongMedia: Answer(415, "Not in a form that is understood here"),
-    Enough: Answer(429, "Too much, or too soon"),
+    LimitReached: Answer(429, "Too much, or too soon"),
     Refused: Answer(422, "Can't be done as asked"),
     NoWorkers: Answer(503, "No worker takes work", headers={"Retry-After": "15"}),
     Overloaded: Answer(503, "Too much to do"),
@@ -187,10 +187,10 @@ def response_of(
             FieldProblem(field=each.field, detail=each.detail) for each in fault.faults
         ]
     told = {**answer.headers, **(headers or {})}
-    if isinstance(fault, Enough | Overloaded):
+    if isinstance(fault, LimitReached | Overloaded):
         told["Retry-After"] = str(max(1, math.ceil(fault.retry_after_s)))
-    if isinstance(fault, Enough) and fault.most is not None:
-        told["RateLimit-Limit"] = str(fault.most)
+    if isinstance(fault, LimitReached) and fault.limit is not None:
+        told["RateLimit-Limit"] = str(fault.limit)
         told["RateLimit-Remaining"] = "0"
         told["RateLimit-Reset"] = told["Retry-After"]
     return Response(

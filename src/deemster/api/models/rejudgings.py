@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from deemster.api.models.kinds import ResponseModel
 from deemster.api.models.submissions import Status
-from deemster.domain.lifecycle import SHOWN, State
+from deemster.domain.lifecycle import PUBLIC_STATUS, State
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.verdict.rejudging_set import Overview
 from deemster.store.rejudgings import Cell, Change, Rejudging
@@ -155,7 +155,7 @@ def change_out(change: Change) -> ChangeOut:
         user_id=change.account,
         user=change.account_name,
         problem_id=change.problem,
-        new_status=Status(SHOWN[change.state]),
+        new_status=Status(PUBLIC_STATUS[change.state]),
         old_verdict=change.old_verdict,
         new_verdict=change.new_verdict,
         old_score=change.old_score,

@@ -6,8 +6,8 @@ from enum import StrEnum
 from typing import Any, Literal
 
 from deemster.api.models.kinds import ResponseModel
-from deemster.domain.lifecycle import SHOWN, State
-from deemster.domain.submission import Accepted, QueuePosition, SubmissionView
+from deemster.domain.lifecycle import PUBLIC_STATUS, State
+from deemster.domain.submission import AcceptedSubmission, QueuePosition, SubmissionView
 from deemster.domain.verdict import Verdict
 
 
@@ -24,7 +24,7 @@ class Status(StrEnum):
 
     @property
     def states(self) -> frozenset[State]:
-        return frozenset(state for state, shown in SHOWN.items() if shown == self)
+        return frozenset(state for state, shown in PUBLIC_STATUS.items() if shown == self)
 
 
 class AcceptedOut(ResponseModel):
@@ -131,7 +131,7 @@ class SourceOut(ResponseModel):
     files: list[FileOut]
 
 
-def accepted_out(accepted: Accepted) -> AcceptedOut:
+def accepted_out(accepted: AcceptedSubmission) -> AcceptedOut:
     return AcceptedOut(
         id=accepted.id,
         status="queued",
@@ -177,7 +177,7 @@ def line_fields(view: SubmissionView) -> dict[str, Any]:
     }
     return {
         "id": view.id,
-        "status": SHOWN[view.state],
+        "status": PUBLIC_STATUS[view.state],
         "verdict": view.verdict,
         "problem_id": view.problem,
         "language": view.language,

@@ -19,7 +19,7 @@ from deemster.api.models.submission_requests import Plain, twice
 from deemster.api.state import app_state
 from deemster.domain.account import Account, Role
 from deemster.domain.errors import NotFound
-from deemster.domain.ids import CONTEST, MINTED, ContestId, ProblemId, new_id
+from deemster.domain.ids import CONTEST, GENERATED_ID, ContestId, ProblemId, new_id
 from deemster.store import audit, contests
 from deemster.store.contests import Contest, Plan
 from deemster.store.pool import connection, transaction
@@ -169,7 +169,7 @@ def details(plan: Plan) -> dict[str, Any]:
 
 
 def checked(contest: str) -> ContestId:
-    if not MINTED.fullmatch(contest):
+    if not GENERATED_ID.fullmatch(contest):
         raise unknown()
     return ContestId(contest)
 

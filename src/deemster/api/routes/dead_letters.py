@@ -16,7 +16,7 @@ from deemster.api.models.submissions import AcceptedOut
 from deemster.api.routes.submissions import accepted_answer, as_accepted
 from deemster.api.state import app_state
 from deemster.domain.errors import Conflict, NotFound
-from deemster.domain.submission import Accepted
+from deemster.domain.submission import AcceptedSubmission
 from deemster.pipeline.verdict import dead_letter_actions
 from deemster.store import dead_letters
 from deemster.store.dead_letters import DeadLetter, Step
@@ -151,7 +151,7 @@ async def look(acquired: Connection, number: int) -> DeadLetterOut:
     )
 
 
-async def requeued(acquired: Connection, number: int) -> Accepted | None:
+async def requeued(acquired: Connection, number: int) -> AcceptedSubmission | None:
     letter = await dead_letters.one(acquired, number)
     new = letter.requeued_as if letter is not None else None
     return await as_accepted(acquired, new) if new is not None else None

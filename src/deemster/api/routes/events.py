@@ -19,7 +19,7 @@ from deemster.api.routes.submissions import visible, whose
 from deemster.api.state import app_state
 from deemster.domain.account import Account, Role
 from deemster.domain.errors import NotFound, Refused, Unavailable
-from deemster.domain.ids import MINTED, ContestId
+from deemster.domain.ids import GENERATED_ID, ContestId
 from deemster.domain.lifecycle import TERMINAL
 from deemster.store import contests, events
 from deemster.store.events import Mark
@@ -124,7 +124,7 @@ async def of_contest(
     after = mark_of(last_event_id or query.last_event_id)
     contest = ContestId(id)
     async with connection(app_state(request).service.pool) as acquired:
-        if not MINTED.fullmatch(id) or await contests.one(acquired, contest) is None:
+        if not GENERATED_ID.fullmatch(id) or await contests.one(acquired, contest) is None:
             raise NotFound("There is no such contest: see GET /v1/contests.")
     await app_state(request).feed.start()
     is_admin = caller.role is Role.ADMIN
@@ -144,7 +144,7 @@ def stream(
     most = desk.service.settings.streams_per_user
     if desk.feed.streams[caller.id] >= most:
         raise TooMany(
-            f"You listen to {most} streams already: close some.", HEARTBEAT_S, most=most
+            f"You listen to {most} streams already: close some.", HEARTBEAT_S, limit=most
         )
 
     async def is_welcome() -> bool:

@@ -17,7 +17,7 @@ from deemster.api.http.json_response import faults
 from deemster.api.state import app_state
 from deemster.domain.errors import Unavailable
 from deemster.domain.job import QueueName
-from deemster.domain.queue_depth import Depth
+from deemster.domain.queue_depth import QueueDepth
 from deemster.store import gauges
 from deemster.store.gauges import Gauges
 from deemster.store.pool import connection
@@ -57,7 +57,7 @@ async def look(service: Dependencies) -> Gauges | None:
         return None
 
 
-async def look_at_queues(service: Dependencies) -> Mapping[QueueName, Depth] | None:
+async def look_at_queues(service: Dependencies) -> Mapping[QueueName, QueueDepth] | None:
     try:
         return await service.queues.depths()
     except Unavailable as fault:
@@ -104,13 +104,13 @@ def of_database(held: Gauges | None) -> Iterator[GaugeMetricFamily]:
     )
 
 
-def of_queues(depths: Mapping[QueueName, Depth] | None) -> Iterator[GaugeMetricFamily]:
+def of_queues(depths: Mapping[QueueName, QueueDepth] | None) -> Iterator[GaugeMetricFamily]:
     yield gauge("queues_up", "Whether the queue store answers", depths is not None)
     if depths is None:
         return
-    undone = {queue.value: depth.undone for queue, depth in depths.items()}
+    backlog = {queue.value: depth.backlog for queue, depth in depths.items()}
     active = {queue.value: depth.active for queue, depth in depths.items()}
-    yield labelled("queue_depth", "Jobs of a queue that nobody has begun", "queue", undone)
+    yield labelled("queue_depth", "Jobs of a queue that nobody has begun", "queue", backlog)
     yield labelled("queue_active", "Jobs of a queue that were begun", "queue", active)
 
 

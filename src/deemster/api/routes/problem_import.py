@@ -18,7 +18,7 @@ from deemster.api.models.submission_requests import Plain
 from deemster.api.state import app_state
 from deemster.domain.account import Account, Role
 from deemster.domain.errors import NotFound, Refused
-from deemster.domain.ids import PROBLEM, ProblemId, chosen_problem_id
+from deemster.domain.ids import PROBLEM, ProblemId, parse_problem_id
 from deemster.domain.limits import MIB
 from deemster.problems.importing import UNNAMED, Imported, ImportRequest, put_in_force
 from deemster.store.pool import connection, transaction
@@ -80,7 +80,7 @@ async def import_problem(
     or the problem was retired: unless it comes again with the same key.
     """
     idempotency_key(request)  # a wrong one is told before the package is read
-    named = chosen_problem_id(query.id) if query.id is not None else None
+    named = parse_problem_id(query.id) if query.id is not None else None
     order = order_of(request, caller, named)
     async with arrived(request, named) as (archive, digest):
         asked = f"{named or ''}\n{digest}"
@@ -173,7 +173,7 @@ def is_author(caller: Account) -> bool:
 
 def known(given: str) -> ProblemId:
     try:
-        problem = chosen_problem_id(given)
+        problem = parse_problem_id(given)
     except Refused:
         problem = None
     if problem != given:

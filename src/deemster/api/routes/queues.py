@@ -16,7 +16,7 @@ from deemster.api.models.kinds import ResponseModel
 from deemster.api.state import app_state
 from deemster.domain.errors import NotFound, Unavailable
 from deemster.domain.job import QueueName
-from deemster.domain.queue_depth import Depth, JobState, Signal, is_alarming, signal_of
+from deemster.domain.queue_depth import JobState, LoadLevel, QueueDepth, is_alarming, load_level
 from deemster.store import queue_counts
 from deemster.store.pool import connection
 from deemster.store.queue_counts import QueueCounts
@@ -37,7 +37,7 @@ class QueueOut(ResponseModel):
     delayed: int | None
     failed: int | None
     """Jobs that could not even be read; a failed submission is a dead letter."""
-    signal: Signal | None
+    signal: LoadLevel | None
     alarm: bool | None
     """It is deeper than it should ever be."""
 
@@ -58,7 +58,7 @@ class WaitingOut(ResponseModel):
 
 
 class QueuesOut(ResponseModel):
-    signal: Signal
+    signal: LoadLevel
     """Of the deeper of the two: all queues together, and the database's own line."""
     reachable: bool
     """The queue store answers."""
@@ -83,10 +83,10 @@ async def list_queues(request: Request, _caller: Caller) -> Response:
     async with connection(service.pool) as acquired:
         line = await queue_counts.line(acquired)
     depths = await look(service.queues)
-    undone = max(sum(each.undone for each in depths.values()), line.waiting)
+    backlog = max(sum(each.backlog for each in depths.values()), line.waiting)
     return answer(
         QueuesOut(
-            signal=signal_of(undone),
+            signal=load_level(backlog),
             reachable=bool(depths),
             queues=[queue_out(name, depths.get(name)) for name in QueueName],
             submissions=waiting_out(line),
@@ -113,7 +113,7 @@ async def list_jobs(
     return answer(JobsPage(items=list(page), next_cursor=cursor))
 
 
-async def look(store: Queues) -> Mapping[QueueName, Depth]:
+async def look(store: Queues) -> Mapping[QueueName, QueueDepth]:
     """Nothing when it does not answer: the database has more to say."""
     try:
         return await store.depths()
@@ -122,16 +122,16 @@ async def look(store: Queues) -> Mapping[QueueName, Depth]:
         return {}
 
 
-def queue_out(name: QueueName, depth: Depth | None) -> QueueOut:
+def queue_out(name: QueueName, depth: QueueDepth | None) -> QueueOut:
     return QueueOut(
         name=name,
-        depth=depth.undone if depth else None,
+        depth=depth.backlog if depth else None,
         waiting=depth.waiting if depth else None,
         active=depth.active if depth else None,
         delayed=depth.delayed if depth else None,
         failed=depth.failed if depth else None,
-        signal=signal_of(depth.undone) if depth else None,
-        alarm=is_alarming(name, depth.undone) if depth else None,
+        signal=load_level(depth.backlog) if depth else None,
+        alarm=is_alarming(name, depth.backlog) if depth else None,
     )
 
 

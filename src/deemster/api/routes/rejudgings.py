@@ -25,7 +25,7 @@ from deemster.api.models.submission_requests import Plain
 from deemster.api.state import app_state
 from deemster.domain.errors import NotFound, Refused
 from deemster.domain.ids import (
-    MINTED,
+    GENERATED_ID,
     AccountId,
     ContestId,
     ProblemId,
@@ -180,7 +180,7 @@ async def drop_rejudging(request: Request, caller: Caller, id: str) -> Response:
 
 
 async def account_of(acquired: Connection, user: str) -> AccountId:
-    if MINTED.fullmatch(user):
+    if GENERATED_ID.fullmatch(user):
         return AccountId(user)
     found = await accounts.of_name(acquired, user)
     if found is None:
@@ -189,7 +189,7 @@ async def account_of(acquired: Connection, user: str) -> AccountId:
 
 
 def checked(given: str) -> RejudgingId:
-    if not MINTED.fullmatch(given):
+    if not GENERATED_ID.fullmatch(given):
         raise unknown()
     return RejudgingId(given)
 

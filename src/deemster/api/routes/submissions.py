@@ -33,9 +33,9 @@ from deemster.cache.memory import CacheEntry
 from deemster.domain.account import Account, Role
 from deemster.domain.bundle import unpack
 from deemster.domain.errors import Conflict, NotFound
-from deemster.domain.ids import MINTED, AccountId, ContestId, ProblemId, SubmissionId
+from deemster.domain.ids import GENERATED_ID, AccountId, ContestId, ProblemId, SubmissionId
 from deemster.domain.lifecycle import TERMINAL, WAITING
-from deemster.domain.submission import Accepted, SubmissionView
+from deemster.domain.submission import AcceptedSubmission, SubmissionView
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.deliver.address import is_plainly_private
 from deemster.pipeline.verdict.cancel import cancel
@@ -112,7 +112,7 @@ async def poll(request: Request) -> Response:
 
 async def status_of(desk: AppState, caller: Account, submission: str) -> CacheEntry:
     """As it was a moment ago, but never as it was before its last step that we heard of."""
-    if not MINTED.fullmatch(submission):
+    if not GENERATED_ID.fullmatch(submission):
         raise no_such()
 
     async def find() -> Found | None:
@@ -242,7 +242,9 @@ def is_unwelcome(webhook_url: str | None, settings: Settings) -> bool:
     return is_plainly_private(webhook_url)
 
 
-def accepted_answer(accepted: Accepted, headers: Mapping[str, str] | None = None) -> Response:
+def accepted_answer(
+    accepted: AcceptedSubmission, headers: Mapping[str, str] | None = None
+) -> Response:
     told = {"Location": f"{PATH}/{accepted.id}", **(headers or {})}
     return answer(accepted_out(accepted), 202, told)
 
@@ -256,7 +258,7 @@ async def look(acquired: Connection, caller: Account, submission: str) -> Submis
 async def visible(acquired: Connection, caller: Account, submission: str) -> SubmissionView:
     """Someone else's is not there at all: an id must not even tell that it exists (A11)."""
     view = None
-    if MINTED.fullmatch(submission):
+    if GENERATED_ID.fullmatch(submission):
         view = await submissions.view(acquired, SubmissionId(submission))
     # A trial of a rejudging is nobody's until it is applied.
     hidden = view is not None and view.staged_in is not None and caller.role is not Role.ADMIN
@@ -265,17 +267,19 @@ async def visible(acquired: Connection, caller: Account, submission: str) -> Sub
     return view
 
 
-async def successor(acquired: Connection, submission: SubmissionId) -> Accepted | None:
+async def successor(
+    acquired: Connection, submission: SubmissionId
+) -> AcceptedSubmission | None:
     """What took its place, as it was answered to whoever had it judged again."""
     old = await submissions.view(acquired, submission)
     new = old.superseded_by if old is not None else None
     return await as_accepted(acquired, new) if new is not None else None
 
 
-async def as_accepted(acquired: Connection, submission: SubmissionId) -> Accepted:
+async def as_accepted(acquired: Connection, submission: SubmissionId) -> AcceptedSubmission:
     view = await submissions.view(acquired, submission)
     assert view is not None, "rows of submissions are never deleted"
-    return Accepted(view.id, view.problem, view.language, view.submitted_at)
+    return AcceptedSubmission(view.id, view.problem, view.language, view.submitted_at)
 
 
 def no_such() -> NotFound:
@@ -294,7 +298,7 @@ async def whose(acquired: Connection, caller: Account, user: str | None) -> Acco
         if user not in {None, caller.id, caller.name}:
             raise Forbidden("You see your own submissions only: leave user out.")
         return caller.id
-    if user is None or MINTED.fullmatch(user):
+    if user is None or GENERATED_ID.fullmatch(user):
         return AccountId(user) if user else None
     found = await accounts.of_name(acquired, user)
     if found is None:

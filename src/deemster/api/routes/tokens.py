@@ -24,7 +24,7 @@ from deemster.api.models.accounts import (
 from deemster.api.state import app_state
 from deemster.domain.account import Account, Scope
 from deemster.domain.errors import NotFound
-from deemster.domain.ids import MINTED, AccountId, TokenId
+from deemster.domain.ids import GENERATED_ID, AccountId, TokenId
 from deemster.store import accounts
 from deemster.store.audit import note
 from deemster.store.pool import connection, transaction
@@ -103,7 +103,7 @@ async def revoke_token(
     desk = app_state(request)
     async with transaction(desk.service.pool) as acquired:
         revoked = None
-        if MINTED.fullmatch(token):
+        if GENERATED_ID.fullmatch(token):
             revoked = await accounts.revoke(acquired, TokenId(token), account=account)
         if revoked is None:
             raise NotFound("There is no such token: see the list of tokens.")

@@ -29,7 +29,7 @@ from deemster.api.routes.tokens import list_tokens, make_token, revoke_token
 from deemster.api.state import AppState, app_state
 from deemster.domain.account import Role
 from deemster.domain.errors import NotFound
-from deemster.domain.ids import MINTED, AccountId
+from deemster.domain.ids import GENERATED_ID, AccountId
 from deemster.store import accounts, sessions
 from deemster.store.accounts import AccountView, Change
 from deemster.store.audit import note
@@ -170,7 +170,7 @@ async def known(request: Request, account: str) -> AccountId:
 
 async def seen(acquired: Connection, account: str) -> AccountView:
     view = None
-    if MINTED.fullmatch(account):
+    if GENERATED_ID.fullmatch(account):
         view = await accounts.view(acquired, AccountId(account))
     if view is None:
         raise NotFound(f"There is no such account: see GET {PATH}.")

@@ -23,7 +23,7 @@ from deemster.api.routes.submissions import visible, whose
 from deemster.api.state import app_state
 from deemster.domain.account import Account, Role
 from deemster.domain.errors import Conflict, NotFound
-from deemster.domain.ids import MINTED, DeliveryId
+from deemster.domain.ids import GENERATED_ID, DeliveryId
 from deemster.pipeline.deliver.signing import SigningKeys
 from deemster.store import audit, webhooks
 from deemster.store.pool import Connection, connection, transaction
@@ -154,7 +154,7 @@ async def page_of(acquired: Connection, wanted: Filter, query: PageQuery) -> Del
 async def own(acquired: Connection, caller: Account, delivery: str) -> Delivery:
     """Someone else's is not there at all, as with submissions (A11)."""
     found: list[Delivery] = []
-    if MINTED.fullmatch(delivery):
+    if GENERATED_ID.fullmatch(delivery):
         found = await webhooks.page(acquired, Filter(id=DeliveryId(delivery)))
     if not found or not may_see(caller, found[0].account):
         raise NotFound("There is no such webhook, or it is not yours.")

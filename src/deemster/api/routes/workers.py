@@ -13,7 +13,7 @@ from deemster.api.models.kinds import ResponseModel
 from deemster.api.state import app_state
 from deemster.domain.account import Account
 from deemster.domain.errors import NotFound
-from deemster.domain.ids import MINTED, WorkerId
+from deemster.domain.ids import GENERATED_ID, WorkerId
 from deemster.store import audit, workers
 from deemster.store.pool import Connection, connection, transaction
 from deemster.store.workers import WorkerView
@@ -79,7 +79,7 @@ async def change(
 ) -> Response:
     async with transaction(app_state(request).service.pool) as acquired:
         found = None
-        if MINTED.fullmatch(worker):
+        if GENERATED_ID.fullmatch(worker):
             found = next(
                 (each for each in await workers.alive(acquired) if each.id == worker), None
             )

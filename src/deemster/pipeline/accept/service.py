@@ -11,15 +11,22 @@ from deemster.cache.single_flight import SingleFlightCache
 from deemster.domain.account import Account, Role
 from deemster.domain.bundle import pack
 from deemster.domain.errors import Conflict, NotFound, Refused, Unavailable
-from deemster.domain.ids import MINTED, SUBMISSION, ContestId, ProblemId, SubmissionId, new_id
+from deemster.domain.ids import (
+    GENERATED_ID,
+    SUBMISSION,
+    ContestId,
+    ProblemId,
+    SubmissionId,
+    new_id,
+)
 from deemster.domain.job import PriorityClass
 from deemster.domain.language import Catalogue, Language
 from deemster.domain.source import (
     Source,
     check_admissible,
     main_file,
-    single,
-    unclear_entry,
+    missing_entry_message,
+    single_file,
 )
 from deemster.domain.submission import NewSubmission
 from deemster.pipeline.accept.group_commit import GroupCommit
@@ -164,7 +171,7 @@ class AcceptService:
 
     async def _contest(self, contest: ContestId) -> tuple[float, Contest | None]:
         """Also returns when the contest was read, because its times are relative to that."""
-        if not MINTED.fullmatch(contest):
+        if not GENERATED_ID.fullmatch(contest):
             return 0.0, None
         async with connection(self._pool) as acquired:
             found = await contests.one(acquired, contest)
@@ -185,10 +192,10 @@ def source_of(summary: ProblemSummary, language: Language, request: SubmitReques
         allowed_languages=summary.languages,
     )
     if set(request.files) == {""}:
-        return single(language, "", request.files[""])
+        return single_file(language, "", request.files[""])
     source = Source(request.files, main=request.main)
     if not summary.details.get("submit_answer") and main_file(language, source) is None:
-        raise Refused(unclear_entry(language, source))
+        raise Refused(missing_entry_message(language, source))
     return source
 
 

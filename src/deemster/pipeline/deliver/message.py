@@ -4,7 +4,7 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-from deemster.domain.lifecycle import SHOWN, State
+from deemster.domain.lifecycle import PUBLIC_STATUS, State
 from deemster.domain.submission import SubmissionView
 
 
@@ -25,7 +25,7 @@ def fields(submission: SubmissionView) -> dict[str, Any]:
     """As the API shows it to its owner, without what programs and compilers printed."""
     return {
         "id": submission.id,
-        "status": SHOWN[submission.state],
+        "status": PUBLIC_STATUS[submission.state],
         "verdict": submission.verdict,
         "problem_id": submission.problem,
         "language": submission.language,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from deemster.domain.judgement import NO_TEXT, JuryText
 from deemster.domain.problem import Case, Comparison, Problem, Program
-from deemster.domain.run_status import Status
+from deemster.domain.run_status import RunStatus
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.judge.case_judge import CaseOutcome, answer_of, opened_input
 from deemster.pipeline.judge.compare import open_comparer
@@ -45,7 +45,7 @@ class AnswerJudge:
         return CaseOutcome(
             case=case,
             verdict=checked.verdict,
-            report=Report(Status.OK),
+            report=Report(RunStatus.OK),
             limit_ms=0,
             given=checked.given,
             message=JuryText(checked.jury_message),

@@ -6,13 +6,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from deemster.domain.judgement import NO_TEXT, Ending, JuryText
+from deemster.domain.judgement import NO_TEXT, JuryText, ProgramExit
 from deemster.domain.limits import MIB, Limits
 from deemster.domain.problem import Case, Comparison, Problem, Program, ProgramCheck
-from deemster.domain.run_status import Status
+from deemster.domain.run_status import RunStatus
 from deemster.domain.scoring import NOT_GIVEN, GivenScore
 from deemster.domain.timing import is_too_slow, measured_cpu_ms, wall_ms
-from deemster.domain.verdict import OF_STATUS, Verdict
+from deemster.domain.verdict import VERDICT_OF_STATUS, Verdict
 from deemster.pipeline.judge.build.compile import Artifact
 from deemster.pipeline.judge.compare import open_comparer
 from deemster.pipeline.judge.excerpt import Head, head_of_file
@@ -32,7 +32,7 @@ from deemster.sandbox.streams import SealedInput
 MUCH_BYTES = 4 << 20
 """So much of an answer takes longer to read than the event loop may be kept."""
 NOTHING = Path("/dev/null")
-ENDED_BY_ITSELF = frozenset({Status.OK, Status.NONZERO_EXIT, Status.SIGNALLED})
+ENDED_BY_ITSELF = frozenset({RunStatus.OK, RunStatus.NONZERO_EXIT, RunStatus.SIGNALLED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +60,9 @@ class CaseOutcome:
         return self.verdict is Verdict.TIME_LIMIT and by_itself
 
     @property
-    def ending(self) -> Ending:
+    def ending(self) -> ProgramExit:
         report = self.report
-        return Ending(report.status, report.exit_code, report.signal, report.syscall)
+        return ProgramExit(report.status, report.exit_code, report.signal, report.syscall)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ class CaseJudge:
             boxes,
             self._command(case),
             self.programs[check.programs[0]],
-            INTERACTORS[check.dialect],
+            INTERACTORS[check.protocol],
             sitting,
             stage=self._placed(case),
             stderr=tail,
@@ -204,7 +204,7 @@ class CaseJudge:
             )
         report = settle_memory(step, report, tail.kept)
         ran = Ran(report, head.text, out.text)
-        if by_file and written.problem and report.status is Status.OK:
+        if by_file and written.problem and report.status is RunStatus.OK:
             verdict = Verdict.OUTPUT_LIMIT if written.is_too_big else Verdict.WRONG_ANSWER
             return replace(ran, checked=CheckResult(verdict, jury_message=written.problem))
         return ran
@@ -242,7 +242,7 @@ class CaseJudge:
 
     def _may_be_right(self, case: Case, report: Report) -> bool:
         slow = is_too_slow(report.cpu_ns / 1e6, self._limit_ms(case))
-        return report.status is Status.OK and not slow
+        return report.status is RunStatus.OK and not slow
 
     # ---- the verdict ----
 
@@ -276,9 +276,9 @@ class CaseJudge:
         if slow and report.status in ENDED_BY_ITSELF:
             return Verdict.TIME_LIMIT
         talked = self.problem.interactor is not None and ran.checked is not None
-        if talked or report.status is Status.OK:
+        if talked or report.status is RunStatus.OK:
             return ran.checked.verdict if ran.checked else Verdict.JUDGE_ERROR
-        return OF_STATUS[report.status]
+        return VERDICT_OF_STATUS[report.status]
 
 
 def answer_of(root: Path, case: Case) -> Path:

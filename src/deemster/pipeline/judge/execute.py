@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from deemster.domain.language import RunStep, fill
 from deemster.domain.limits import MIB, Limits
-from deemster.domain.run_status import Status
+from deemster.domain.run_status import RunStatus
 from deemster.pipeline.judge.build.compile import Artifact
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import CODE_DIR, ENVIRONMENT, Command
@@ -81,9 +81,9 @@ def settle_memory(step: RunStep, report: Report, stderr: bytes) -> Report:
 
     A program can print the same words and fail, and only hides one failure behind another.
     """
-    failed = report.status in {Status.NONZERO_EXIT, Status.SIGNALLED}
+    failed = report.status in {RunStatus.NONZERO_EXIT, RunStatus.SIGNALLED}
     if failed and any(text.encode() in stderr for text in step.out_of_memory):
-        return replace(report, status=Status.MEMORY_LIMIT)
+        return replace(report, status=RunStatus.MEMORY_LIMIT)
     return report
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 
 from deemster.domain.judgement import GroupScore
-from deemster.domain.problem import Case, CustomGrader, Group, Scored, StaticCheck
+from deemster.domain.problem import Case, CustomGrader, Group, StaticCheck, Subtask
 from deemster.domain.scoring import (
     LOCKED,
     Result,
@@ -38,7 +38,7 @@ class GroupGrader:
 
     async def through(self, group: Group) -> Result | None:
         """What the group is worth; None when there is nothing in it."""
-        if isinstance(group.grading, Scored) and not self._passed.issuperset(
+        if isinstance(group.grading, Subtask) and not self._passed.issuperset(
             group.grading.requires
         ):
             self._line.skip(group.cases())
@@ -98,7 +98,7 @@ class GroupGrader:
             if graded.verdict is Verdict.JUDGE_ERROR:
                 self.faults.append(f"The grader gave no result for {group.name or 'the data'}.")
             return graded
-        if isinstance(group.grading, Scored):
+        if isinstance(group.grading, Subtask):
             try:
                 return grade_subtask(group, group.grading, results)
             except ScoreFault as fault:
@@ -112,6 +112,6 @@ class GroupGrader:
     def _note(self, group: Group, result: Result) -> Result:
         if result.accepted:
             self._passed.add(group.name)
-        most = group.grading.max_score if isinstance(group.grading, Scored) else None
+        most = group.grading.max_score if isinstance(group.grading, Subtask) else None
         self.groups.append(GroupScore(group.name, result.verdict, result.score, most))
         return result

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deemster.domain.limits import Limits
-from deemster.domain.run_status import Status
-from deemster.domain.source import single
+from deemster.domain.run_status import RunStatus
+from deemster.domain.source import single_file
 from deemster.pipeline.judge.build.compile import build
 from deemster.pipeline.judge.build.toolchain import Toolchain
 from deemster.pipeline.judge.execute import execute
@@ -28,7 +28,9 @@ class SelfTestResult:
 
 async def self_test(boxes: Boxes, toolchain: Toolchain, work_dir: Path) -> SelfTestResult:
     test = toolchain.language.test
-    source = single(toolchain.language, toolchain.language.source.file, test.source.encode())
+    source = single_file(
+        toolchain.language, toolchain.language.source.file, test.source.encode()
+    )
     async with workspace(work_dir) as place:
         built = await build(boxes, toolchain, source, place)
         if built.artifact is None:
@@ -36,7 +38,7 @@ async def self_test(boxes: Boxes, toolchain: Toolchain, work_dir: Path) -> SelfT
             return SelfTestResult(toolchain, f"does not compile: {said}")
         report = await execute(boxes, built.artifact, LIMITS, stdin=test.stdin.encode())
     problem = ""
-    if report.status is not Status.OK:
+    if report.status is not RunStatus.OK:
         named = report.syscall or report.stderr.decode(errors="replace").strip()
         problem = f"ended with {report.status}: {named}".rstrip(": ")
     elif report.stdout.decode(errors="replace") != test.stdout:

@@ -10,7 +10,7 @@ from deemster.domain.source import (
     FILLED_BYTES,
     Source,
     check_admissible,
-    single,
+    single_file,
     with_guessed_main,
     with_included,
 )
@@ -78,7 +78,7 @@ def jury_source(
 def source_of(language: Language, files: Mapping[str, bytes], entry: str | None) -> Source:
     if len(files) == 1 and entry is None:
         name, content = next(iter(files.items()))
-        return single(language, name, content)
+        return single_file(language, name, content)
     return Source(files, main=entry, included=frozenset(files))
 
 

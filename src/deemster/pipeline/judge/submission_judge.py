@@ -7,7 +7,7 @@ from pathlib import Path
 
 from deemster.domain.judgement import CompileRecord, JuryCase, JuryJudgement, JuryText
 from deemster.domain.language import Language
-from deemster.domain.problem import Case, CustomGrader, Problem, Program, Scored, StaticCheck
+from deemster.domain.problem import Case, CustomGrader, Problem, Program, StaticCheck, Subtask
 from deemster.domain.scoring import TOLERANCE, Result
 from deemster.domain.source import Source
 from deemster.domain.verdict import Verdict
@@ -135,7 +135,7 @@ def final_score(result: Result) -> float:
 def best_score(problem: Problem) -> float | None:
     """What can be had at most; None where the problem doesn't say."""
     tests = problem.tests
-    if isinstance(tests.grading, Scored):
+    if isinstance(tests.grading, Subtask):
         return tests.grading.max_score
     best = tests.highest if problem.objective == "max" else tests.lowest
     return best if abs(best) != float("inf") else None
@@ -145,7 +145,7 @@ def final_verdict(problem: Problem, result: Result, best: float | None) -> Verdi
     """Accepted with less than the best score is partial."""
     if not problem.scoring or result.verdict is not Verdict.ACCEPTED or best is None:
         return result.verdict
-    if isinstance(problem.tests.grading, Scored):
+    if isinstance(problem.tests.grading, Subtask):
         return result.verdict
     missing = abs((result.score or 0.0) - best) > TOLERANCE
     return Verdict.PARTIAL if missing else Verdict.ACCEPTED

@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol, TypeVar
 from bullmq import Job
 
 from deemster.domain.job import QueueName
-from deemster.domain.queue_depth import Depth, JobState
+from deemster.domain.queue_depth import JobState, QueueDepth
 from deemster.pipeline.queue.errors import LostLock, QueueDown
 from deemster.pipeline.queue.topology import (
     BATCH,
@@ -178,12 +178,12 @@ class Engine:
         every_ms = in_ms(every_s * 0.8)
         return list(await self._answer(backend.moveStalledJobsToWait(NEVER_GIVE_UP, every_ms)))
 
-    async def depth(self, queue: QueueName) -> Depth:
+    async def depth(self, queue: QueueName) -> QueueDepth:
         backend = await self._backend(queue)
         states = ["wait", "paused", "prioritized", "active", "delayed", "failed"]
         counts = await self._answer(backend.getCounts(states))
         wait, paused, prioritized, active, delayed, failed = map(int, counts)
-        return Depth(wait + paused + prioritized, active, delayed, failed)
+        return QueueDepth(wait + paused + prioritized, active, delayed, failed)
 
     async def job_ids(
         self, queue: QueueName, state: JobState, *, start: int, most: int

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping
 
-from deemster.domain.job import WEIGHTS, QueueName
+from deemster.domain.job import QUEUE_WEIGHTS, QueueName
 
 
 class FairShare:
@@ -14,7 +14,7 @@ class FairShare:
         queues: Iterable[QueueName],
         *,
         strict: bool,
-        weights: Mapping[QueueName, int] = WEIGHTS,
+        weights: Mapping[QueueName, int] = QUEUE_WEIGHTS,
     ) -> None:
         self.strict = strict
         self._ranked = sorted(queues, key=lambda queue: -weights[queue])

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Self
 
 from deemster.domain.job import Job, QueueName
-from deemster.domain.queue_depth import Depth, JobState
+from deemster.domain.queue_depth import JobState, QueueDepth
 from deemster.pipeline.queue.engine import Engine, NewJob
 from deemster.pipeline.queue.messages import pack
 from deemster.pipeline.queue.stores import open_engine
@@ -50,7 +50,7 @@ class Producer:
         """True when the queue holds it no more; False when somebody is at it."""
         return await self._engine.remove(errand.queue, errand.job_id)
 
-    async def depths(self) -> dict[QueueName, Depth]:
+    async def depths(self) -> dict[QueueName, QueueDepth]:
         return {queue: await self._engine.depth(queue) for queue in QueueName}
 
     async def job_ids(

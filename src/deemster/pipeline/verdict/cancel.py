@@ -2,7 +2,7 @@
 
 from deemster.domain.errors import Conflict, NotFound
 from deemster.domain.ids import SubmissionId
-from deemster.domain.lifecycle import MOVES, SHOWN, Event, State
+from deemster.domain.lifecycle import MOVES, PUBLIC_STATUS, Event, State
 from deemster.store import audit, leases
 from deemster.store.audit import Actor
 from deemster.store.lifecycle import advance, lock_state
@@ -19,7 +19,9 @@ async def cancel(pool: Pool, submission: SubmissionId, *, actor: Actor | None = 
             raise NotFound(f"There is no submission {submission}.")
         state, attempt = found
         if state not in MOVES[Event.CANCEL].sources:
-            raise Conflict(f"{submission} is {SHOWN[state]}: it can't be cancelled any more.")
+            raise Conflict(
+                f"{submission} is {PUBLIC_STATUS[state]}: it can't be cancelled any more."
+            )
         await advance(connection, Event.CANCEL, submission, attempt)
         await leases.drop(connection, submission)
         if state is State.RUNNING:

@@ -3,7 +3,7 @@
 from typing import Final
 
 from deemster.domain.errors import Conflict, NotFound
-from deemster.domain.submission import Accepted
+from deemster.domain.submission import AcceptedSubmission
 from deemster.pipeline.verdict.rejudge import replace
 from deemster.store import audit, dead_letters
 from deemster.store.audit import Actor
@@ -13,7 +13,7 @@ from deemster.store.pool import Connection, Pool, transaction
 ACTS: Final = {"requeued": "requeue", "discarded": "discard"}
 
 
-async def requeue(pool: Pool, letter: int, *, actor: Actor) -> Accepted:
+async def requeue(pool: Pool, letter: int, *, actor: Actor) -> AcceptedSubmission:
     """A new submission in place of the one that failed."""
     async with transaction(pool) as connection:
         found = await open_letter(connection, letter)
@@ -41,7 +41,7 @@ async def mark(
     letter: DeadLetter,
     outcome: str,
     actor: Actor,
-    new: Accepted | None = None,
+    new: AcceptedSubmission | None = None,
 ) -> None:
     new_id = new.id if new else None
     done = await dead_letters.settle(

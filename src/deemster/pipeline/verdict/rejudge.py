@@ -11,7 +11,7 @@ from deemster.domain.ids import (
     new_id,
 )
 from deemster.domain.job import PriorityClass
-from deemster.domain.submission import Accepted, NewSubmission
+from deemster.domain.submission import AcceptedSubmission, NewSubmission
 from deemster.domain.verdict import Verdict
 from deemster.store import audit, counters
 from deemster.store.audit import Actor
@@ -23,7 +23,7 @@ from deemster.store.submissions import archive
 
 async def rejudge(
     pool: Pool, submission: SubmissionId, *, actor: Actor | None = None
-) -> Accepted:
+) -> AcceptedSubmission:
     async with transaction(pool) as connection:
         accepted = await replace(connection, submission)
         if actor is not None:
@@ -33,7 +33,7 @@ async def rejudge(
         return accepted
 
 
-async def replace(connection: Connection, submission: SubmissionId) -> Accepted:
+async def replace(connection: Connection, submission: SubmissionId) -> AcceptedSubmission:
     """By the test data in force now; the old one counts no more."""
     old = await archive(connection, submission)
     if old is None:

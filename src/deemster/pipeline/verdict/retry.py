@@ -6,7 +6,12 @@ from typing import Any
 from deemster.domain.ids import SubmissionId
 from deemster.domain.job import Task
 from deemster.domain.lifecycle import Event
-from deemster.domain.retry_policy import OURS, backoff_s, is_worth_retrying, said_to_contestant
+from deemster.domain.retry_policy import (
+    JUDGE_FAILED,
+    backoff_s,
+    is_worth_retrying,
+    message_for_contestant,
+)
 from deemster.domain.submission import JobDetails
 from deemster.store import dead_letters, leases, outbox
 from deemster.store.lifecycle import advance
@@ -30,7 +35,7 @@ async def give_up(
                 delay_s=backoff_s(running.attempt),
             )
         else:
-            said = said_to_contestant(fault)
+            said = message_for_contestant(fault)
             context = {"language": running.language, "revision": running.revision}
             await bury(connection, running.id, running.attempt, error, said, context)
     return again
@@ -63,7 +68,7 @@ async def bury(
     submission: SubmissionId,
     attempt: int,
     error: str,
-    said: str = OURS,
+    said: str = JUDGE_FAILED,
     context: Mapping[str, Any] | None = None,
 ) -> None:
     """It failed for good: the contestant hears `said`, the admin finds the rest."""

@@ -17,14 +17,14 @@ from deemster.domain.problem import (
     Checker,
     Compare,
     Comparison,
-    Dialect,
     Group,
     PointsUnit,
     Problem,
     Program,
     ProgramCheck,
-    Scored,
+    ProtocolName,
     Statement,
+    Subtask,
 )
 from deemster.domain.verdict import Verdict
 from deemster.problems.archive import Bounds
@@ -70,10 +70,10 @@ def said(call: Callable[[], object]) -> str:
     return str(caught.value)
 
 
-def items(problem: Problem) -> list[tuple[str, Scored]]:
+def items(problem: Problem) -> list[tuple[str, Subtask]]:
     found = []
     for group in problem.tests.groups():
-        assert isinstance(group.grading, Scored)
+        assert isinstance(group.grading, Subtask)
         found.append((group.name, group.grading))
     return found
 
@@ -86,7 +86,7 @@ def test_a_plain_problem_is_read_whole(read: Read) -> None:
     assert (problem.slug, problem.format, problem.names) == ("aplusb", "dmoj", {"en": "aplusb"})
     assert problem.checker == Comparison(mode=Compare.TOKENS)
     assert problem.scoring
-    assert problem.tests.grading == Scored(15.0, Aggregation.SUM, whole_score_only=False)
+    assert problem.tests.grading == Subtask(15.0, Aggregation.SUM, whole_score_only=False)
     assert [(c.name, c.input, c.answer, c.points) for c in problem.tests.cases()] == [
         ("1", "1.in", "1.out", 5.0),
         ("2", "2.in", "2.out", 10.0),
@@ -196,9 +196,9 @@ test_cases:
 - {batched: [{in: 2.in}], points: 30, dependencies: [1]}
 """)
     assert items(problem) == [
-        ("", Scored(60.0, Aggregation.SUM, whole_score_only=False)),
-        ("batch1", Scored(20.0, Aggregation.MIN, whole_score_only=False)),
-        ("batch2", Scored(30.0, Aggregation.MIN, ("batch1",), whole_score_only=False)),
+        ("", Subtask(60.0, Aggregation.SUM, whole_score_only=False)),
+        ("batch1", Subtask(20.0, Aggregation.MIN, whole_score_only=False)),
+        ("batch2", Subtask(30.0, Aggregation.MIN, ("batch1",), whole_score_only=False)),
     ]
     first, batch, _ = problem.tests.items
     assert isinstance(first, Case)
@@ -223,11 +223,11 @@ test_cases:
     nothing, some, least = Aggregation.ALL_OR_NOTHING, Aggregation.SUM, Aggregation.MIN
     gates = ("case1", "batch1")
     assert items(problem)[1:] == [
-        ("case1", Scored(0.0, nothing, whole_score_only=False)),
-        ("case2", Scored(5.0, some, ("case1",), whole_score_only=False)),
-        ("batch1", Scored(0.0, nothing, ("case1",), whole_score_only=False)),
-        ("case4", Scored(5.0, some, gates, whole_score_only=False)),
-        ("batch2", Scored(5.0, least, gates, whole_score_only=False)),
+        ("case1", Subtask(0.0, nothing, whole_score_only=False)),
+        ("case2", Subtask(5.0, some, ("case1",), whole_score_only=False)),
+        ("batch1", Subtask(0.0, nothing, ("case1",), whole_score_only=False)),
+        ("case4", Subtask(5.0, some, gates, whole_score_only=False)),
+        ("batch2", Subtask(5.0, least, gates, whole_score_only=False)),
     ]
 
 
@@ -253,7 +253,7 @@ def test_names_tell_batches_too(read: Read) -> None:
     names = ["1.in", "1.out", "2.1.in", "2.1.out", "2.2.in", "2.2.out", "3.in", "3.out"]
     data = {"a.zip": zipped(dict.fromkeys(names, ""))}
     problem = read("archive: a.zip\ntest_cases: {case_points: [5, 10, 15]}\n", data)
-    assert problem.tests.grading == Scored(30.0, Aggregation.SUM, whole_score_only=False)
+    assert problem.tests.grading == Subtask(30.0, Aggregation.SUM, whole_score_only=False)
     assert [case.name for case in problem.tests.cases()] == ["1", "batch1/2", "batch1/3", "4"]
 
 
@@ -341,16 +341,16 @@ def test_built_in_checkers_are_comparisons(read: Read, text: str, expected: Comp
 
 
 @pytest.mark.parametrize(
-    ("kind", "dialect"),
+    ("kind", "protocol"),
     [
-        ("", Dialect.DMOJ),
-        ("type: default", Dialect.DMOJ),
-        ("type: testlib", Dialect.TESTLIB),
-        ("type: coci", Dialect.DMOJ_COCI),
-        ("type: peg", Dialect.DMOJ_PEG),
+        ("", ProtocolName.DMOJ),
+        ("type: default", ProtocolName.DMOJ),
+        ("type: testlib", ProtocolName.TESTLIB),
+        ("type: coci", ProtocolName.DMOJ_COCI),
+        ("type: peg", ProtocolName.DMOJ_PEG),
     ],
 )
-def test_a_bridged_checker_is_a_program(read: Read, kind: str, dialect: Dialect) -> None:
+def test_a_bridged_checker_is_a_program(read: Read, kind: str, protocol: ProtocolName) -> None:
     init = f"""{CASES}
 checker:
   name: bridged
@@ -364,7 +364,7 @@ checker:
 """
     problem = read(init, {"check.cpp": "", "help.h": ""})
     program = Program("checker", "check.cpp", "CPP17", ("help.h",))
-    assert problem.checker == ProgramCheck((program,), dialect)
+    assert problem.checker == ProgramCheck((program,), protocol)
     assert problem.limits.validation_ms == 5_000
     assert problem.limits.validation_memory_bytes == 1 << 20
 
@@ -385,7 +385,7 @@ def test_a_python_checker_is_called_by_a_program_of_ours(read: Read) -> None:
         resources=("check.py",),
         args=("check.py", '{"a": ["x"], "b": 1}'),
     )
-    assert found == ProgramCheck((program,), Dialect.ICPC)
+    assert found == ProgramCheck((program,), ProtocolName.ICPC)
 
 
 def test_a_python_checker_can_not_be_called_as_ours_is(read: Read) -> None:
@@ -408,7 +408,7 @@ test_cases:
 def run_native(root: Path, found: Checker, output: str, tmp_path: Path) -> tuple[int, str]:
     """As our own judge calls it."""
     assert isinstance(found, ProgramCheck)
-    assert found.dialect is Dialect.ICPC
+    assert found.protocol is ProtocolName.ICPC
     program = found.programs[0]
     papers = [str(root / "1.in"), str(root / "1.out")]
     argv = [sys.executable, str(root / program.path), *program.args, *papers]
@@ -456,7 +456,7 @@ def test_a_bridged_interactor_decides(read: Read) -> None:
     )
     problem = read(init, {"talk.cpp": ""})
     program = Program("interactor", "talk.cpp", "CPP17")
-    assert problem.interactor == ProgramCheck((program,), Dialect.TESTLIB)
+    assert problem.interactor == ProgramCheck((program,), ProtocolName.TESTLIB)
     assert any("'unbuffered' is ignored" in warning for warning in problem.warnings)
 
 

@@ -10,15 +10,15 @@ from deemster.domain.problem import (
     Aggregation,
     Compare,
     Comparison,
-    Dialect,
     Group,
     InputValidator,
     PointsUnit,
     Problem,
     Program,
     ProgramCheck,
-    Scored,
+    ProtocolName,
     Statement,
+    Subtask,
 )
 from deemster.domain.verdict import Verdict
 from deemster.problems.formats.hydro import prepare, read_package
@@ -88,9 +88,9 @@ def test_a_plain_problem_is_read_whole(read: Read) -> None:
     assert problem.limits.memory_bytes == 256 << 20
     assert problem.checker == Comparison(mode=Compare.LINES)
     assert problem.scoring
-    assert problem.tests.grading == Scored(100.0, Aggregation.SUM, whole_score_only=False)
+    assert problem.tests.grading == Subtask(100.0, Aggregation.SUM, whole_score_only=False)
     (group,) = groups(problem)
-    assert group.grading == Scored(100.0, Aggregation.SUM, whole_score_only=False)
+    assert group.grading == Subtask(100.0, Aggregation.SUM, whole_score_only=False)
     assert [(case.name, case.input, case.answer) for case in group.cases()] == [
         ("subtask1/1", "testdata/1.in", "testdata/1.out"),
         ("subtask1/2", "testdata/2.in", "testdata/2.out"),
@@ -174,11 +174,11 @@ subtasks:
   cases: [{input: 1.in, output: 1.out, score: 15}, {input: 2.in, output: 2.out}]
 """)
     assert [(group.name, group.grading) for group in groups(problem)] == [
-        ("subtask1", Scored(30.0, Aggregation.MIN, whole_score_only=False)),
-        ("subtask2", Scored(50.0, Aggregation.MAX, ("subtask1",), whole_score_only=False)),
+        ("subtask1", Subtask(30.0, Aggregation.MIN, whole_score_only=False)),
+        ("subtask2", Subtask(50.0, Aggregation.MAX, ("subtask1",), whole_score_only=False)),
         (
             "subtask7",
-            Scored(20.0, Aggregation.SUM, ("subtask1", "subtask2"), whole_score_only=False),
+            Subtask(20.0, Aggregation.SUM, ("subtask1", "subtask2"), whole_score_only=False),
         ),
     ]
     found = {case.name: case for case in problem.tests.cases()}
@@ -194,7 +194,7 @@ subtasks:
 def test_a_subtask_is_worth_the_least_of_its_cases_if_nothing_is_said(read: Read) -> None:
     problem = read("subtasks: [{score: 100, cases: [{input: 1.in, output: 1.out}]}]")
     grading = groups(problem)[0].grading
-    assert isinstance(grading, Scored)
+    assert isinstance(grading, Subtask)
     assert grading.aggregation is Aggregation.MIN
 
 
@@ -243,9 +243,9 @@ def test_names_tell_subtasks(read: Read) -> None:
     names = [f"{n}.{end}" for n in ("1-1", "1-2", "2-1", "a3_1") for end in ("in", "out")]
     problem = read(names=names)
     assert [(group.name, group.grading) for group in groups(problem)] == [
-        ("subtask1", Scored(33.0, Aggregation.MIN, whole_score_only=False)),
-        ("subtask2", Scored(33.0, Aggregation.MIN, whole_score_only=False)),
-        ("subtask3", Scored(34.0, Aggregation.MIN, whole_score_only=False)),
+        ("subtask1", Subtask(33.0, Aggregation.MIN, whole_score_only=False)),
+        ("subtask2", Subtask(33.0, Aggregation.MIN, whole_score_only=False)),
+        ("subtask3", Subtask(34.0, Aggregation.MIN, whole_score_only=False)),
     ]
 
 
@@ -255,8 +255,8 @@ def test_subtasks_without_cases_say_more_of_what_is_found(read: Read) -> None:
         "subtasks: [{id: 1, score: 40}, {id: 2, score: 60, if: [1], type: sum}]", names
     )
     assert [group.grading for group in groups(problem)] == [
-        Scored(40.0, Aggregation.MIN, whole_score_only=False),
-        Scored(60.0, Aggregation.SUM, ("subtask1",), whole_score_only=False),
+        Subtask(40.0, Aggregation.MIN, whole_score_only=False),
+        Subtask(60.0, Aggregation.SUM, ("subtask1",), whole_score_only=False),
     ]
 
 
@@ -282,21 +282,21 @@ def test_what_is_left_of_a_score_is_shared_in_whole_points(
 
 
 @pytest.mark.parametrize(
-    ("kind", "dialect"),
+    ("kind", "protocol"),
     [
-        ("testlib", Dialect.TESTLIB),
-        ("kattis", Dialect.ICPC),
-        ("syzoj", Dialect.SYZOJ),
-        ("hustoj", Dialect.HUSTOJ),
-        ("lemon", Dialect.LEMON),
-        ("qduoj", Dialect.QDUOJ),
+        ("testlib", ProtocolName.TESTLIB),
+        ("kattis", ProtocolName.ICPC),
+        ("syzoj", ProtocolName.SYZOJ),
+        ("hustoj", ProtocolName.HUSTOJ),
+        ("lemon", ProtocolName.LEMON),
+        ("qduoj", ProtocolName.QDUOJ),
     ],
 )
-def test_a_checker_is_a_program(read: Read, kind: str, dialect: Dialect) -> None:
+def test_a_checker_is_a_program(read: Read, kind: str, protocol: ProtocolName) -> None:
     config = f"checker_type: {kind}\nchecker: chk.cc\njudge_extra_files: [lib.h, chk.cc]\n"
     problem = read(config, files={"testdata/chk.cc": "", "testdata/lib.h": ""})
     program = Program("checker", "testdata/chk.cc", None, ("testdata/lib.h",))
-    assert problem.checker == ProgramCheck((program,), dialect, PointsUnit.SHARE_OR_PERCENT)
+    assert problem.checker == ProgramCheck((program,), protocol, PointsUnit.SHARE_OR_PERCENT)
 
 
 def test_a_checker_may_name_its_language(read: Read) -> None:
@@ -332,13 +332,13 @@ def test_an_interactor_talks(read: Read) -> None:
     problem = read("type: interactive\ninteractor: talk.cc", files={"testdata/talk.cc": ""})
     program = Program("interactor", "testdata/talk.cc")
     unit = PointsUnit.SHARE_OR_PERCENT
-    assert problem.interactor == ProgramCheck((program,), Dialect.TESTLIB, unit)
+    assert problem.interactor == ProgramCheck((program,), ProtocolName.TESTLIB, unit)
 
 
 def test_a_validator_is_kept(read: Read) -> None:
     problem = read("validator: val.cc", files={"testdata/val.cc": ""})
     program = Program("validator", "testdata/val.cc")
-    assert problem.input_validators == (InputValidator(program, Dialect.TESTLIB),)
+    assert problem.input_validators == (InputValidator(program, ProtocolName.TESTLIB),)
 
 
 def test_outputs_can_be_what_is_submitted(read: Read) -> None:

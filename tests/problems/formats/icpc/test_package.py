@@ -30,7 +30,7 @@ def test_paths_are_those_in_the_package(shop: Shop) -> None:
     paths += [each.path for each in problem.statements]
     paths += [path for each in problem.includes.values() for path in each]
     paths += [path for case in problem.tests.cases() for path in (case.input, case.answer)]
-    paths += [each.case.input for each in problem.trials]
+    paths += [each.case.input for each in problem.validator_tests]
     assert len(paths) == 10
     assert all((shop.root / path).exists() for path in paths)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from deemster.domain.problem import Compare, Comparison, Dialect, Program, ProgramCheck
+from deemster.domain.problem import Compare, Comparison, Program, ProgramCheck, ProtocolName
 from tests.problems.formats.icpc.conftest import Shop
 
 Refusal = Callable[..., str]
@@ -13,7 +13,7 @@ CUSTOM = "validation: custom\n"
 
 def programs(checker: object) -> tuple[Program, ...]:
     assert isinstance(checker, ProgramCheck)
-    assert checker.dialect is Dialect.ICPC
+    assert checker.protocol is ProtocolName.ICPC
     return checker.programs
 
 
@@ -141,7 +141,7 @@ def test_a_validator_that_isnt_announced_is_ignored_with_a_warning(shop: Shop) -
 def test_an_interactive_validator_talks_and_decides(shop: Shop) -> None:
     problem = shop.legacy({"output_validators/talk.py": ""}, "validation: custom interactive\n")
     assert problem.interactor == ProgramCheck(
-        (Program("talk.py", "output_validators/talk.py"),), Dialect.ICPC
+        (Program("talk.py", "output_validators/talk.py"),), ProtocolName.ICPC
     )
     assert isinstance(problem.checker, Comparison)
 
@@ -179,7 +179,7 @@ def test_input_validators_have_older_places_and_grammars(shop: Shop) -> None:
     )
     paths = [each.program.path for each in problem.input_validators]
     assert paths == ["input_validators/check.py", "input_format_validators/old.py"]
-    assert all(each.dialect is Dialect.ICPC for each in problem.input_validators)
+    assert all(each.protocol is ProtocolName.ICPC for each in problem.input_validators)
     assert any("ignored grammar.ctd, rules.viva" in each for each in problem.warnings)
     assert any("the name is outdated: call it input_validators" in w for w in problem.warnings)
 

@@ -6,17 +6,17 @@ from deemster.domain.expectation import (
     WA,
     CaseRule,
     Expectation,
-    Seen,
-    SeenCase,
+    Observed,
+    ObservedCase,
     disagreements,
 )
 from deemster.domain.verdict import Verdict
 
 
-def seen(*cases: tuple[str, Verdict], skipped: tuple[str, ...] = ()) -> Seen:
-    return Seen(
+def seen(*cases: tuple[str, Verdict], skipped: tuple[str, ...] = ()) -> Observed:
+    return Observed(
         Verdict.WRONG_ANSWER,
-        [SeenCase(name, verdict) for name, verdict in cases],
+        [ObservedCase(name, verdict) for name, verdict in cases],
         skipped=skipped,
     )
 
@@ -41,7 +41,7 @@ def test_a_verdict_that_isnt_permitted_is_told_even_if_cases_were_not_run() -> N
 
 def test_a_score_is_that_of_the_group_itself() -> None:
     scores = (("secret", 70.0), ("secret/a", 40.0), ("secret/b", 30.0))
-    result = Seen(Verdict.PARTIAL, (), score=70.0, group_scores=scores)
+    result = Observed(Verdict.PARTIAL, (), score=70.0, group_scores=scores)
     fits = Expectation(rules=(CaseRule(cases="secret", score=(70, 70)),))
     assert not disagreements(fits, result)
     fits = Expectation(rules=(CaseRule(cases="secret/{a,b}", score=(30, 40)),))

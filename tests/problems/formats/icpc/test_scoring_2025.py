@@ -11,8 +11,8 @@ from deemster.domain.problem import (
     Comparison,
     Group,
     Problem,
-    Scored,
     StaticCheck,
+    Subtask,
 )
 from tests.problems.formats.icpc.conftest import Shop
 
@@ -48,12 +48,12 @@ def groups_with(**texts: str) -> Files:
 def test_the_score_of_secret_is_that_of_the_submission(shop: Shop) -> None:
     problem = shop.modern(yaml=SCORING)
     root = problem.tests
-    assert root.grading == Scored(100.0, Aggregation.SUM, whole_score_only=False)
+    assert root.grading == Subtask(100.0, Aggregation.SUM, whole_score_only=False)
     sample, secret = root.items
     assert isinstance(sample, Group)
     assert isinstance(secret, Group)
-    assert sample.grading == Scored(0.0, Aggregation.ALL_OR_NOTHING)
-    assert secret.grading == Scored(100.0, Aggregation.SUM, whole_score_only=False)
+    assert sample.grading == Subtask(0.0, Aggregation.ALL_OR_NOTHING)
+    assert secret.grading == Subtask(100.0, Aggregation.SUM, whole_score_only=False)
 
 
 def test_groups_have_scores_and_requirements(shop: Shop) -> None:
@@ -64,8 +64,8 @@ def test_groups_have_scores_and_requirements(shop: Shop) -> None:
         ),
         SCORING,
     )
-    assert group(problem, "secret/a").grading == Scored(30.0)
-    assert group(problem, "secret/b").grading == Scored(
+    assert group(problem, "secret/a").grading == Subtask(30.0)
+    assert group(problem, "secret/b").grading == Subtask(
         70.0, Aggregation.MIN, ("sample", "secret/a"), whole_score_only=False
     )
     assert problem.warnings == ()
@@ -80,8 +80,8 @@ def test_points_may_be_unbounded(shop: Shop) -> None:
         },
         SCORING,
     )
-    assert problem.tests.grading == Scored(None, Aggregation.SUM, whole_score_only=False)
-    assert group(problem, "secret/a").grading == Scored(
+    assert problem.tests.grading == Subtask(None, Aggregation.SUM, whole_score_only=False)
+    assert group(problem, "secret/a").grading == Subtask(
         None, Aggregation.SUM, whole_score_only=False
     )
 
@@ -260,9 +260,9 @@ def test_groups_of_a_draft_share_what_others_leave(shop: Shop) -> None:
         ),
         SCORING,
     )
-    assert group(problem, "secret/a").grading == Scored(40.0)
-    assert group(problem, "secret/b").grading == Scored(30.0)
-    assert group(problem, "secret/c").grading == Scored(30.0, requires=("secret/a",))
+    assert group(problem, "secret/a").grading == Subtask(40.0)
+    assert group(problem, "secret/b").grading == Subtask(30.0)
+    assert group(problem, "secret/c").grading == Subtask(30.0, requires=("secret/a",))
 
 
 def test_a_draft_says_that_it_looks_at_sources(shop: Shop) -> None:

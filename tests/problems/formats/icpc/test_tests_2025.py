@@ -11,7 +11,7 @@ from deemster.domain.problem import (
     DefaultGrader,
     Group,
     Problem,
-    Shown,
+    SampleFiles,
 )
 from tests.problems.formats.icpc.conftest import Shop
 
@@ -75,7 +75,7 @@ def test_a_case_may_have_settings_files_and_arguments(shop: Shop) -> None:
         "deep/more.txt": "data/secret/01.files/deep/more.txt",
         "table.txt": "data/secret/01.files/table.txt",
     }
-    assert found.shown == Shown("data/secret/01.in", "data/secret/01.ans")
+    assert found.shown == SampleFiles("data/secret/01.in", "data/secret/01.ans")
     assert problem.warnings == ()
 
 
@@ -150,8 +150,8 @@ def test_samples_show_and_hand_out_what_they_are_told_to(
 ) -> None:
     problem = shop.modern({f"data/sample/{name}": text for name, text in files.items()})
     found = case(problem, "sample/1")
-    assert found.shown == Shown(*(f"data/sample/{name}" for name in shown))
-    assert found.download == Shown(*(f"data/sample/{name}" for name in download))
+    assert found.shown == SampleFiles(*(f"data/sample/{name}" for name in shown))
+    assert found.download == SampleFiles(*(f"data/sample/{name}" for name in download))
 
 
 def test_an_interaction_is_shown_alone(shop: Shop) -> None:
@@ -159,7 +159,7 @@ def test_an_interaction_is_shown_alone(shop: Shop) -> None:
         {"data/sample/1.interaction": "<1\n", "data/sample/1.out": "", **VALIDATOR},
         "type: [interactive]\n",
     )
-    only = Shown(interaction="data/sample/1.interaction")
+    only = SampleFiles(interaction="data/sample/1.interaction")
     assert case(problem, "sample/1").shown == only
     assert case(problem, "sample/1").download == only
     assert any("and nothing else of sample/1" in each for each in problem.warnings)

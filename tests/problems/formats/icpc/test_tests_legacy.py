@@ -14,7 +14,7 @@ from deemster.domain.problem import (
     Group,
     Problem,
     ProgramCheck,
-    Shown,
+    SampleFiles,
     ValidatorArgs,
 )
 from tests.problems.formats.icpc.conftest import Shop
@@ -333,8 +333,10 @@ def test_flags_of_input_validators_are_for_all_or_for_one(shop: Shop) -> None:
 
 def test_samples_show_their_files(shop: Shop) -> None:
     problem = shop.legacy()
-    assert case(problem, "sample/1").shown == Shown("data/sample/1.in", "data/sample/1.ans")
-    assert case(problem, "secret/01").shown == Shown()
+    assert case(problem, "sample/1").shown == SampleFiles(
+        "data/sample/1.in", "data/sample/1.ans"
+    )
+    assert case(problem, "secret/01").shown == SampleFiles()
 
 
 def test_an_interactive_problem_shows_interactions_only(shop: Shop) -> None:
@@ -347,9 +349,11 @@ def test_an_interactive_problem_shows_interactions_only(shop: Shop) -> None:
         },
         "validation: custom interactive\n",
     )
-    assert case(problem, "sample/1").shown == Shown(interaction="data/sample/1.interaction")
-    assert case(problem, "sample/2").shown == Shown()
-    assert problem.samples == (Shown(interaction="data/sample/3.interaction"),)
+    assert case(problem, "sample/1").shown == SampleFiles(
+        interaction="data/sample/1.interaction"
+    )
+    assert case(problem, "sample/2").shown == SampleFiles()
+    assert problem.samples == (SampleFiles(interaction="data/sample/3.interaction"),)
 
 
 def test_a_package_may_have_interactions_as_its_only_samples(shop: Shop) -> None:

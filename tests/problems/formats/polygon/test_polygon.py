@@ -6,23 +6,23 @@ from pathlib import Path
 import pytest
 
 from deemster.domain.errors import Refused
-from deemster.domain.expectation import CaseRule, Seen, SeenCase, disagreements
+from deemster.domain.expectation import CaseRule, Observed, ObservedCase, disagreements
 from deemster.domain.problem import (
     Aggregation,
     Case,
     Compare,
     Comparison,
     DefaultGrader,
-    Dialect,
     Group,
     InputValidator,
     PointsUnit,
     Problem,
     Program,
     ProgramCheck,
-    Scored,
-    Shown,
+    ProtocolName,
+    SampleFiles,
     Statement,
+    Subtask,
     ValidatorArgs,
 )
 from deemster.domain.verdict import Verdict
@@ -156,9 +156,9 @@ def test_a_plain_package_is_read_whole(make: Make) -> None:
     assert [case.description for case in cases(problem)] == ["by hand", "gen 5"]
     assert cases(problem)[1].input_validator_args == ValidatorArgs(("--testset", "tests"))
     checker = Program("checker", "files/check.cpp", "cpp17", ("files/testlib.h",))
-    assert problem.checker == ProgramCheck((checker,), Dialect.TESTLIB)
+    assert problem.checker == ProgramCheck((checker,), ProtocolName.TESTLIB)
     validator = Program("validator", "files/val.cpp", "cpp17", ("files/testlib.h",))
-    assert problem.input_validators == (InputValidator(validator, Dialect.TESTLIB),)
+    assert problem.input_validators == (InputValidator(validator, ProtocolName.TESTLIB),)
     assert problem.statements == (
         Statement("en", "tex", "statements/english/problem.tex", "A plus B"),
         Statement("ru", "html", "statements/.html/russian/problem.html", "Сумма двух"),
@@ -172,13 +172,13 @@ def test_a_plain_package_is_read_whole(make: Make) -> None:
 
 def test_samples_are_shown_as_the_statement_has_them(make: Make) -> None:
     example = {"statements/english/example.01": "1", "statements/english/example.01.a": "2"}
-    shown = Shown("statements/english/example.01", "statements/english/example.01.a")
+    shown = SampleFiles("statements/english/example.01", "statements/english/example.01.a")
     assert cases(read_package(make(example)))[0].shown == shown
 
 
 def test_samples_without_examples_of_their_own_are_shown_as_they_are(make: Make) -> None:
     root = make({"statements/english/example.01": "1"})
-    assert cases(read_package(root))[0].shown == Shown()
+    assert cases(read_package(root))[0].shown == SampleFiles()
 
 
 def test_files_instead_of_streams_are_named(make: Make) -> None:
@@ -254,7 +254,7 @@ def test_an_interactor_hands_its_output_to_a_program(make: Make) -> None:
     root = make({"files/inter.cpp": ""}, assets=interactor, checker='name="std::wcmp.cpp"')
     problem = read_package(root)
     program = Program("interactor", "files/inter.cpp", "cpp20", ("files/testlib.h",))
-    assert problem.interactor == ProgramCheck((program,), Dialect.TESTLIB)
+    assert problem.interactor == ProgramCheck((program,), ProtocolName.TESTLIB)
     assert isinstance(problem.checker, ProgramCheck)
 
 
@@ -263,7 +263,7 @@ def test_a_testlib_that_was_left_out_is_not_missed(make: Make) -> None:
     root = make()
     (root / "files/testlib.h").unlink()
     assert read_package(root).checker == ProgramCheck(
-        (Program("checker", "files/check.cpp", "cpp17"),), Dialect.TESTLIB
+        (Program("checker", "files/check.cpp", "cpp17"),), ProtocolName.TESTLIB
     )
 
 
@@ -331,8 +331,8 @@ def test_tests_of_checkers_and_validators_are_trials(make: Make) -> None:
           <input-path-pattern>files/tests/validator-tests/%02d</input-path-pattern>
           <tests><test verdict="valid"/><test verdict="invalid"/></tests></testset>""",
     )
-    trials = read_package(root).trials
-    assert [(trial.kind, trial.case.input, trial.output) for trial in trials] == [
+    tests = read_package(root).validator_tests
+    assert [(test.kind, test.case.input, test.output) for test in tests] == [
         ("valid_output", f"{place}/01", f"{place}/01.o"),
         ("invalid_output", f"{place}/02", f"{place}/02.o"),
         ("invalid_input", "files/tests/validator-tests/02", ""),
@@ -397,7 +397,7 @@ def test_a_tag_tells_the_verdict(make: Make, tag: str) -> None:
     assert example.label == tag
     assert not example.is_model
     for verdict in Verdict:
-        seen = Seen(verdict, [SeenCase("01", verdict)])
+        seen = Observed(verdict, [ObservedCase("01", verdict)])
         assert (not disagreements(example.expectation, seen)) == (verdict in TAGS[tag])
 
 
@@ -410,12 +410,12 @@ def test_the_main_solution_is_the_model(make: Make) -> None:
 
 def test_with_points_a_failing_solution_may_earn_some(make: Make) -> None:
     expectation = labelled(make, "time-limit-exceeded", points=True).submissions[1].expectation
-    slow = [SeenCase("01", AC), SeenCase("02", TLE)]
-    assert not disagreements(expectation, Seen(PARTIAL, slow))
-    assert not disagreements(expectation, Seen(TLE, [SeenCase("01", TLE)]))
-    wrong = [SeenCase("01", AC), SeenCase("02", WA)]
-    assert disagreements(expectation, Seen(PARTIAL, wrong))
-    assert disagreements(expectation, Seen(AC, [SeenCase("01", AC)]))
+    slow = [ObservedCase("01", AC), ObservedCase("02", TLE)]
+    assert not disagreements(expectation, Observed(PARTIAL, slow))
+    assert not disagreements(expectation, Observed(TLE, [ObservedCase("01", TLE)]))
+    wrong = [ObservedCase("01", AC), ObservedCase("02", WA)]
+    assert disagreements(expectation, Observed(PARTIAL, wrong))
+    assert disagreements(expectation, Observed(AC, [ObservedCase("01", AC)]))
 
 
 def test_extra_tags_promise_something_of_a_group(make: Make) -> None:
@@ -480,12 +480,12 @@ def test_groups_have_points_and_come_after_those_they_depend_on(make: Make) -> N
         "2",
         "ungrouped",
     ]
-    assert problem.tests.grading == Scored(75.0, Aggregation.SUM, whole_score_only=False)
-    assert group_named(problem, "2").grading == Scored(
+    assert problem.tests.grading == Subtask(75.0, Aggregation.SUM, whole_score_only=False)
+    assert group_named(problem, "2").grading == Subtask(
         55.0, Aggregation.ALL_OR_NOTHING, ("1", "samples"), whole_score_only=False
     )
     assert [case.name for case in group_named(problem, "2").cases()] == ["2/02", "2/04"]
-    assert group_named(problem, "1").grading == Scored(
+    assert group_named(problem, "1").grading == Subtask(
         15.0, Aggregation.SUM, whole_score_only=False
     )
     assert [case.points for case in group_named(problem, "1").cases()] == [15.0]
@@ -497,7 +497,7 @@ def test_groups_have_points_and_come_after_those_they_depend_on(make: Make) -> N
 def test_a_complete_group_without_points_of_its_own_is_worth_its_tests(make: Make) -> None:
     problem = grouped(make, groups=GROUPS.replace('points="55.0"', ""))
     grading = group_named(problem, "2").grading
-    assert isinstance(grading, Scored)
+    assert isinstance(grading, Subtask)
     assert grading.max_score == 30.0
 
 
@@ -505,13 +505,13 @@ def test_points_of_a_group_are_shared_where_tests_have_none(make: Make) -> None:
     tests = '<test group="a" method="manual"/><test group="a" method="manual"/>'
     groups = '<groups><group name="a" points-policy="each-test" points="100"/></groups>'
     group = group_named(grouped(make, tests, groups), "a")
-    assert group.grading == Scored(100.0, Aggregation.SUM, whole_score_only=False)
+    assert group.grading == Subtask(100.0, Aggregation.SUM, whole_score_only=False)
     assert [case.points for case in group.cases()] == [None, None]
 
 
 def test_points_without_groups_add_up(make: Make) -> None:
     problem = grouped(make, groups="", tests=TESTS.replace("<test ", '<test points="5.5" '))
-    assert problem.tests.grading == Scored(11.0, Aggregation.SUM, whole_score_only=False)
+    assert problem.tests.grading == Subtask(11.0, Aggregation.SUM, whole_score_only=False)
     assert [case.points for case in cases(problem)] == [5.5, 5.5]
 
 

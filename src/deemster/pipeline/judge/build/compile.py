@@ -7,8 +7,8 @@ from pathlib import Path
 from deemster.domain.errors import Unavailable
 from deemster.domain.language import CompileStep, Language, fill, placeholders
 from deemster.domain.limits import MIB, Limits
-from deemster.domain.run_status import Status
-from deemster.domain.source import Source, main_file, source_files, unclear_entry
+from deemster.domain.run_status import RunStatus
+from deemster.domain.source import Source, main_file, missing_entry_message, source_files
 from deemster.pipeline.judge.build.entry import find_entry
 from deemster.pipeline.judge.build.fingerprint import (
     file_facts,
@@ -36,7 +36,7 @@ class Compilation:
     """Empty where the compiler was not even asked."""
     output: str
     ms: int
-    status: Status = Status.OK
+    status: RunStatus = RunStatus.OK
     """How the compiler itself ended."""
 
 
@@ -92,7 +92,7 @@ def make_order(
         # Last: some compilers want to have seen what the main program uses.
         compiled.append(main)
     if not compiled or (main is None and starts_a_file(language)):
-        return Build(None, Compilation((), unclear_entry(language, source), 0))
+        return Build(None, Compilation((), missing_entry_message(language, source), 0))
     if step is None:
         return CompileRequest(toolchain, source, main, None)
     if limits is not None:
@@ -172,9 +172,9 @@ async def run_compiler(
     report = await boxes.run(command, collect=harvest if step.output else None)
     entry, problem = "", complaint(report, step)
     directory = target if step.output else sources
-    if report.status is Status.OK:
+    if report.status is RunStatus.OK:
         problem = harvest.problem or ""
-    if report.status is Status.OK and not problem:
+    if report.status is RunStatus.OK and not problem:
         entry, problem = await asyncio.to_thread(finish, order, step, directory)
     passed_check = entry and not step.output  # "Syntax OK" is no news
     said = ["" if passed_check else plain_text(report), problem]
@@ -201,16 +201,17 @@ def finish(order: CompileRequest, step: CompileStep, directory: Path) -> tuple[s
 def complaint(report: Report, step: CompileStep) -> str:
     """Why nothing came of it, where the compiler can't have said so itself."""
     said = report.stdout or report.stderr
-    if report.status is Status.OK or (report.status is Status.NONZERO_EXIT and said):
+    if report.status is RunStatus.OK or (report.status is RunStatus.NONZERO_EXIT and said):
         return ""
+    limits = step.limits
     reasons = {
-        Status.NONZERO_EXIT: f"failed with exit code {report.exit_code}",
-        Status.SIGNALLED: f"was ended by signal {report.signal}",
-        Status.TIME_LIMIT: f"needed more than {step.limits.cpu_ms / 1000:.0f} s of CPU time",
-        Status.WALL_LIMIT: f"was not done after {step.limits.wall_ms / 1000:.0f} s",
-        Status.MEMORY_LIMIT: f"needed more than {step.limits.memory_bytes // MIB} MB of memory",
-        Status.OUTPUT_LIMIT: f"wrote more than {step.limits.output_bytes // MIB} MB",
-        Status.FORBIDDEN_SYSCALL: f"used the forbidden system call {report.syscall}",
+        RunStatus.NONZERO_EXIT: f"failed with exit code {report.exit_code}",
+        RunStatus.SIGNALLED: f"was ended by signal {report.signal}",
+        RunStatus.TIME_LIMIT: f"needed more than {limits.cpu_ms / 1000:.0f} s of CPU time",
+        RunStatus.WALL_LIMIT: f"was not done after {limits.wall_ms / 1000:.0f} s",
+        RunStatus.MEMORY_LIMIT: f"needed more than {limits.memory_bytes // MIB} MB of memory",
+        RunStatus.OUTPUT_LIMIT: f"wrote more than {limits.output_bytes // MIB} MB",
+        RunStatus.FORBIDDEN_SYSCALL: f"used the forbidden system call {report.syscall}",
     }
     reason = reasons.get(report.status, f"was stopped ({report.status})")
     return f"The compiler {reason}."

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from deemster.domain.language import Catalogue, CompileStep
 from deemster.domain.limits import Limits
-from deemster.domain.run_status import Status
+from deemster.domain.run_status import RunStatus
 from deemster.domain.source import Source
 from deemster.locks import acquire
 from deemster.pipeline.judge.build.cache import CachedDirectory, DirectoryCache, release
@@ -35,7 +35,7 @@ from deemster.sandbox.boxes import Boxes
 
 log = logging.getLogger(__name__)
 
-LASTING = frozenset({Status.OK, Status.NONZERO_EXIT})
+LASTING = frozenset({RunStatus.OK, RunStatus.NONZERO_EXIT})
 """Ends of a compiler that would come again; a limit may be reached on a busy machine only."""
 ERROR_LIFETIME_S = 3600.0
 """Errors are not believed for ever: a compiler killed from outside looks like one."""
@@ -49,7 +49,7 @@ class Record(BaseModel):
     argv: tuple[str, ...]
     output: str
     ms: int
-    status: Status
+    status: RunStatus
     entry: str | None
     """None is a compile error."""
 

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from deemster.domain.errors import Unavailable
 from deemster.domain.language import CompileStep, PrecompileStep, fill
 from deemster.domain.limits import MIB
-from deemster.domain.run_status import Status
+from deemster.domain.run_status import RunStatus
 from deemster.domain.source import Source
 from deemster.locks import acquire
 from deemster.pipeline.judge.build.cache import CachedDirectory, DirectoryCache, release
@@ -147,7 +147,7 @@ class Precompiler:
                     code=sources,
                 )
                 report = await boxes.run(command, collect=harvest)
-                if report.status is not Status.OK:
+                if report.status is not RunStatus.OK:
                     return reason(report)
                 if harvest.problem:
                     return harvest.problem

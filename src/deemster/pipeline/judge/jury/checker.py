@@ -8,7 +8,7 @@ from pathlib import Path
 
 from deemster.domain.limits import Limits
 from deemster.domain.problem import Case, Program, ProgramCheck
-from deemster.domain.run_status import Status
+from deemster.domain.run_status import RunStatus
 from deemster.domain.scoring import NOT_GIVEN, GivenScore
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.judge.jury.files import NEXT_INPUT, CheckerFiles
@@ -87,7 +87,7 @@ async def check_output(
 ) -> CheckResult:
     """All must accept; the first that doesn't has the word."""
     checked = CheckResult(Verdict.ACCEPTED)
-    manner = CHECKERS[check.dialect]
+    manner = CHECKERS[check.protocol]
     for program in (programs[each] for each in check.programs):
         tray = sitting.tray(manner)
         papers = sitting.papers(sitting.case.checker_args)
@@ -106,7 +106,7 @@ def read_answer(
 ) -> CheckResult:
     """What a jury program's end means; anything but an answer is the judge's error (J4)."""
     stderr = report.stderr[:STDERR_BYTES].decode(errors="replace")
-    if report.status not in {Status.OK, Status.NONZERO_EXIT}:
+    if report.status not in {RunStatus.OK, RunStatus.NONZERO_EXIT}:
         return fault(f"{name} ended with {report.status}.", stderr)
     if tray.problem:
         return fault(f"{name} left odd feedback: {tray.problem}", stderr)

@@ -5,8 +5,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from deemster.domain.problem import CustomGrader, Dialect, ProblemLimits, StaticCheck
-from deemster.domain.run_status import Status
+from deemster.domain.problem import CustomGrader, ProblemLimits, ProtocolName, StaticCheck
+from deemster.domain.run_status import RunStatus
 from deemster.domain.scoring import Result
 from deemster.domain.source import Source
 from deemster.domain.verdict import Verdict
@@ -46,7 +46,7 @@ async def ask_grader(
     given = "".join(lines).encode()
     report = await boxes.run(command, stdin=given, stage=program.staged())
     found = ANSWER.fullmatch(report.stdout.decode(errors="replace"))
-    if report.status is not Status.OK or found is None:
+    if report.status is not RunStatus.OK or found is None:
         return Result(Verdict.JUDGE_ERROR)
     return Result(VERDICTS[found[1]], float(found[2]))
 
@@ -71,5 +71,5 @@ async def ask_static(
     args = (language, source.main or "", FEEDBACK_DIR, *static.args)
     command = program.command(args, jury_limits(limits), None)
     report = await boxes.run(command, stage=program.staged(stage), collect=tray.collect)
-    manner = CHECKERS[Dialect.ICPC]
+    manner = CHECKERS[ProtocolName.ICPC]
     return await asyncio.to_thread(read_answer, program.name, manner, report, tray)

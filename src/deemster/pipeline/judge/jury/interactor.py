@@ -5,8 +5,8 @@ import signal
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from deemster.domain.run_status import Status
-from deemster.domain.verdict import OF_STATUS, Verdict
+from deemster.domain.run_status import RunStatus
+from deemster.domain.verdict import VERDICT_OF_STATUS, Verdict
 from deemster.pipeline.judge.jury.checker import CheckerRun, CheckResult, fault, read_answer
 from deemster.pipeline.judge.jury.files import CheckerFiles
 from deemster.pipeline.judge.jury.programs import JuryProgram
@@ -70,7 +70,7 @@ async def interact(
 
 def accepts(manner: CheckerProtocol, report: Report) -> bool:
     """Whether the program may go on to its own end."""
-    if report.status not in {Status.OK, Status.NONZERO_EXIT}:
+    if report.status not in {RunStatus.OK, RunStatus.NONZERO_EXIT}:
         return False
     answer = manner.read(CheckerOutput(report.exit_code or 0, "", ""))
     return answer.verdict in {Verdict.ACCEPTED, Verdict.PARTIAL}
@@ -83,7 +83,7 @@ def settle(pair: Pair, name: str, manner: CheckerProtocol, tray: CheckerFiles) -
         return settle_hang(pair, name)
     checked = read_answer(name, manner, pair.companion, tray)
     left_alone = pair.ended_first == "companion" and program.signal == signal.SIGPIPE
-    failed = program.status is not Status.OK and not left_alone
+    failed = program.status is not RunStatus.OK and not left_alone
     if failed and (pair.ended_first == "program" or checked.verdict is Verdict.ACCEPTED):
         return Interaction(program, None)
     return Interaction(program, checked, tray.taken(INTERACTOR_OUTPUT))
@@ -98,4 +98,4 @@ def settle_hang(pair: Pair, name: str) -> Interaction:
         what = "was still computing" if busy else "didn't read what the program wrote"
         said = companion.stderr.decode(errors="replace")
         return Interaction(pair.program, fault(f"{name} {what} at the end of its time.", said))
-    return Interaction(pair.program, CheckResult(OF_STATUS[Status.WALL_LIMIT]))
+    return Interaction(pair.program, CheckResult(VERDICT_OF_STATUS[RunStatus.WALL_LIMIT]))

@@ -9,7 +9,7 @@ from pathlib import Path
 from deemster.domain.errors import Refused
 from deemster.domain.limits import MIB, Limits
 from deemster.domain.problem import Problem, ProblemLimits, Program
-from deemster.domain.run_status import Status
+from deemster.domain.run_status import RunStatus
 from deemster.pipeline.judge.build.compile import Artifact
 from deemster.pipeline.judge.build.compiler import BuildTools
 from deemster.pipeline.judge.collect import OutputCollector
@@ -130,7 +130,7 @@ async def build_scripted(
     command = Command(argv=argv, limits=limits, profile="compiler")
     report = await boxes.run(command, stage=StagedFiles(files), collect=harvest)
     said = (report.stdout + report.stderr).decode(errors="replace")[:MESSAGE_BYTES]
-    if report.status is not Status.OK:
+    if report.status is not RunStatus.OK:
         raise JuryFault(f"{program.path}/{BUILD} ended with {report.status}: {said}")
     if harvest.problem:
         raise JuryFault(f"{program.path}/{BUILD} left something odd: {harvest.problem}")

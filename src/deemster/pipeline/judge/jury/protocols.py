@@ -1,11 +1,11 @@
-"""How jury programs are called and what their answers mean, one table entry a dialect."""
+"""How jury programs are called and what their answers mean, one table entry a protocol."""
 
 import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from deemster.domain.problem import Dialect, PointsUnit
+from deemster.domain.problem import PointsUnit, ProtocolName
 from deemster.domain.scoring import NOT_GIVEN, GivenScore
 from deemster.domain.verdict import Verdict
 from deemster.sandbox.command import WORK_DIR
@@ -191,10 +191,10 @@ def by_share(share: float, said: str) -> CheckerAnswer:
     return CheckerAnswer(Verdict.PARTIAL, GivenScore(share=share), said)
 
 
-CHECKERS: Mapping[Dialect, CheckerProtocol] = {
-    Dialect.ICPC: CheckerProtocol(icpc_argv, read_icpc),
-    Dialect.TESTLIB: CheckerProtocol(testlib_argv, read_testlib),
-    Dialect.SYZOJ: CheckerProtocol(
+CHECKERS: Mapping[ProtocolName, CheckerProtocol] = {
+    ProtocolName.ICPC: CheckerProtocol(icpc_argv, read_icpc),
+    ProtocolName.TESTLIB: CheckerProtocol(testlib_argv, read_testlib),
+    ProtocolName.SYZOJ: CheckerProtocol(
         lambda _: (),
         read_syzoj,
         lambda papers: {
@@ -203,7 +203,7 @@ CHECKERS: Mapping[Dialect, CheckerProtocol] = {
             "answer": papers.answer,
         },
     ),
-    Dialect.LEMON: CheckerProtocol(
+    ProtocolName.LEMON: CheckerProtocol(
         lambda papers: (
             papers.input,
             TEAM_OUTPUT,
@@ -214,23 +214,25 @@ CHECKERS: Mapping[Dialect, CheckerProtocol] = {
         ),
         read_lemon,
     ),
-    Dialect.HUSTOJ: CheckerProtocol(
+    ProtocolName.HUSTOJ: CheckerProtocol(
         lambda papers: (papers.input, papers.answer, TEAM_OUTPUT), read_hustoj
     ),
-    Dialect.QDUOJ: CheckerProtocol(lambda papers: (papers.input, TEAM_OUTPUT), read_qduoj),
-    Dialect.DMOJ: CheckerProtocol(testlib_argv, read_dmoj),
-    Dialect.DMOJ_COCI: CheckerProtocol(testlib_argv, read_coci),
-    Dialect.DMOJ_PEG: CheckerProtocol(
+    ProtocolName.QDUOJ: CheckerProtocol(lambda papers: (papers.input, TEAM_OUTPUT), read_qduoj),
+    ProtocolName.DMOJ: CheckerProtocol(testlib_argv, read_dmoj),
+    ProtocolName.DMOJ_COCI: CheckerProtocol(testlib_argv, read_coci),
+    ProtocolName.DMOJ_PEG: CheckerProtocol(
         lambda papers: (TEAM_OUTPUT, papers.answer, papers.input), read_peg
     ),
 }
 
-INTERACTORS: Mapping[Dialect, CheckerProtocol] = {
-    Dialect.ICPC: CheckerProtocol(icpc_argv, read_icpc),
-    Dialect.TESTLIB: CheckerProtocol(testlib_interactor_argv, read_testlib),
-    Dialect.DMOJ: CheckerProtocol(lambda papers: (papers.input, papers.answer), read_dmoj),
-    Dialect.DMOJ_COCI: CheckerProtocol(lambda papers: (papers.input, papers.answer), read_coci),
+INTERACTORS: Mapping[ProtocolName, CheckerProtocol] = {
+    ProtocolName.ICPC: CheckerProtocol(icpc_argv, read_icpc),
+    ProtocolName.TESTLIB: CheckerProtocol(testlib_interactor_argv, read_testlib),
+    ProtocolName.DMOJ: CheckerProtocol(lambda papers: (papers.input, papers.answer), read_dmoj),
+    ProtocolName.DMOJ_COCI: CheckerProtocol(
+        lambda papers: (papers.input, papers.answer), read_coci
+    ),
 }
 
-VALID_EXIT: Mapping[Dialect, int] = {Dialect.ICPC: 42, Dialect.TESTLIB: 0}
+VALID_EXIT: Mapping[ProtocolName, int] = {ProtocolName.ICPC: 42, ProtocolName.TESTLIB: 0}
 """The exit code of an input validator that found nothing wrong."""

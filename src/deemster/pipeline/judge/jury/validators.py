@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from deemster.domain.problem import Case, InputValidator, Problem
-from deemster.domain.run_status import Status
+from deemster.domain.run_status import RunStatus
 from deemster.pipeline.judge.case_judge import opened_input
 from deemster.pipeline.judge.jury.files import StagedFiles
 from deemster.pipeline.judge.jury.programs import JuryProgram, jury_limits
@@ -29,7 +29,7 @@ async def try_input(
     async with opened_input(root / case.input if case.input else b"") as given:
         stage = program.staged(StagedFiles(files) if files else None)
         report = await boxes.run(command, stdin=given, stage=stage)
-    if report.exit_code == VALID_EXIT[validator.dialect]:
+    if report.exit_code == VALID_EXIT[validator.protocol]:
         return ""
     return complaint(validator.program.name, report)
 
@@ -37,6 +37,6 @@ async def try_input(
 def complaint(name: str, report: Report) -> str:
     said = (report.stderr or report.stdout)[:SAID_BYTES].decode(errors="replace").strip()
     how = f"exit code {report.exit_code}"
-    if report.status not in {Status.OK, Status.NONZERO_EXIT}:
+    if report.status not in {RunStatus.OK, RunStatus.NONZERO_EXIT}:
         how = str(report.status).replace("_", " ")
     return f"{name}: {how}{f', {said}' if said else ''}"

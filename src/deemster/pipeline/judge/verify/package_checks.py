@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 from deemster.domain.errors import Refused
-from deemster.domain.problem import Case, Dialect, InputValidator, Problem, ProgramCheck, Trial
+from deemster.domain.problem import (
+    Case,
+    InputValidator,
+    Problem,
+    ProgramCheck,
+    ProtocolName,
+    ValidatorTest,
+)
 from deemster.domain.source import Source
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.judge.jury.programs import JuryProgram, prepare_program
@@ -93,7 +100,7 @@ class Inspection:
         found = []
         if self._validators:
             found += await self._each(cases, self._input_fault, "inputs")
-        found += await self._each(problem.trials, self._trial_fault, "trials")
+        found += await self._each(problem.validator_tests, self._test_fault, "trials")
         if has_plain_outputs(problem):
             found += await self._each(cases, self._answer_fault, "answers")
         return found
@@ -143,15 +150,15 @@ class Inspection:
                 return complaint
         return ""
 
-    async def _trial_fault(self, boxes: Boxes, trial: Trial) -> Finding | None:
-        if trial.kind == "invalid_input":
-            accepted = self._validators and not await self._complaint(boxes, trial.case)
-            return Finding("error", f"{trial.name} is taken for valid.") if accepted else None
-        checked = await self._check(boxes, trial.case, trial.output)
-        if trial.kind == "valid_output" and checked is not Verdict.ACCEPTED:
-            return Finding("error", f"{trial.name} is {checked}, and is meant to pass.")
-        if trial.kind == "invalid_output" and checked is not Verdict.WRONG_ANSWER:
-            return Finding("error", f"{trial.name} is {checked}, and is meant to be rejected.")
+    async def _test_fault(self, boxes: Boxes, test: ValidatorTest) -> Finding | None:
+        if test.kind == "invalid_input":
+            accepted = self._validators and not await self._complaint(boxes, test.case)
+            return Finding("error", f"{test.name} is taken for valid.") if accepted else None
+        checked = await self._check(boxes, test.case, test.output)
+        if test.kind == "valid_output" and checked is not Verdict.ACCEPTED:
+            return Finding("error", f"{test.name} is {checked}, and is meant to pass.")
+        if test.kind == "invalid_output" and checked is not Verdict.WRONG_ANSWER:
+            return Finding("error", f"{test.name} is {checked}, and is meant to be rejected.")
         return None
 
     async def _answer_fault(self, boxes: Boxes, case: Case) -> Finding | None:
@@ -172,4 +179,4 @@ def has_plain_outputs(problem: Problem) -> bool:
     """An answer file is also an output of the problem, and programs of the jury check it."""
     checker = problem.checker
     plain = problem.interactor is None and problem.limits.passes == 1
-    return plain and isinstance(checker, ProgramCheck) and checker.dialect is Dialect.ICPC
+    return plain and isinstance(checker, ProgramCheck) and checker.protocol is ProtocolName.ICPC

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from deemster.domain.errors import Refused, Unavailable
-from deemster.domain.expectation import Seen, SeenCase, disagreements
+from deemster.domain.expectation import Observed, ObservedCase, disagreements
 from deemster.domain.judgement import JuryJudgement
 from deemster.domain.problem import ExampleSubmission, Problem
 from deemster.domain.timing import infer_limit_ms
@@ -169,11 +169,11 @@ def find_limit_ms(problem: Problem, reports: Iterable[SubmissionReport]) -> int:
     return infer_limit_ms(max(times, default=0), limits.accepted_to_limit, limits.resolution_ms)
 
 
-def seen(judgement: JuryJudgement) -> Seen:
-    return Seen(
+def seen(judgement: JuryJudgement) -> Observed:
+    return Observed(
         verdict=judgement.verdict,
         cases=[
-            SeenCase(case.name, case.verdict, case.message.reveal())
+            ObservedCase(case.name, case.verdict, case.message.reveal())
             for case in judgement.cases
             if case.verdict is not None
         ],

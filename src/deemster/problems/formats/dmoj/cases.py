@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from deemster.domain.errors import Refused
-from deemster.domain.problem import Aggregation, Case, Checker, Comparison, Group, Scored
+from deemster.domain.problem import Aggregation, Case, Checker, Comparison, Group, Subtask
 from deemster.problems.formats.dmoj.checkers import args_of_case, read_checker
 from deemster.problems.formats.dmoj.files import EMPTY, archived_names, find_file
 from deemster.problems.formats.dmoj.init_file import (
@@ -60,7 +60,7 @@ class Reader:
         total = sum(entry.points for entry in entries)
         gated = any(not entry.points for entry in entries[:-1])
         items = in_groups(entries) if gated else [bare(entry) for entry in entries]
-        grading = Scored(total, Aggregation.SUM, whole_score_only=False)
+        grading = Subtask(total, Aggregation.SUM, whole_score_only=False)
         return Group("", tuple(items), grading, stop_at_reject=False)
 
     def _entries(
@@ -85,7 +85,7 @@ class Reader:
         name = f"case{self._count + 1}"
         case = self._case((entry,), road, "", points)
         how = Aggregation.SUM if points else Aggregation.ALL_OR_NOTHING
-        grading = Scored(points, how, whole_score_only=False)
+        grading = Subtask(points, how, whole_score_only=False)
         return CaseEntryInFile(Group(name, (case,), grading), is_batch=False, points=points)
 
     def _batch(self, entry: CaseEntry, road: str, points: float) -> CaseEntryInFile:
@@ -103,7 +103,7 @@ class Reader:
         how = Aggregation.MIN if points else Aggregation.ALL_OR_NOTHING
         requires = tuple(self._required(each, road) for each in entry.dependencies)
         self._batches.append(name)
-        grading = Scored(points, how, requires, whole_score_only=False)
+        grading = Subtask(points, how, requires, whole_score_only=False)
         return CaseEntryInFile(Group(name, tuple(cases), grading), is_batch=True, points=points)
 
     def _required(self, number: int, road: str) -> str:
@@ -175,13 +175,13 @@ def in_groups(entries: list[CaseEntryInFile]) -> Iterator[Group]:
     for entry in entries:
         group = entry.group
         grading = group.grading
-        assert isinstance(grading, Scored)
+        assert isinstance(grading, Subtask)
         requires = (*gates, *(each for each in grading.requires if each not in gates))
         yield regraded(group, grading, requires)
         if not entry.points:
             gates = (*gates, group.name)
 
 
-def regraded(group: Group, grading: Scored, requires: tuple[str, ...]) -> Group:
-    locked = Scored(grading.max_score, grading.aggregation, requires, whole_score_only=False)
+def regraded(group: Group, grading: Subtask, requires: tuple[str, ...]) -> Group:
+    locked = Subtask(grading.max_score, grading.aggregation, requires, whole_score_only=False)
     return Group(group.name, group.items, locked, stop_at_reject=group.stop_at_reject)

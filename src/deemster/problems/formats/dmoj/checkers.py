@@ -11,10 +11,10 @@ from deemster.domain.problem import (
     Checker,
     Compare,
     Comparison,
-    Dialect,
     PointsUnit,
     Program,
     ProgramCheck,
+    ProtocolName,
 )
 from deemster.problems.formats.dmoj.files import find_file
 from deemster.problems.formats.dmoj.init_file import (
@@ -30,11 +30,11 @@ from deemster.problems.formats.yaml_file import FileModel, checked, mapping_of
 NATIVE = "_checkers"
 """Where `prepare.py` puts our own programs for checkers that no comparison stands for."""
 PYTHON_CALLER = "main.py"
-DIALECTS = {
-    "default": Dialect.DMOJ,
-    "testlib": Dialect.TESTLIB,
-    "coci": Dialect.DMOJ_COCI,
-    "peg": Dialect.DMOJ_PEG,
+PROTOCOLS = {
+    "default": ProtocolName.DMOJ,
+    "testlib": ProtocolName.TESTLIB,
+    "coci": ProtocolName.DMOJ_COCI,
+    "peg": ProtocolName.DMOJ_PEG,
 }
 BuiltIn = Callable[[Mapping[str, Any], str], Checker]
 HARMLESS_FLAGS = ("-O", "-std=", "-W", "-g", "-m", "-pipe", "-lm")
@@ -108,7 +108,7 @@ def name_and_args(
 
 
 def python_checker(path: str, args: Mapping[str, Any], road: str) -> ProgramCheck:
-    """Called by a program of ours, in our own dialect; the case says what it is worth."""
+    """Called by a program of ours, in our own protocol; the case says what it is worth."""
     file = Path(path).name
     if file == PYTHON_CALLER:
         raise refused(road, f"is a file called {file}, which is our name: rename it.")
@@ -119,7 +119,7 @@ def python_checker(path: str, args: Mapping[str, Any], road: str) -> ProgramChec
         resources=(path,),
         args=(file, json.dumps(args, sort_keys=True)),
     )
-    return ProgramCheck((program,), Dialect.ICPC)
+    return ProgramCheck((program,), ProtocolName.ICPC)
 
 
 def args_of_case(checker: Checker, points: float | None) -> tuple[str, ...]:
@@ -166,7 +166,7 @@ def read_native(name: str, model: type[FileModel]) -> BuiltIn:
 
 def native(name: str, *args: str) -> ProgramCheck:
     program = Program(name, f"{NATIVE}/{name}.py", "python3", args=args)
-    return ProgramCheck((program,), Dialect.ICPC)
+    return ProgramCheck((program,), ProtocolName.ICPC)
 
 
 def bridged(root: Path, args: Bridged, road: str) -> ProgramCheck:
@@ -174,14 +174,14 @@ def bridged(root: Path, args: Bridged, road: str) -> ProgramCheck:
     if args.treat_checker_points_as_percentage:
         unit = PointsUnit.PERCENT
     program = read_bridged(root, args, "checker", road)
-    return ProgramCheck((program,), dialect_of(args.type, road), unit)
+    return ProgramCheck((program,), protocol_of(args.type, road), unit)
 
 
 def read_interactor(root: Path, given: Interactive) -> ProgramCheck:
     if given.type == "peg":
         raise refused("interactive.type", "can't be 'peg', which is for checkers: change it.")
     program = read_bridged(root, given, "interactor", "interactive")
-    return ProgramCheck((program,), dialect_of(given.type, "interactive"))
+    return ProgramCheck((program,), protocol_of(given.type, "interactive"))
 
 
 def read_bridged(root: Path, given: Bridged | Interactive, name: str, road: str) -> Program:
@@ -197,11 +197,11 @@ def read_bridged(root: Path, given: Bridged | Interactive, name: str, road: str)
     return Program(name, paths[0], given.lang, resources=tuple(paths[1:]))
 
 
-def dialect_of(kind: str, road: str) -> Dialect:
-    if kind not in DIALECTS:
-        known = ", ".join(DIALECTS)
+def protocol_of(kind: str, road: str) -> ProtocolName:
+    if kind not in PROTOCOLS:
+        known = ", ".join(PROTOCOLS)
         raise refused(f"{road}.type", f"is '{kind[:60]}': known are {known}.")
-    return DIALECTS[kind]
+    return PROTOCOLS[kind]
 
 
 BUILT_IN: Mapping[str, BuiltIn] = {

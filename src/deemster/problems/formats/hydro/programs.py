@@ -6,23 +6,23 @@ from deemster.domain.problem import (
     Checker,
     Compare,
     Comparison,
-    Dialect,
     InputValidator,
     PointsUnit,
     Program,
     ProgramCheck,
+    ProtocolName,
 )
 from deemster.problems.formats.hydro.config import Config, SourceFile, refused
 from deemster.problems.formats.hydro.files import find_file
 from deemster.problems.formats.testlib_checkers import COMPARISONS
 
-DIALECTS = {
-    "testlib": Dialect.TESTLIB,
-    "kattis": Dialect.ICPC,
-    "syzoj": Dialect.SYZOJ,
-    "hustoj": Dialect.HUSTOJ,
-    "lemon": Dialect.LEMON,
-    "qduoj": Dialect.QDUOJ,
+PROTOCOLS = {
+    "testlib": ProtocolName.TESTLIB,
+    "kattis": ProtocolName.ICPC,
+    "syzoj": ProtocolName.SYZOJ,
+    "hustoj": ProtocolName.HUSTOJ,
+    "lemon": ProtocolName.LEMON,
+    "qduoj": ProtocolName.QDUOJ,
 }
 
 
@@ -32,8 +32,8 @@ def read_checker(root: Path, config: Config) -> Checker:
             return Comparison(mode=Compare.LINES)
         case "strict":
             return Comparison(mode=Compare.EXACT)
-    if config.checker_type not in DIALECTS:
-        known = ", ".join(("default", "strict", *DIALECTS))
+    if config.checker_type not in PROTOCOLS:
+        known = ", ".join(("default", "strict", *PROTOCOLS))
         raise refused("checker_type", f"is '{config.checker_type[:40]}': known are {known}.")
     if config.checker is None:
         raise refused("checker", "is missing, though checker_type asks for one: name its file.")
@@ -41,7 +41,7 @@ def read_checker(root: Path, config: Config) -> Checker:
     if "." not in name:
         return built_in(name)
     program = read_program(root, config, config.checker, "checker")
-    return ProgramCheck((program,), DIALECTS[config.checker_type], PointsUnit.SHARE_OR_PERCENT)
+    return ProgramCheck((program,), PROTOCOLS[config.checker_type], PointsUnit.SHARE_OR_PERCENT)
 
 
 def built_in(name: str) -> Comparison:
@@ -59,14 +59,14 @@ def read_interactor(root: Path, config: Config) -> ProgramCheck | None:
             "interactor", "is missing, though the type is interactive: name its file."
         )
     program = read_program(root, config, config.interactor, "interactor")
-    return ProgramCheck((program,), Dialect.TESTLIB, PointsUnit.SHARE_OR_PERCENT)
+    return ProgramCheck((program,), ProtocolName.TESTLIB, PointsUnit.SHARE_OR_PERCENT)
 
 
 def read_validators(root: Path, config: Config) -> tuple[InputValidator, ...]:
     if config.validator is None:
         return ()
     program = read_program(root, config, config.validator, "validator")
-    return (InputValidator(program, Dialect.TESTLIB),)
+    return (InputValidator(program, ProtocolName.TESTLIB),)
 
 
 def read_program(root: Path, config: Config, given: str | SourceFile, name: str) -> Program:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deemster.domain.errors import Refused
-from deemster.domain.problem import Aggregation, Case, Group, Scored
+from deemster.domain.problem import Aggregation, Case, Group, Subtask
 from deemster.problems.formats.hydro.config import (
     TESTDATA,
     CaseConfig,
@@ -22,7 +22,7 @@ KINDS = {"min": Aggregation.MIN, "max": Aggregation.MAX, "sum": Aggregation.SUM}
 
 
 @dataclass(frozen=True, slots=True)
-class Subtask:
+class HydroSubtask:
     id: int
     config: SubtaskConfig
     cases: Sequence[CaseConfig]
@@ -48,24 +48,24 @@ def read_group(root: Path, config: Config) -> Group:
         group_of(root, config, subtasks[name], worth[name], requires[name])
         for name in in_order(list(subtasks), requires, f"{TESTDATA}/config.yaml")
     ]
-    grading = Scored(sum(scores), Aggregation.SUM, whole_score_only=False)
+    grading = Subtask(sum(scores), Aggregation.SUM, whole_score_only=False)
     return Group("", tuple(groups), grading, stop_at_reject=False)
 
 
-def listed(root: Path, config: Config) -> Iterator[Subtask]:
+def listed(root: Path, config: Config) -> Iterator[HydroSubtask]:
     """`cases` wins over `subtasks`; where none is listed, names of files tell."""
     if config.cases:
-        yield Subtask(1, SubtaskConfig(), config.cases, "sum", "cases")
+        yield HydroSubtask(1, SubtaskConfig(), config.cases, "sum", "cases")
     elif any(each.cases for each in config.subtasks):
         for number, each in enumerate(config.subtasks):
             found = each.id if each.id is not None else number + 1
             road = f"subtasks.{number}"
-            yield Subtask(found, each, each.cases, each.type or "min", f"{road}.cases")
+            yield HydroSubtask(found, each, each.cases, each.type or "min", f"{road}.cases")
     else:
         yield from discovered(root, config)
 
 
-def discovered(root: Path, config: Config) -> Iterator[Subtask]:
+def discovered(root: Path, config: Config) -> Iterator[HydroSubtask]:
     known = {number_of(each, at): each for at, each in enumerate(config.subtasks)}
     pairs = discover(root)
     for found in sorted({pair.subtask for pair in pairs}):
@@ -73,14 +73,14 @@ def discovered(root: Path, config: Config) -> Iterator[Subtask]:
         given = known.get(found, SubtaskConfig())
         usual = "min" if own[0].in_subtask else "sum"
         cases = [CaseConfig(input=pair.input, output=pair.output) for pair in own]
-        yield Subtask(found, given, cases, given.type or usual, "cases")
+        yield HydroSubtask(found, given, cases, given.type or usual, "cases")
 
 
 def number_of(subtask: SubtaskConfig, position: int) -> int:
     return subtask.id if subtask.id is not None else position + 1
 
 
-def required_names(subtask: Subtask, subtasks: dict[str, Subtask]) -> tuple[str, ...]:
+def required_names(subtask: HydroSubtask, subtasks: dict[str, HydroSubtask]) -> tuple[str, ...]:
     names = tuple(f"subtask{each}" for each in subtask.config.requires)
     for name in names:
         if name not in subtasks:
@@ -90,7 +90,7 @@ def required_names(subtask: Subtask, subtasks: dict[str, Subtask]) -> tuple[str,
 
 
 def group_of(
-    root: Path, config: Config, subtask: Subtask, score: float, requires: tuple[str, ...]
+    root: Path, config: Config, subtask: HydroSubtask, score: float, requires: tuple[str, ...]
 ) -> Group:
     kind = KINDS[subtask.kind]
     given = [case.score for case in subtask.cases]
@@ -104,13 +104,13 @@ def group_of(
             case_of(root, config, subtask, number, worth)
             for number, worth in enumerate(points, start=1)
         ),
-        Scored(score, kind, requires, whole_score_only=False),
+        Subtask(score, kind, requires, whole_score_only=False),
         stop_at_reject=kind is Aggregation.MIN,
     )
 
 
 def case_of(
-    root: Path, config: Config, subtask: Subtask, number: int, points: float | None
+    root: Path, config: Config, subtask: HydroSubtask, number: int, points: float | None
 ) -> Case:
     case = subtask.cases[number - 1]
     road = f"{subtask.road}.{number - 1}"

@@ -9,7 +9,7 @@ from deemster.domain.problem import (
     Checker,
     Comparison,
     Program,
-    Shown,
+    SampleFiles,
     ValidatorArgs,
 )
 from deemster.problems.formats.icpc.comparison import comparison
@@ -163,49 +163,49 @@ class Shows:
 
     def of(
         self, folder: Folder, name: str, files: dict[str, str], config: CaseConfig
-    ) -> tuple[Shown, Shown]:
+    ) -> tuple[SampleFiles, SampleFiles]:
         if not (name.startswith("sample/") or config.full_feedback):
-            return Shown(), Shown()
+            return SampleFiles(), SampleFiles()
         if "interaction" in files and self.talks:
             if files.keys() & {"in.statement", "ans.statement", "out"}:
                 folder.warn(f"{files['interaction']} is shown, and nothing else of {name}.")
-            shown = Shown(interaction=files["interaction"])
+            shown = SampleFiles(interaction=files["interaction"])
             return shown, with_downloads(shown, files)
         if self.hides_files and "in.statement" not in files:
-            return Shown(), Shown()
+            return SampleFiles(), SampleFiles()
         if {"out", "ans.statement"} <= files.keys():
             folder.warn(f"{files['ans.statement']} is shown: {name} needs no .out beside it.")
-        shown = Shown(
+        shown = SampleFiles(
             input=first_of(files, "in.statement", "in"),
             output=first_of(files, "ans.statement", "out", "ans"),
         )
-        download = Shown(
+        download = SampleFiles(
             input=first_of(files, "in.download", "in"),
             output=first_of(files, "ans.download", "out", "ans"),
         )
         return shown, download
 
 
-def with_downloads(shown: Shown, files: dict[str, str]) -> Shown:
+def with_downloads(shown: SampleFiles, files: dict[str, str]) -> SampleFiles:
     """An interaction is what can be downloaded, unless there are files for that."""
     given = files.keys() & {"in.download", "ans.download"}
     if not given:
         return shown
-    return Shown(files.get("in.download", ""), files.get("ans.download", ""))
+    return SampleFiles(files.get("in.download", ""), files.get("ans.download", ""))
 
 
 def first_of(files: dict[str, str], *endings: str) -> str:
     return next((files[each] for each in endings if each in files), "")
 
 
-def samples_without_case(shelf: CaseFiles) -> list[Shown]:
+def samples_without_case(shelf: CaseFiles) -> list[SampleFiles]:
     """What statements show though nothing is judged by it: interactions, mostly."""
     found = []
     for _, files in sorted(shelf.cases.items()):
         if "in" in files:
             continue
         if "interaction" in files:
-            found.append(Shown(interaction=files["interaction"]))
+            found.append(SampleFiles(interaction=files["interaction"]))
         elif "in.statement" in files:
-            found.append(Shown(files["in.statement"], files.get("ans.statement", "")))
+            found.append(SampleFiles(files["in.statement"], files.get("ans.statement", "")))
     return found

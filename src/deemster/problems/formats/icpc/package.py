@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from deemster.domain.errors import Refused
-from deemster.domain.problem import Case, Dialect, Group, Problem, ProgramCheck
+from deemster.domain.problem import Case, Group, Problem, ProgramCheck, ProtocolName
 from deemster.problems.formats.icpc.cases import Jury
 from deemster.problems.formats.icpc.companions import INI_FILE, read_companions
 from deemster.problems.formats.icpc.comparison import comparison
@@ -25,7 +25,7 @@ from deemster.problems.formats.icpc.statements import names_of, read_statements
 from deemster.problems.formats.icpc.submissions import read_submissions
 from deemster.problems.formats.icpc.tests_2025 import Tests2025
 from deemster.problems.formats.icpc.tests_legacy import CONFIG_FILE, OLD_KEYS, LegacyTests
-from deemster.problems.formats.icpc.trials import Trials
+from deemster.problems.formats.icpc.validator_tests import ValidatorTests
 from deemster.problems.formats.yaml_file import key_error
 
 YAML_FILE = "problem.yaml"
@@ -67,7 +67,9 @@ def read_package(root: Path) -> Problem:
         tests = Tests2025(folder, jury, has_static_validator=static_validator is not None)
     groups = tests.read()
     talks = settings.interactive or settings.multi_pass
-    trials = Trials(folder, tests.configure, talks).read(sample_outputs(folder, groups))
+    validator_tests = ValidatorTests(folder, tests.configure, talks).read(
+        sample_outputs(folder, groups)
+    )
     slug = slug_of(root)
     statements = read_statements(folder, settings)
     return Problem(
@@ -77,7 +79,9 @@ def read_package(root: Path) -> Problem:
         tests=groups,
         limits=settings.limits,
         checker=default if settings.interactive else checker_of(validators, default),
-        interactor=ProgramCheck(validators, Dialect.ICPC) if settings.interactive else None,
+        interactor=ProgramCheck(validators, ProtocolName.ICPC)
+        if settings.interactive
+        else None,
         scoring=settings.scoring,
         objective=settings.objective,
         grader=grader,
@@ -87,7 +91,7 @@ def read_package(root: Path) -> Problem:
         includes=read_includes(folder),
         constants=settings.constants,
         input_validators=input_validators,
-        trials=trials,
+        validator_tests=validator_tests,
         submissions=read_submissions(folder, settings),
         statements=statements,
         attachments=tuple(folder.files_below("attachments")),

@@ -3,10 +3,10 @@
 from deemster.domain.errors import Refused
 from deemster.domain.problem import (
     Checker,
-    Dialect,
     InputValidator,
     Program,
     ProgramCheck,
+    ProtocolName,
 )
 from deemster.problems.formats.icpc.folder import Folder, below
 from deemster.problems.formats.icpc.languages import is_header, is_python2, is_source
@@ -28,7 +28,7 @@ def read_input_validators(folder: Folder, settings: Settings) -> tuple[InputVali
             directory, grammars, "Checktestdata and VIVA validators can't be run here"
         )
         programs = programs_in(folder, directory, settings)
-        found.extend(InputValidator(program, Dialect.ICPC) for program in programs)
+        found.extend(InputValidator(program, ProtocolName.ICPC) for program in programs)
     if not found:
         folder.warn("input_validators: there is no program that checks the inputs.")
     return tuple(found)
@@ -70,7 +70,7 @@ def chosen_validators(
 
 
 def checker_of(programs: tuple[Program, ...], default: Checker) -> Checker:
-    return ProgramCheck(programs, Dialect.ICPC) if programs else default
+    return ProgramCheck(programs, ProtocolName.ICPC) if programs else default
 
 
 def read_grader(folder: Folder, settings: Settings) -> Program | None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from deemster.domain.problem import Aggregation, Case, Group, Scored, StaticCheck
+from deemster.domain.problem import Aggregation, Case, Group, StaticCheck, Subtask
 from deemster.problems.formats.icpc.cases import Jury
 from deemster.problems.formats.icpc.folder import Folder
 from deemster.problems.formats.icpc.groups_2025 import GroupYaml
@@ -40,8 +40,8 @@ def scored_groups(folder: Folder, plans: Sequence[GroupPlan], jury: Jury) -> Gro
     if len(plans) > 1 and (plans[0].cases or plans[0].said_static):
         items.append(scored_sample(plans[0]))
     items.append(secret)
-    assert isinstance(secret.grading, Scored)
-    whole = Scored(secret.grading.max_score, Aggregation.SUM, whole_score_only=False)
+    assert isinstance(secret.grading, Subtask)
+    whole = Subtask(secret.grading.max_score, Aggregation.SUM, whole_score_only=False)
     return Group("", tuple(items), grading=whole)
 
 
@@ -51,7 +51,7 @@ def scored_sample(plan: GroupPlan) -> Group:
     static = (
         StaticCheck(None, plan.said.static_validator_args or ()) if plan.said_static else None
     )
-    return Group(plan.name, plan.cases, grading=Scored(0.0), static=static)
+    return Group(plan.name, plan.cases, grading=Subtask(0.0), static=static)
 
 
 def scored_secret(folder: Folder, plan: GroupPlan, jury: Jury) -> Group:
@@ -67,7 +67,7 @@ def scored_secret(folder: Folder, plan: GroupPlan, jury: Jury) -> Group:
         for group in plan.groups
     ]
     check_sum(folder, plan, how, most, groups)
-    scored = Scored(most, how, plan.said.require_pass, how is Aggregation.ALL_OR_NOTHING)
+    scored = Subtask(most, how, plan.said.require_pass, how is Aggregation.ALL_OR_NOTHING)
     static = static_check(plan, how, most)
     check_scores_given(plan, most, jury)
     items: list[Group | Case] = [*plan.cases, *groups]
@@ -93,7 +93,7 @@ def scored_group(
         )
     check_bounds(plan, how, most)
     check_requirements(plan, siblings)
-    scored = Scored(most, how, plan.said.require_pass, how is Aggregation.ALL_OR_NOTHING)
+    scored = Subtask(most, how, plan.said.require_pass, how is Aggregation.ALL_OR_NOTHING)
     return Group(plan.name, plan.cases, grading=scored, static=static_check(plan, how, most))
 
 
@@ -155,7 +155,7 @@ def check_sum(
     """A full score can be had, and not more than that."""
     if most is None or how is not Aggregation.SUM or not groups:
         return
-    gradings = [group.grading for group in groups if isinstance(group.grading, Scored)]
+    gradings = [group.grading for group in groups if isinstance(group.grading, Subtask)]
     total = sum(grading.max_score or 0.0 for grading in gradings)
     static = plan.said.static_validation_score
     total += static if isinstance(static, int) else 0

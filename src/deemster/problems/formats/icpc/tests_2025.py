@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from deemster.domain.errors import Refused
-from deemster.domain.problem import Case, Group, Shown, StaticCheck, ValidatorArgs
+from deemster.domain.problem import Case, Group, SampleFiles, StaticCheck, ValidatorArgs
 from deemster.problems.formats.icpc.cases import (
     CaseConfig,
     CaseFiles,
@@ -52,7 +52,7 @@ class Tests2025:
     folder: Folder
     jury: Jury
     has_static_validator: bool
-    samples: list[Shown] = field(default_factory=list)
+    samples: list[SampleFiles] = field(default_factory=list)
 
     def read(self) -> Group:
         top = read_shelf(self.folder, "data", with_files=True)

@@ -13,11 +13,11 @@ from deemster.domain.problem import (
     Checker,
     CustomGrader,
     DefaultGrader,
-    Dialect,
     Grading,
     Group,
     ProgramCheck,
-    Shown,
+    ProtocolName,
+    SampleFiles,
     ValidatorArgs,
 )
 from deemster.problems.formats.icpc.cases import (
@@ -104,7 +104,7 @@ class LegacyTests:
     folder: Folder
     jury: Jury
     has_grader: bool
-    samples: list[Shown] = field(default_factory=list)
+    samples: list[SampleFiles] = field(default_factory=list)
 
     def read(self) -> Group:
         shelf = read_shelf(self.folder, "data", with_files=False)
@@ -249,7 +249,7 @@ class LegacyTests:
             raise key_error(file, key, f"names '{name}', which is no output validator.")
         if self.jury.settings.interactive:
             return None, (*always, *own)
-        return ProgramCheck(tuple(programs), Dialect.ICPC), (*always, *own)
+        return ProgramCheck(tuple(programs), ProtocolName.ICPC), (*always, *own)
 
     def input_args(self, flags: Mapping[str, tuple[str, ...]], file: str) -> ValidatorArgs:
         if "" in flags:

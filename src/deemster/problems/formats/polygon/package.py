@@ -4,13 +4,13 @@ import re
 from pathlib import Path
 
 from deemster.domain.limits import MIB
-from deemster.domain.problem import Problem, ProblemLimits, Scored
+from deemster.domain.problem import Problem, ProblemLimits, Subtask
 from deemster.problems.formats.polygon.document import Node, path_of, read_document
 from deemster.problems.formats.polygon.programs import (
     read_checker,
     read_includes,
     read_interactor,
-    read_trials,
+    read_validator_tests,
     read_validators,
     refuse_unknown_ways,
 )
@@ -48,7 +48,7 @@ def read_package(root: Path) -> Problem:
     names = read_names(root, document)
     tests = read_group(root, document)
     interactor = read_interactor(root, document)
-    scoring = isinstance(tests.grading, Scored)
+    scoring = isinstance(tests.grading, Subtask)
     return Problem(
         slug=document.get("short-name") or root.name,
         format="polygon",
@@ -62,7 +62,7 @@ def read_package(root: Path) -> Problem:
         output_file=file_name(document, "output-file"),
         includes=read_includes(root, document),
         input_validators=tuple(read_validators(root, document)),
-        trials=tuple(read_trials(root, document)),
+        validator_tests=tuple(read_validator_tests(root, document)),
         submissions=tuple(read_solutions(root, document, scoring=scoring)),
         statements=tuple(read_statements(root, document, names)),
         attachments=read_attachments(root, document),

@@ -8,12 +8,12 @@ from deemster.domain.problem import (
     Case,
     Checker,
     Comparison,
-    Dialect,
     InputValidator,
     PointsUnit,
     Program,
     ProgramCheck,
-    Trial,
+    ProtocolName,
+    ValidatorTest,
 )
 from deemster.problems.formats.polygon.document import Node, existing, numbered, path_of
 from deemster.problems.formats.polygon.languages import program_language
@@ -55,7 +55,7 @@ def read_checker(root: Path, document: Node, interactive: bool) -> Checker:
     percent = judging is not None and judging.is_true("treat-points-from-checker-as-percent")
     return ProgramCheck(
         (read_program(root, document, node, "checker"),),
-        Dialect.TESTLIB,
+        ProtocolName.TESTLIB,
         PointsUnit.PERCENT if percent else PointsUnit.POINTS,
     )
 
@@ -80,14 +80,16 @@ def read_interactor(root: Path, document: Node) -> ProgramCheck | None:
         return None
     if node.child("runs") is not None:
         raise node.refused("talks to two runs of a program, and that can't be done")
-    return ProgramCheck((read_program(root, document, node, "interactor"),), Dialect.TESTLIB)
+    return ProgramCheck(
+        (read_program(root, document, node, "interactor"),), ProtocolName.TESTLIB
+    )
 
 
 def read_validators(root: Path, document: Node) -> Iterator[InputValidator]:
     for node in document.children("assets/validators/validator"):
         if node.child("source") is not None:
             yield InputValidator(
-                read_program(root, document, node, "validator"), Dialect.TESTLIB
+                read_program(root, document, node, "validator"), ProtocolName.TESTLIB
             )
 
 
@@ -146,7 +148,7 @@ def read_includes(root: Path, document: Node) -> Mapping[str, tuple[str, ...]]:
 # ---- tests of the programs themselves ----
 
 
-def read_trials(root: Path, document: Node) -> Iterator[Trial]:
+def read_validator_tests(root: Path, document: Node) -> Iterator[ValidatorTest]:
     checker = document.child("assets/checker/testset")
     if checker is not None:
         yield from checker_trials(root, checker)
@@ -154,7 +156,7 @@ def read_trials(root: Path, document: Node) -> Iterator[Trial]:
         yield from validator_trials(root, testset, number + 1)
 
 
-def checker_trials(root: Path, testset: Node) -> Iterator[Trial]:
+def checker_trials(root: Path, testset: Node) -> Iterator[ValidatorTest]:
     kinds: dict[str, Literal["valid_output", "invalid_output"]] = {
         "ok": "valid_output",
         "wrong-answer": "invalid_output",
@@ -169,12 +171,12 @@ def checker_trials(root: Path, testset: Node) -> Iterator[Trial]:
         if kind is not None and all((root / path).is_file() for path in paths):
             name = f"checker-test-{number:02}"
             case = Case(name, paths[0], paths[2])
-            yield Trial(name, kind, case, output=paths[1])
+            yield ValidatorTest(name, kind, case, output=paths[1])
 
 
-def validator_trials(root: Path, testset: Node, validator: int) -> Iterator[Trial]:
+def validator_trials(root: Path, testset: Node, validator: int) -> Iterator[ValidatorTest]:
     for number, test in enumerate(testset.children("tests/test"), start=1):
         path = numbered(testset, "input-path-pattern", "%d") % number
         if test.get("verdict").lower() == "invalid" and (root / path).is_file():
             name = f"validator-{validator}-test-{number:02}"
-            yield Trial(name, "invalid_input", Case(name, path, ""))
+            yield ValidatorTest(name, "invalid_input", Case(name, path, ""))

@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deemster.domain.errors import Refused
-from deemster.domain.problem import Aggregation, Case, Group, Scored, Shown, ValidatorArgs
+from deemster.domain.problem import (
+    Aggregation,
+    Case,
+    Group,
+    SampleFiles,
+    Subtask,
+    ValidatorArgs,
+)
 from deemster.problems.formats.polygon.document import FILE, Node, numbered
 from deemster.problems.order import in_order
 
@@ -86,16 +93,16 @@ def read_group(root: Path, document: Node) -> Group:
         return scored_group("", tests, Policy(all_or_nothing=False), shown)
     groups = list(scored_groups(tests, policies, shown))
     most = sum(maximum(group) for group in groups)
-    return Group("", tuple(groups), Scored(most, Aggregation.SUM, whole_score_only=False))
+    return Group("", tuple(groups), Subtask(most, Aggregation.SUM, whole_score_only=False))
 
 
 def maximum(group: Group) -> float:
-    assert isinstance(group.grading, Scored)
+    assert isinstance(group.grading, Subtask)
     return group.grading.max_score or 0.0
 
 
 def scored_groups(
-    tests: Iterable[Test], policies: Mapping[str, Policy], shown: Mapping[int, Shown]
+    tests: Iterable[Test], policies: Mapping[str, Policy], shown: Mapping[int, SampleFiles]
 ) -> Iterator[Group]:
     members: dict[str, list[Test]] = {}
     for test in tests:
@@ -107,7 +114,7 @@ def scored_groups(
 
 
 def scored_group(
-    name: str, tests: Iterable[Test], policy: Policy, shown: Mapping[int, Shown]
+    name: str, tests: Iterable[Test], policy: Policy, shown: Mapping[int, SampleFiles]
 ) -> Group:
     tests = list(tests)
     own = sum(test.points for test in tests)
@@ -117,12 +124,12 @@ def scored_group(
     return Group(
         name,
         tuple(case_of(test, shown, scored=by_test) for test in tests),
-        Scored(most, how, policy.requires, whole_score_only=False),
+        Subtask(most, how, policy.requires, whole_score_only=False),
         stop_at_reject=policy.all_or_nothing,
     )
 
 
-def case_of(test: Test, shown: Mapping[int, Shown], *, scored: bool) -> Case:
+def case_of(test: Test, shown: Mapping[int, SampleFiles], *, scored: bool) -> Case:
     name = f"{test.number:02}"
     args = ("--testset", MAIN, *(("--group", test.group) if test.group else ()))
     # A sample earns no points: one that has some is only shown like one.
@@ -135,7 +142,7 @@ def case_of(test: Test, shown: Mapping[int, Shown], *, scored: bool) -> Case:
         full_feedback=test.is_sample,
         input_validator_args=ValidatorArgs(everyone=args),
         points=test.points if scored else None,
-        shown=shown.get(test.number, Shown()) if test.is_sample else Shown(),
+        shown=shown.get(test.number, SampleFiles()) if test.is_sample else SampleFiles(),
         description=test.description,
     )
 
@@ -153,13 +160,13 @@ def refuse_missing(root: Path, tests: Iterable[Test]) -> None:
     )
 
 
-def shown_samples(root: Path, document: Node, tests: Iterable[Test]) -> dict[int, Shown]:
+def shown_samples(root: Path, document: Node, tests: Iterable[Test]) -> dict[int, SampleFiles]:
     """Statements may show samples in other words, as `example.01` and `example.01.a`."""
     samples = [test.number for test in tests if test.is_sample]
     for statement in document.children("statements/statement"):
         place = Path(statement.get("path")).parent
         found = {
-            number: Shown(f"{place}/example.{at:02}", f"{place}/example.{at:02}.a")
+            number: SampleFiles(f"{place}/example.{at:02}", f"{place}/example.{at:02}.a")
             for at, number in enumerate(samples, start=1)
         }
         paths = [path for each in found.values() for path in (each.input, each.output)]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from deemster.domain.problem import Compare, Comparison, Problem, Trial
+from deemster.domain.problem import Compare, Comparison, Problem, ValidatorTest
 from tests.problems.formats.icpc.conftest import Shop
 
 Files = dict[str, str | None]
@@ -13,7 +13,7 @@ def outputs(directory: str, name: str = "1") -> Files:
 
 
 def kinds(problem: Problem) -> dict[str, str]:
-    return {trial.name: trial.kind for trial in problem.trials}
+    return {test.name: test.kind for test in problem.validator_tests}
 
 
 def test_invalid_inputs_and_outputs_are_tried(shop: Shop) -> None:
@@ -35,7 +35,7 @@ def test_invalid_inputs_and_outputs_are_tried(shop: Shop) -> None:
         "invalid_output/1": "invalid_output",
         "valid_output/1": "valid_output",
     }
-    by_name = {trial.name: trial for trial in problem.trials}
+    by_name = {test.name: test for test in problem.validator_tests}
     assert by_name["invalid_input/empty"].case.answer == ""
     long = by_name["invalid_input/deep/long"].case
     assert long.input_validator_args.of("check.py") == ("x",)
@@ -51,7 +51,9 @@ def test_invalid_inputs_and_outputs_are_tried(shop: Shop) -> None:
 def test_the_output_of_a_sample_must_be_right(shop: Shop) -> None:
     problem = shop.modern({"data/sample/1.out": "3\n"})
     sample = next(problem.tests.cases())
-    assert problem.trials == (Trial("sample/1", "valid_output", sample, "data/sample/1.out"),)
+    assert problem.validator_tests == (
+        ValidatorTest("sample/1", "valid_output", sample, "data/sample/1.out"),
+    )
 
 
 @pytest.mark.parametrize(
@@ -77,7 +79,7 @@ def test_flags_of_a_legacy_group_hold_for_its_trials(shop: Shop) -> None:
     problem = shop.legacy(
         {"data/bad/1.in": "", "data/bad/testdata.yaml": "input_validator_flags: a b\n"}
     )
-    assert problem.trials[0].case.input_validator_args.of("any") == ("a", "b")
+    assert problem.validator_tests[0].case.input_validator_args.of("any") == ("a", "b")
 
 
 def test_trials_that_cant_be_are_warned_of(shop: Shop) -> None:
@@ -90,7 +92,7 @@ def test_trials_that_cant_be_are_warned_of(shop: Shop) -> None:
             "data/invalid_answers/3.in": "",
         }
     )
-    assert problem.trials == ()
+    assert problem.validator_tests == ()
     assert "data/valid_output/1.in: ignored, because it has no .out." in problem.warnings
     assert "data/bad/2.in: ignored, because answers aren't validated." in problem.warnings
     assert "data/invalid_answers: ignored, because answers aren't validated." in (

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from deemster.domain.problem import Case, Trial
+from deemster.domain.problem import Case, ValidatorTest
 from deemster.problems.formats.icpc.cases import CaseConfig, CaseFiles, read_shelf
 from deemster.problems.formats.icpc.folder import Folder
 
@@ -26,15 +26,15 @@ OTHERS = frozenset({"sample", "secret", "testing_tool_test"})
 
 
 @dataclass(frozen=True, slots=True)
-class Trials:
+class ValidatorTests:
     folder: Folder
     configure: Configure
     talks: bool
     """Interactive, or of several passes: its outputs can't be tried."""
 
-    def read(self, samples: list[tuple[Case, str]]) -> tuple[Trial, ...]:
+    def read(self, samples: list[tuple[Case, str]]) -> tuple[ValidatorTest, ...]:
         """With samples that have an output of their own, which must be right."""
-        found: list[Trial] = []
+        found: list[ValidatorTest] = []
         strange: list[str] = []
         for name in self.folder.names("data"):
             if not self.folder.is_directory(f"data/{name}") or name in OTHERS:
@@ -48,11 +48,12 @@ class Trials:
         self.folder.warn_ignored("data", strange, "only sample and secret are judged")
         if not self.talks:
             found.extend(
-                Trial(case.name, "valid_output", case, output) for case, output in samples
+                ValidatorTest(case.name, "valid_output", case, output)
+                for case, output in samples
             )
         return tuple(found)
 
-    def read_directory(self, name: str, kind: Kind) -> Iterator[Trial]:
+    def read_directory(self, name: str, kind: Kind) -> Iterator[ValidatorTest]:
         if name != kind:
             self.folder.warn(f"data/{name}: the name is outdated: call it {kind}.")
         if kind != "invalid_input" and self.talks:
@@ -61,7 +62,7 @@ class Trials:
         shelf = read_shelf(self.folder, f"data/{name}", with_files=True)
         yield from self.read_shelf(name, kind, shelf)
 
-    def read_shelf(self, name: str, kind: Kind, shelf: CaseFiles) -> Iterator[Trial]:
+    def read_shelf(self, name: str, kind: Kind, shelf: CaseFiles) -> Iterator[ValidatorTest]:
         for base, files in shelf.in_order():
             full_name = f"{name}/{base}"
             if files is None:
@@ -76,9 +77,11 @@ class Trials:
             if name.startswith("bad") and "ans" in files:
                 self.folder.warn(f"{files['in']}: ignored, because answers aren't validated.")
                 continue
-            yield self.trial(full_name, kind, shelf.directory, files)
+            yield self.test(full_name, kind, shelf.directory, files)
 
-    def trial(self, name: str, kind: Kind, directory: str, files: dict[str, str]) -> Trial:
+    def test(
+        self, name: str, kind: Kind, directory: str, files: dict[str, str]
+    ) -> ValidatorTest:
         config = self.configure(directory, files)
         case = Case(
             name=name,
@@ -91,4 +94,4 @@ class Trials:
             description=config.description or self.folder.read_note(files.get("desc", "")),
         )
         output = files.get("out", "") if kind != "invalid_input" else ""
-        return Trial(name, kind, case, output)
+        return ValidatorTest(name, kind, case, output)
