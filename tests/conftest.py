@@ -1,6 +1,7 @@
-"""A real Postgres and a real Redis for every test that asks for one."""
+"""Gives tests a real Postgres and a real Redis, and their processes default signals."""
 
 import os
+import signal
 import uuid
 from collections.abc import Iterator
 
@@ -8,6 +9,19 @@ import pytest
 
 from tests.services.postgres import cloned
 from tests.services.shared import Services, joined
+
+IGNORED = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
+"""By `nohup`, and by shells without job control for what runs in the background."""
+
+
+def pytest_configure() -> None:
+    """Lets a run go on ignoring signals, but not the processes that its tests start and signal.
+
+    A process inherits what is ignored; what is handled it gets back as the default.
+    """
+    for number in IGNORED:
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
 
 
 @pytest.fixture(scope="session")

@@ -469,6 +469,19 @@ static int serve(struct runner *runner)
     }
 }
 
+/* `nohup` and shells without job control start a service with ignored signals, which every
+ * program would inherit: it would survive its own SIGINT, and some runtimes change with it. */
+static int reset_signals(void)
+{
+    for (int number = 1; number < NSIG; number++) {
+        if (number == SIGKILL || number == SIGSTOP)
+            continue;
+        if (signal(number, SIG_DFL) == SIG_ERR && errno != EINVAL) /* libc keeps a few */
+            return -1;
+    }
+    return 0;
+}
+
 static int begin(struct runner *runner, struct fault *fault)
 {
     sigset_t watched;
@@ -476,7 +489,7 @@ static int begin(struct runner *runner, struct fault *fault)
     sigaddset(&watched, SIGCHLD);
     sigaddset(&watched, SIGTERM);
     sigaddset(&watched, SIGINT);
-    if (sigprocmask(SIG_BLOCK, &watched, NULL))
+    if (reset_signals() || sigprocmask(SIG_SETMASK, &watched, NULL))
         return fail(fault, "runner-signals");
     runner->signals = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
     if (runner->signals < 0)

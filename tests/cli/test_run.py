@@ -23,6 +23,18 @@ KEYS = {
     *("status", "exit_code", "signal", "syscall", "cpu_ms", "wall_ms", "memory_kb"),
     *("stdout", "stderr", "compile", "language", "version"),
 }
+SIGNALS = """
+#include <stdio.h>
+#include <string.h>
+int main(void)
+{
+    char line[256];
+    FILE *status = fopen("/proc/self/status", "r");
+    while (fgets(line, sizeof line, status))
+        if (!strncmp(line, "SigBlk", 6) || !strncmp(line, "SigIgn", 6))
+            fputs(line, stdout);
+}
+"""
 ADD = "a, b = map(int, input().split())\nprint(a + b)"
 
 
@@ -240,6 +252,23 @@ def test_a_reader_that_leaves_ends_the_run_quietly(
         check=False,
     )
     assert (done.stdout, done.stderr) == (b"y\n", b"")
+
+
+def test_a_program_starts_with_default_signals_whatever_the_service_was_started_with(
+    write: Write, tmp_path: Path, environment: dict[str, str]
+) -> None:
+    """X10: `nohup`, and a shell without job control, let everything below ignore signals."""
+    name = write("signals.c", SIGNALS)
+    done = subprocess.run(
+        ["env", "--ignore-signal", "--block-signal", *COMMAND, "run", name],
+        capture_output=True,
+        cwd=tmp_path / "here",
+        env=environment,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.split() == [b"SigBlk:", b"0" * 16, b"SigIgn:", b"0" * 16]
 
 
 def test_an_interrupt_ends_the_program_and_leaves_nothing(

@@ -1,6 +1,7 @@
 """Puts the commands together; what they share is how they end."""
 
 import os
+import signal
 import sys
 from typing import Annotated, NoReturn
 
@@ -49,6 +50,7 @@ def options(
 
 def main() -> None:
     hold_standard_descriptors()
+    reset_signals()
     try:
         app()
     except DeemsterError as fault:
@@ -70,6 +72,15 @@ def first_of(faults: BaseException) -> BaseException:
     while isinstance(faults, BaseExceptionGroup):
         faults = faults.exceptions[0]
     return faults
+
+
+def reset_signals() -> None:
+    """A parent may have blocked SIGTERM, or ignored SIGCHLD, which hides how children end.
+
+    An ignored SIGINT or SIGHUP stays ignored where nothing handles it: `nohup` means that.
+    """
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
 
 
 def hold_standard_descriptors() -> None:
