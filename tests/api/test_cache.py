@@ -10,7 +10,7 @@ from redis.asyncio import Redis
 from deemster.api.app import create_app
 from deemster.api.http.etag import holds
 from deemster.cache.cache import Cache
-from deemster.cache.kinds import PROBLEM, RUNNING_S, STATUS
+from deemster.cache.kinds import PROBLEM, RUNNING_STATUS_S, STATUS
 from deemster.domain.ids import ProblemId, SubmissionId, WorkerId
 from deemster.domain.submission import Progress
 from deemster.domain.verdict import Verdict
@@ -74,7 +74,7 @@ async def test_progress_is_no_older_than_a_second(here: Process, ada: Api, pool:
     async with connection(pool) as acquired:
         done = {(submission, begun.attempt): Progress(17, 72)}
         await leases.beat(acquired, worker, done)
-    here.clock.now_s += RUNNING_S
+    here.clock.now_s += RUNNING_STATUS_S
     assert (await here.get(ada, path)).json()["progress"] == {"case": 17, "of": 72}
 
 
@@ -253,7 +253,7 @@ async def test_made_up_pages_fill_no_memory(
     """Only pages that the service itself leads to lie in Redis."""
     await make_problem(pool)
     redis = Redis.from_url(redis_url)
-    async with Cache.open(redis_url, queue_env, patience_s=30) as cache:
+    async with Cache.open(redis_url, queue_env, timeout_s=30) as cache:
         app = create_app(replace(make_service(), cache=cache))
         async with running(app) as client:
             for query in ("limit=7", "cursor=bWFkZV91cA", "limit=50&cursor=bWFkZV91cDI"):

@@ -105,7 +105,7 @@ async def scene(
     redis = Redis.from_url(redis_url)
     env = f"{queue_env}x"
     async with (
-        Cache.open(redis_url, env, patience_s=30) as cache,
+        Cache.open(redis_url, env, timeout_s=30) as cache,
         running(create_app(replace(make_service(), cache=cache))) as client,
     ):
         await caught_up(client)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from deemster.cache.kinds import CATALOGUE, PROFILE
+from deemster.cache.kinds import MY_PROBLEMS, PROFILE
 from deemster.domain.ids import ProblemId, RejudgingId
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.verdict import rejudging_set
@@ -144,7 +144,7 @@ async def test_one_s_catalogue_is_told_again_until_something_changes(
     await here.hear()
     assert await mine(here, ada) == {"prob_new": None, "prob_sum": "solved"}
     await falsify(pool)
-    here.clock.now_s += CATALOGUE.kept_s
+    here.clock.now_s += MY_PROBLEMS.kept_s
     assert await mine(here, ada) == {"prob_new": None, "prob_sum": "tried"}
 
 

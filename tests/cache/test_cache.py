@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from deemster.cache.cache import Cache, Found
+from deemster.cache.cache import Cache, Loaded
 from deemster.cache.kinds import KINDS, PROBLEM, STATUS, Local, Private, Public
-from deemster.cache.memory import MemoryCache
 from deemster.domain.account import Account, Role
 from deemster.domain.errors import Unavailable
 from deemster.domain.ids import AccountId
@@ -42,13 +41,13 @@ class Source:
     def __post_init__(self) -> None:
         self.may_answer.set()
 
-    async def look(self) -> Found | None:
+    async def look(self) -> Loaded | None:
         self.asked += 1
         number = self.asked
         await self.may_answer.wait()
         if self.fault is not None:
             raise self.fault
-        return None if self.is_absent else Found(b"%d" % number, self.keep_s)
+        return None if self.is_absent else Loaded(b"%d" % number, self.keep_s)
 
 
 @pytest.fixture
@@ -68,11 +67,11 @@ def source() -> Source:
 
 
 async def problem(cache: Cache, source: Source, revision: int = 1) -> bytes | None:
-    return (await cache.get(PROBLEM, "prob_a", source.look, revision=revision)).body
+    return (await cache.get(PROBLEM, "prob_a", source.look, version=revision)).body
 
 
 async def status(cache: Cache, source: Source, viewer: Account = ADA) -> bytes | None:
-    entry = await cache.get_own(STATUS, viewer, "sub_a", source.look, subject="sub_a")
+    entry = await cache.get_private(STATUS, viewer, "sub_a", source.look, subject="sub_a")
     return entry.body
 
 
@@ -228,16 +227,16 @@ async def test_a_change_is_seen_by_all_also_by_who_looked_before_it(
     async with asyncio.TaskGroup() as group:
         early = group.create_task(status(cache, source))
         await until(lambda: source.asked == 1)
-        cache.revisions.bump("sub_a")
+        cache.versions.bump("sub_a")
         late = group.create_task(status(cache, source))
         await until(lambda: source.asked == 2)
         source.may_answer.set()
     assert (early.result(), late.result()) == (b"1", b"2")
     assert await status(cache, source) == b"2"
     assert await status(cache, source, BOB) == b"3"
-    cache.revisions.bump("sub_b")
+    cache.versions.bump("sub_b")
     assert await status(cache, source) == b"2"
-    cache.revisions.bump_all()
+    cache.versions.bump_all()
     assert await status(cache, source) == b"4"
 
 
@@ -245,32 +244,31 @@ async def test_a_selector_can_not_pretend_to_be_another(cache: Cache) -> None:
     """Whatever clients put into it."""
     answers = []
     for selector, revision in [("a", 1), ("a#v1", 1), ("a#v1#v1", 1), ("a", 11), ("a#v1", 11)]:
-        found = Found(f"{selector} {revision}".encode())
+        found = Loaded(f"{selector} {revision}".encode())
 
-        async def look(found: Found = found) -> Found:
+        async def look(found: Loaded = found) -> Loaded:
             return found
 
-        answers.append((await cache.get(PROBLEM, selector, look, revision=revision)).body)
+        answers.append((await cache.get(PROBLEM, selector, look, version=revision)).body)
     assert len(set(answers)) == 5
 
 
 async def test_memory_is_bounded_and_keeps_what_was_used_last(clock: Clock) -> None:
     async with asyncio.TaskGroup() as group:
-        memory = MemoryCache(most_bytes=10_000)
-        cache = Cache(group, None, clock=clock, memory=memory)
+        cache = Cache(group, None, clock=clock, max_bytes=10_000)
         looked: list[str] = []
 
         async def get(name: str) -> None:
-            async def look() -> Found:
+            async def look() -> Loaded:
                 looked.append(name)
-                return Found(b"x" * 1000)
+                return Loaded(b"x" * 1000)
 
-            await cache.get(PROBLEM, name, look, revision=1)
+            await cache.get(PROBLEM, name, look, version=1)
 
         for number in range(100):
             await get(str(number))
             await get("used all the time")
-            assert memory.bytes <= 10_000
+            assert cache.memory.currsize <= 10_000
         assert looked.count("used all the time") == 1
         await get("99")
         assert len(looked) == 101
@@ -286,7 +284,7 @@ async def test_how_it_went_is_counted(cache: Cache, source: Source, clock: Clock
     await problem(cache, source)
     absent = Source(is_absent=True)
     for _ in range(2):
-        await cache.get(PROBLEM, "prob_none", absent.look, revision=1)
+        await cache.get(PROBLEM, "prob_none", absent.look, version=1)
     grown = {name: counted(name) - count for name, count in before.items()}
     assert grown == {"hit": 1, "stale": 1, "miss": 2, "joined": 2, "negative": 1}
 

@@ -12,9 +12,9 @@ import pytest
 from redis.asyncio import Redis
 
 from deemster.cache import redis as redis_cache
-from deemster.cache.cache import Cache, Found
-from deemster.cache.kinds import LANGUAGES, MINE, PROBLEM, STATUS, Public
-from deemster.cache.redis import FORM, RedisCache, connect
+from deemster.cache.cache import Cache, Loaded
+from deemster.cache.kinds import LANGUAGES, MY_SUBMISSIONS, PROBLEM, STATUS, Public
+from deemster.cache.redis import PREFIX, RedisCache, connect
 from deemster.domain.account import Account, Role
 from deemster.domain.ids import AccountId
 from tests.services.redis import OwnRedis
@@ -37,9 +37,9 @@ class Source:
         self.asked = 0
         self.body = body
 
-    async def look(self) -> Found | None:
+    async def look(self) -> Loaded | None:
         self.asked += 1
-        return Found(self.body)
+        return Loaded(self.body)
 
 
 @pytest.fixture
@@ -55,8 +55,8 @@ async def keys_of(redis: Redis, env: str) -> set[str]:
 
 async def put_there(redis: Redis, env: str, source: Source, revision: int = 7) -> str:
     """By one process, to be found by others."""
-    async with Cache.open(await url_of(redis), env, patience_s=PATIENT_S) as cache:
-        await cache.get(PROBLEM, "prob_a", source.look, revision=revision)
+    async with Cache.open(await url_of(redis), env, timeout_s=PATIENT_S) as cache:
+        await cache.get(PROBLEM, "prob_a", source.look, version=revision)
     (key,) = await keys_of(redis, env)
     return key
 
@@ -72,11 +72,11 @@ async def test_what_one_process_looked_up_others_find(redis: Redis, queue_env: s
     key = await put_there(redis, queue_env, first)
     assert key == f"deemster:{queue_env}:cache:problems:detail:prob_a#v7"
     assert 0 < await redis.pttl(key) <= PROBLEM.kept_s * 1000
-    assert await redis.get(key) == FORM + b"from the source"
-    async with Cache.open(await url_of(redis), queue_env, patience_s=PATIENT_S) as cache:
-        entry = await cache.get(PROBLEM, "prob_a", second.look, revision=7)
+    assert await redis.get(key) == PREFIX + b"from the source"
+    async with Cache.open(await url_of(redis), queue_env, timeout_s=PATIENT_S) as cache:
+        entry = await cache.get(PROBLEM, "prob_a", second.look, version=7)
         assert (entry.body, second.asked) == (b"from the source", 0)
-        await cache.get(PROBLEM, "prob_a", second.look, revision=8)
+        await cache.get(PROBLEM, "prob_a", second.look, version=8)
         assert second.asked == 1
 
 
@@ -87,15 +87,15 @@ async def test_what_lies_there_for_long_is_told_and_renewed(
     key = await put_there(redis, queue_env, Source(b"old"))
     await redis.pexpire(key, int((PROBLEM.kept_s - PROBLEM.fresh_s - 5) * 1000))
     newer = Source(b"new")
-    async with Cache.open(await url_of(redis), queue_env, patience_s=PATIENT_S) as cache:
-        assert (await cache.get(PROBLEM, "prob_a", newer.look, revision=7)).body == b"old"
+    async with Cache.open(await url_of(redis), queue_env, timeout_s=PATIENT_S) as cache:
+        assert (await cache.get(PROBLEM, "prob_a", newer.look, version=7)).body == b"old"
         body: bytes | None = b"old"
         async with asyncio.timeout(30):
             while body == b"old":
-                body = (await cache.get(PROBLEM, "prob_a", newer.look, revision=7)).body
+                body = (await cache.get(PROBLEM, "prob_a", newer.look, version=7)).body
                 await asyncio.sleep(0)
     assert body == b"new"
-    assert await redis.get(key) == FORM + b"new"
+    assert await redis.get(key) == PREFIX + b"new"
     assert newer.asked == 1
 
 
@@ -104,8 +104,8 @@ async def test_what_is_not_ours_is_not_told(redis: Redis, queue_env: str, value:
     source = Source()
     key = await put_there(redis, queue_env, source)
     await redis.set(key, value, px=60_000)
-    async with Cache.open(await url_of(redis), queue_env, patience_s=PATIENT_S) as cache:
-        entry = await cache.get(PROBLEM, "prob_a", source.look, revision=7)
+    async with Cache.open(await url_of(redis), queue_env, timeout_s=PATIENT_S) as cache:
+        entry = await cache.get(PROBLEM, "prob_a", source.look, version=7)
     assert (entry.body, source.asked) == (b"from the source", 2)
 
 
@@ -114,18 +114,18 @@ async def test_a_key_of_another_type_does_no_harm(redis: Redis, queue_env: str) 
     key = await put_there(redis, queue_env, source)
     await redis.delete(key)
     await cast("Any", redis.rpush(key, b"x"))
-    async with Cache.open(await url_of(redis), queue_env, patience_s=PATIENT_S) as cache:
-        entry = await cache.get(PROBLEM, "prob_a", source.look, revision=7)
+    async with Cache.open(await url_of(redis), queue_env, timeout_s=PATIENT_S) as cache:
+        entry = await cache.get(PROBLEM, "prob_a", source.look, version=7)
     assert entry.body == b"from the source"
 
 
 async def test_what_is_private_or_local_never_gets_there(redis: Redis, queue_env: str) -> None:
     """C4."""
     source = Source()
-    async with Cache.open(await url_of(redis), queue_env, patience_s=PATIENT_S) as cache:
-        await cache.get_own(STATUS, ADA, "sub_a", source.look, subject="sub_a")
-        await cache.get_own(MINE, ADA, "{}", source.look, subject=ADA.id)
-        await cache.get(LANGUAGES, "cpp", source.look, revision=0)
+    async with Cache.open(await url_of(redis), queue_env, timeout_s=PATIENT_S) as cache:
+        await cache.get_private(STATUS, ADA, "sub_a", source.look, subject="sub_a")
+        await cache.get_private(MY_SUBMISSIONS, ADA, "{}", source.look, subject=ADA.id)
+        await cache.get(LANGUAGES, "cpp", source.look, version=0)
         # Not even by someone who forgot which is which.
         with pytest.raises(AssertionError):
             await RedisCache(redis, queue_env).put(cast("Public", STATUS), "x", b"secret")
@@ -137,16 +137,16 @@ async def test_that_there_is_nothing_is_not_told_others(redis: Redis, queue_env:
     async def look() -> None:
         return None
 
-    async with Cache.open(await url_of(redis), queue_env, patience_s=PATIENT_S) as cache:
-        assert (await cache.get(PROBLEM, "prob_x", look, revision=1)).body is None
+    async with Cache.open(await url_of(redis), queue_env, timeout_s=PATIENT_S) as cache:
+        assert (await cache.get(PROBLEM, "prob_x", look, version=1)).body is None
     assert await keys_of(redis, queue_env) == set()
 
 
 async def test_very_large_answers_stay_at_home(redis: Redis, queue_env: str) -> None:
-    source = Source(b"x" * (redis_cache.MOST_BYTES + 1))
-    async with Cache.open(await url_of(redis), queue_env, patience_s=PATIENT_S) as cache:
-        await cache.get(PROBLEM, "prob_x", source.look, revision=1)
-        await cache.get(PROBLEM, "prob_x", source.look, revision=1)
+    source = Source(b"x" * (redis_cache.MAX_BYTES + 1))
+    async with Cache.open(await url_of(redis), queue_env, timeout_s=PATIENT_S) as cache:
+        await cache.get(PROBLEM, "prob_x", source.look, version=1)
+        await cache.get(PROBLEM, "prob_x", source.look, version=1)
     assert await keys_of(redis, queue_env) == set()
     assert source.asked == 1
 
@@ -158,14 +158,14 @@ async def test_without_redis_everyone_remembers_by_themselves(tmp_path: Path) ->
     async with OwnRedis(tmp_path) as own:
         client = Redis.from_url(own.url)
         await own.stop()
-        async with Cache.open(own.url, "test", clock=clock, patience_s=PATIENT_S) as cache:
+        async with Cache.open(own.url, "test", clock=clock, timeout_s=PATIENT_S) as cache:
             for _ in range(3):
-                entry = await cache.get(PROBLEM, "prob_a", source.look, revision=1)
+                entry = await cache.get(PROBLEM, "prob_a", source.look, version=1)
                 assert entry.body == b"from the source"
             assert source.asked == 1
             await own.start()
-            clock.now_s += redis_cache.REST_S
-            await cache.get(PROBLEM, "prob_b", source.look, revision=1)
+            clock.now_s += redis_cache.PAUSE_S
+            await cache.get(PROBLEM, "prob_b", source.look, version=1)
         assert await client.get("deemster:test:cache:problems:detail:prob_b#v1")
         await client.aclose()
 
@@ -178,9 +178,9 @@ async def test_a_redis_that_hangs_is_asked_once_and_then_left_alone(tmp_path: Pa
         told: list[str] = []
 
         class Watched(RedisCache):
-            def _rest(self, kind: Public, fault: Exception) -> None:
+            def _pause(self, kind: Public, fault: Exception) -> None:
                 told.append(type(fault).__name__)
-                super()._rest(kind, fault)
+                super()._pause(kind, fault)
 
         async with asyncio.TaskGroup() as group:
             cache = Cache(group, Watched(redis, "test", clock=clock), clock=clock)
@@ -188,7 +188,7 @@ async def test_a_redis_that_hangs_is_asked_once_and_then_left_alone(tmp_path: Pa
             os.kill(own.pid, signal.SIGSTOP)
             try:
                 for number in range(50):
-                    await cache.get(PROBLEM, f"prob_{number}", source.look, revision=1)
+                    await cache.get(PROBLEM, f"prob_{number}", source.look, version=1)
             finally:
                 os.kill(own.pid, signal.SIGCONT)
         assert source.asked == 50

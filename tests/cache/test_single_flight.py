@@ -82,7 +82,7 @@ async def test_a_failure_is_told_to_all_who_wait_and_not_kept() -> None:
 async def test_it_keeps_no_more_than_it_may() -> None:
     source = Source()
     source.may_answer.set()
-    moment = SingleFlightCache(source.look, keep_s=60, most=2)
+    moment = SingleFlightCache(source.look, keep_s=60, max_entries=2)
     for key in "abc":
         await moment.get(key)
     assert await moment.get("c") == "c3"

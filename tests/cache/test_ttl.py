@@ -13,7 +13,7 @@ class Clock:
 
 def test_a_value_is_known_for_its_time_however_often_it_is_used() -> None:
     clock = Clock()
-    recent = TtlCache[str](keep_s=60, most=2, clock=clock)
+    recent = TtlCache[str](keep_s=60, max_entries=2, clock=clock)
     recent.put("a", "first")
     clock.now_s += 59
     assert recent.get("a") == "first"
@@ -27,7 +27,7 @@ def test_a_value_is_known_for_its_time_however_often_it_is_used() -> None:
 
 
 def test_the_one_that_was_not_used_for_longest_makes_room() -> None:
-    recent = TtlCache[int](keep_s=60, most=2)
+    recent = TtlCache[int](keep_s=60, max_entries=2)
     recent.put("a", 1)
     recent.put("b", 2)
     assert recent.get("a") == 1

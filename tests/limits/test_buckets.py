@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from redis.asyncio import Redis
 
-from deemster.cache.redis import MOST_CONNECTIONS
+from deemster.cache.redis import MAX_CONNECTIONS
 from deemster.limits.buckets import MOST_KNOWN, Buckets, Limit, MemoryBuckets, network_of
 from deemster.limits.redis_buckets import open_buckets
 
@@ -87,7 +87,7 @@ async def test_d5_a_burst_makes_few_connections(redis_url: str, queue_env: str) 
         clients = await redis.client_list()
     assert sum(each.ok for each in answers) == 7
     mine = [each for each in clients if each["name"] == queue_env]
-    assert 1 <= len(mine) <= MOST_CONNECTIONS
+    assert 1 <= len(mine) <= MAX_CONNECTIONS
 
 
 async def test_d5_with_redis_away_each_process_counts_by_itself(queue_env: str) -> None:

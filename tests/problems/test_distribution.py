@@ -424,7 +424,7 @@ async def open_once(machine: Machine, digest: str) -> Revision | Unavailable:
 
 
 def wait_for_a_flight(machine: Machine, digest: str) -> None:
-    while digest not in machine.shelf._flights:
+    while digest not in machine.shelf._downloads._running:
         time.sleep(0.001)
 
 
@@ -433,7 +433,7 @@ def wait_for_askers(machine: Machine, digest: str, count: int) -> None:
     wait_for_a_flight(machine, digest)
     while machine.depot.looks == 0:
         time.sleep(0.001)
-    while len(machine.shelf._flights[digest].lock._waiters or ()) < count - 1:
+    while len(machine.shelf._downloads._running[digest]._callbacks or ()) < count - 1:
         time.sleep(0.001)
 
 

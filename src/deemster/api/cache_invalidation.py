@@ -30,16 +30,16 @@ class CacheInvalidation:
 
     def forget_submission(self, submission: SubmissionId, account: AccountId) -> None:
         """It changed: its status, and its owner's list."""
-        self.cache.revisions.bump(submission)
-        self.cache.revisions.bump(account)
+        self.cache.versions.bump(submission)
+        self.cache.versions.bump(account)
 
     def forget_list(self, account: AccountId) -> None:
         """There is one more in it."""
-        self.cache.revisions.bump(account)
+        self.cache.versions.bump(account)
 
     def forget_submissions(self) -> None:
         """Many changed at once."""
-        self.cache.revisions.bump_all()
+        self.cache.versions.bump_all()
 
     async def _look(self, _: None) -> int:
         async with connection(self._pool) as acquired:

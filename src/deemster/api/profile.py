@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 from deemster.api.models.accounts import ProfileOut
 from deemster.api.state import AppState
-from deemster.cache.cache import Found
+from deemster.cache.cache import Loaded
 from deemster.cache.kinds import PROFILE
 from deemster.domain.account import Account
 from deemster.store import counters
@@ -16,14 +16,14 @@ from deemster.store.pool import connection
 async def profile_of(desk: AppState, caller: Account) -> ProfileOut:
     """Only the counts are remembered: what someone is, or may, is the caller's to say."""
 
-    async def look() -> Found:
+    async def look() -> Loaded:
         async with connection(desk.service.pool) as acquired:
             deeds, day_left_s = await counters.of_account(acquired, caller.id)
         # What was handed in today is nothing at midnight.
         keep_s = min(PROFILE.kept_s, day_left_s)
-        return Found(json.dumps(asdict(deeds)).encode(), keep_s=keep_s)
+        return Loaded(json.dumps(asdict(deeds)).encode(), keep_s=keep_s)
 
-    entry = await desk.recall.cache.get_own(PROFILE, caller, "", look, subject=caller.id)
+    entry = await desk.recall.cache.get_private(PROFILE, caller, "", look, subject=caller.id)
     assert entry.body is not None, "everyone has deeds, if only none"
     deeds = Deeds(**json.loads(entry.body))
     quota = caller.quota(desk.service.settings.daily_quota)

@@ -1,1 +1,1 @@
-"""Answers that are remembered."""
+"""Caches of the API's responses and of values that change seldom."""

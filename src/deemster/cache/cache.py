@@ -1,23 +1,27 @@
-"""Answers as bytes, remembered here and in Redis; of many who ask, one looks (C1, C2)."""
+"""Caches response bodies in this process and in Redis; one caller loads each (C1, C2)."""
 
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from typing import Final
 
 import structlog
+from cachetools import TLRUCache
 
+from deemster.cache.key_versions import KeyVersions
 from deemster.cache.kinds import KINDS, Kind, Private, Public
-from deemster.cache.memory import CacheEntry, MemoryCache, etag_of
-from deemster.cache.redis import PATIENCE_S, Lent, RedisCache, connect
-from deemster.cache.revisions import Revisions
+from deemster.cache.redis import TIMEOUT_S, RedisCache, SharedValue, connect
 from deemster.domain.account import Account
 from deemster.metrics import CACHE
 
+MAX_BYTES: Final = 64 << 20
+ENTRY_BYTES: Final = 700
+"""What an entry takes besides its body: its key and the objects around it."""
 RETRY_S: Final = 1.0
-"""An answer that could not be looked up anew is told for so long before the next try."""
+"""If a refresh fails, the old entry counts as fresh for this time."""
 OUTCOMES: Final = ("hit", "stale", "joined", "miss", "negative")
 COUNTS: Final = {
     kind.name: {outcome: CACHE.labels(kind.name, outcome) for outcome in OUTCOMES}
@@ -28,14 +32,27 @@ log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class CacheEntry:
+    body: bytes | None
+    """None: there is no value."""
+    etag: str
+    fresh_until_s: float
+    kept_until_s: float
+
+    @property
+    def size_bytes(self) -> int:
+        return len(self.body or b"") + ENTRY_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
     body: bytes
     keep_s: float | None = None
-    """Less than others of its kind; 0: not at all."""
+    """Replaces the times of its kind; 0: the value is not cached."""
 
 
-Look = Callable[[], Awaitable[Found | None]]
-"""None: there is no such thing."""
+Loader = Callable[[], Awaitable[Loaded | None]]
+"""Returns None if there is no value."""
 
 
 class Cache:
@@ -45,14 +62,16 @@ class Cache:
         shared: RedisCache | None,
         *,
         clock: Callable[[], float] = time.monotonic,
-        memory: MemoryCache | None = None,
+        max_bytes: int = MAX_BYTES,
     ) -> None:
         self._group = group
         self._shared = shared
         self._clock = clock
-        self._memory = memory or MemoryCache()
-        self._asking: dict[str, asyncio.Task[CacheEntry | Exception]] = {}
-        self.revisions = Revisions()
+        self.memory: TLRUCache[str, CacheEntry, float] = TLRUCache(
+            max_bytes, lambda _, entry, __: entry.kept_until_s, clock, lambda e: e.size_bytes
+        )
+        self._loading: dict[str, asyncio.Task[CacheEntry | Exception]] = {}
+        self.versions = KeyVersions()
 
     @classmethod
     @asynccontextmanager
@@ -62,98 +81,111 @@ class Cache:
         env: str,
         *,
         clock: Callable[[], float] = time.monotonic,
-        patience_s: float = PATIENCE_S,
+        timeout_s: float = TIMEOUT_S,
     ) -> AsyncIterator["Cache"]:
-        """Redis is not waited for: it may come later, or never."""
+        """Connects to Redis when it is first used, so Redis may start later, or never."""
         redis = shared = None
         if url is not None:
-            redis = connect(url, patience_s)
-            shared = RedisCache(redis, env, clock=clock, patience_s=patience_s)
+            redis = connect(url, timeout_s)
+            shared = RedisCache(redis, env, clock=clock, timeout_s=timeout_s)
         try:
             async with asyncio.TaskGroup() as group:
                 cache = cls(group, shared, clock=clock)
                 try:
                     yield cache
                 finally:
-                    for each in [*cache._asking.values()]:
-                        each.cancel()
+                    for task in [*cache._loading.values()]:
+                        task.cancel()
         finally:
             if redis is not None:
                 await redis.aclose()
 
     async def get(
-        self, kind: Public, selector: str, look: Look, *, revision: int
+        self, kind: Public, selector: str, load: Loader, *, version: int
     ) -> CacheEntry:
-        """What is the same for all; whether this one may see it was looked at before."""
-        return await self._get(kind, f"{kind.name}:{selector}#v{revision}", look)
+        """Returns what is the same for every caller; access must have been checked before."""
+        return await self._get(kind, f"{kind.name}:{selector}#v{version}", load)
 
-    async def get_own(
-        self, kind: Private, viewer: Account, selector: str, look: Look, *, subject: str
+    async def get_private(
+        self, kind: Private, viewer: Account, selector: str, load: Loader, *, subject: str
     ) -> CacheEntry:
-        """What this account may see, in the role that it has, until the subject changes."""
-        revision = self.revisions.of(subject)
-        key = f"{kind.name}:{viewer.id}:{viewer.role}:{selector}#v{revision}"
-        return await self._get(kind, key, look)
+        """Returns what this account may see in its role, until the subject changes."""
+        version = self.versions.of(subject)
+        key = f"{kind.name}:{viewer.id}:{viewer.role}:{selector}#v{version}"
+        return await self._get(kind, key, load)
 
-    async def _get(self, kind: Kind, key: str, look: Look) -> CacheEntry:
-        now_s = self._clock()
+    async def _get(self, kind: Kind, key: str, load: Loader) -> CacheEntry:
         counts = COUNTS[kind.name]
-        entry = self._memory.get(key, now_s)
-        if entry is not None:
-            if entry.fresh_until_s > now_s:
+        try:
+            entry = self.memory[key]
+        except KeyError:
+            pass
+        else:
+            if entry.fresh_until_s > self._clock():
                 counts["hit" if entry.body is not None else "negative"].inc()
             else:
                 counts["stale"].inc()
-                if key not in self._asking:
-                    self._ask(kind, key, look, entry)
+                if key not in self._loading:
+                    self._start_loading(kind, key, load, entry)
             return entry
-        asking = self._asking.get(key)
-        counts["joined" if asking else "miss"].inc()
-        # Whoever goes away leaves the look to those who stay.
-        told = await asyncio.shield(asking or self._ask(kind, key, look, None))
-        if isinstance(told, Exception):
-            raise told
-        return told
+        loading = self._loading.get(key)
+        counts["joined" if loading else "miss"].inc()
+        # Not SingleFlight: loading goes on even if the caller that started it is cancelled.
+        result = await asyncio.shield(loading or self._start_loading(kind, key, load, None))
+        if isinstance(result, Exception):
+            raise result
+        return result
 
-    def _ask(
-        self, kind: Kind, key: str, look: Look, stale: CacheEntry | None
+    def _start_loading(
+        self, kind: Kind, key: str, load: Loader, stale: CacheEntry | None
     ) -> asyncio.Task[CacheEntry | Exception]:
-        task = self._group.create_task(self._answer(kind, key, look, stale))
-        self._asking[key] = task
-        task.add_done_callback(lambda _: self._asking.pop(key, None))
+        task = self._group.create_task(self._load(kind, key, load, stale))
+        self._loading[key] = task
+        task.add_done_callback(lambda _: self._loading.pop(key, None))
         return task
 
-    async def _answer(
-        self, kind: Kind, key: str, look: Look, stale: CacheEntry | None
+    async def _load(
+        self, kind: Kind, key: str, load: Loader, stale: CacheEntry | None
     ) -> CacheEntry | Exception:
-        """A fault is an answer too: it goes to those who asked, and ends nobody else's task."""
+        """Returns an error instead of raising it: raising would cancel the task group."""
         try:
-            if isinstance(kind, Public) and (lent := await self._borrow(kind, key)) is not None:
-                entry = self._entry(kind, Found(lent.body), age_s=lent.age_s)
+            if (shared := await self._load_shared(kind, key)) is not None:
+                entry = self._entry(kind, Loaded(shared.body), age_s=shared.age_s)
                 if stale is None or entry.fresh_until_s > self._clock():
-                    self._memory.put(key, entry)
+                    self._put(key, entry)
                     return entry
-            found = await look()
+            loaded = await load()
         except Exception as fault:  # noqa: BLE001 - see above
             if stale is not None:
                 log.warning("cache.refresh_failed", kind=kind.name, error=repr(fault))
-                self._memory.put(key, replace(stale, fresh_until_s=self._clock() + RETRY_S))
+                self._put(key, replace(stale, fresh_until_s=self._clock() + RETRY_S))
             return fault
-        entry = self._entry(kind, found)
+        entry = self._entry(kind, loaded)
         if entry.kept_until_s > self._clock():
-            self._memory.put(key, entry)
-            if isinstance(kind, Public) and self._shared is not None and found is not None:
-                self._group.create_task(self._shared.put(kind, key, found.body))
+            self._put(key, entry)
+            if isinstance(kind, Public) and self._shared is not None and loaded is not None:
+                self._group.create_task(self._shared.put(kind, key, loaded.body))
         return entry
 
-    async def _borrow(self, kind: Public, key: str) -> Lent | None:
-        return await self._shared.get(kind, key) if self._shared is not None else None
+    async def _load_shared(self, kind: Kind, key: str) -> SharedValue | None:
+        if self._shared is None or not isinstance(kind, Public):
+            return None
+        return await self._shared.get(kind, key)
 
-    def _entry(self, kind: Kind, found: Found | None, *, age_s: float = 0.0) -> CacheEntry:
+    def _put(self, key: str, entry: CacheEntry) -> None:
+        if entry.size_bytes <= self.memory.maxsize:
+            self.memory[key] = entry
+
+    def _entry(self, kind: Kind, loaded: Loaded | None, *, age_s: float = 0.0) -> CacheEntry:
         now_s = self._clock()
-        if found is None:
+        if loaded is None:
             return CacheEntry(None, "", now_s + kind.absent_s, now_s + kind.absent_s)
-        fresh_s = kind.fresh_s if found.keep_s is None else found.keep_s
-        kept_s = kind.kept_s if found.keep_s is None else found.keep_s
+        fresh_s = kind.fresh_s if loaded.keep_s is None else loaded.keep_s
+        kept_s = kind.kept_s if loaded.keep_s is None else loaded.keep_s
         made_s = now_s - age_s
-        return CacheEntry(found.body, etag_of(found.body), made_s + fresh_s, made_s + kept_s)
+        etag = etag_of(loaded.body)
+        return CacheEntry(loaded.body, etag, made_s + fresh_s, made_s + kept_s)
+
+
+def etag_of(body: bytes) -> str:
+    return f'"{blake2b(body, digest_size=12).hexdigest()}"'

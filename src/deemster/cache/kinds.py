@@ -1,4 +1,4 @@
-"""All kinds of answers that are remembered, and for how long (C3)."""
+"""The kinds of responses that are cached, and how long each is kept (C3)."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -10,29 +10,29 @@ HOUR_S: Final = 60 * MINUTE_S
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
     name: str
-    """`namespace:entity`, with which its keys begin."""
+    """`namespace:entity`: the start of its keys."""
     fresh_s: float
-    """For so long it is told without a second thought."""
+    """For this time an entry is returned as it is."""
     kept_s: float
-    """Until then it is told once more while a newer one is looked up."""
+    """Until then an entry that is no longer fresh is returned while a new one is loaded."""
     absent_s: float
-    """For so long it is known that there is nothing."""
+    """For this time the cache remembers that there is no value."""
 
 
 class Public(Kind):
-    """The same for everyone who may ask; only these may lie in Redis."""
+    """The same for every caller; only these kinds may be stored in Redis."""
 
     __slots__ = ()
 
 
 class Local(Public):
-    """The same for everyone, and made in this process anyway."""
+    """The same for every caller, but each process builds its own."""
 
     __slots__ = ()
 
 
 class Private(Kind):
-    """Made for one account: never leaves this process (C4)."""
+    """Built for one account: it never leaves this process (C4)."""
 
     __slots__ = ()
 
@@ -45,18 +45,18 @@ LANGUAGES: Final = Local(
 PROFILE: Final = Private(
     name="people:profile", fresh_s=5 * MINUTE_S, kept_s=5 * MINUTE_S, absent_s=0
 )
-CATALOGUE: Final = Private(name="problems:mine", fresh_s=30, kept_s=5 * MINUTE_S, absent_s=0)
+MY_PROBLEMS: Final = Private(name="problems:mine", fresh_s=30, kept_s=5 * MINUTE_S, absent_s=0)
 STATUS: Final = Private(name="submissions:status", fresh_s=3, kept_s=3, absent_s=1)
-MINE: Final = Private(name="submissions:mine", fresh_s=30, kept_s=30, absent_s=0)
-RUNNING_S: Final = 1.0
-"""How old the progress of a program that runs may be."""
+RUNNING_STATUS_S: Final = 1.0
+"""The status of a submission that is being judged is kept for this time only."""
+MY_SUBMISSIONS: Final = Private(name="submissions:mine", fresh_s=30, kept_s=30, absent_s=0)
 
 KINDS: Final[tuple[Kind, ...]] = (
     PROBLEM_LIST,
     PROBLEM,
     LANGUAGES,
     PROFILE,
-    CATALOGUE,
+    MY_PROBLEMS,
     STATUS,
-    MINE,
+    MY_SUBMISSIONS,
 )

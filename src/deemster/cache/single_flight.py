@@ -1,63 +1,70 @@
-"""Remembers answers for a moment; of many who ask at once, one looks."""
+"""Runs one look-up per key at a time, shares its result, and keeps results for some seconds."""
 
 import asyncio
-import time
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import suppress
 from typing import Generic, TypeVar
+
+from cachetools import TTLCache
 
 K = TypeVar("K")
 V = TypeVar("V")
 
 
-class SingleFlightCache(Generic[K, V]):
-    """For what changes seldom and may be some seconds old: tokens, problems."""
+class SingleFlight(Generic[K, V]):
+    """Callers that arrive while a call for their key is running get its result or its error."""
 
-    def __init__(
-        self, look: Callable[[K], Awaitable[V]], *, keep_s: float, most: int = 10_000
-    ) -> None:
-        self._look = look
-        self._keep_s = keep_s
-        self._most = most
-        self._known: OrderedDict[K, tuple[float, V]] = OrderedDict()
-        self._asking: dict[K, asyncio.Future[V]] = {}
+    def __init__(self, results: MutableMapping[K, V] | None = None) -> None:
+        """`results` receives the result of every call."""
+        self._results = results
+        self._running: dict[K, asyncio.Future[V]] = {}
 
-    async def get(self, key: K) -> V:
-        known = self._known.get(key)
-        if known is not None and known[0] > time.monotonic():
-            return known[1]
-        while (asking := self._asking.get(key)) is not None:
-            await asyncio.wait([asking])
-            if not asking.cancelled():
-                return asking.result()
-            # Whoever asked went away; that is no answer for those who stayed.
-        return await self._ask(key)
-
-    def forget(self, key: K) -> None:
-        """Whoever asks from now on is told nothing that was looked up before."""
-        self._known.pop(key, None)
-        self._asking.pop(key, None)
-
-    async def _ask(self, key: K) -> V:
-        future = self._asking[key] = asyncio.get_running_loop().create_future()
+    async def run(self, key: K, call: Callable[[], Awaitable[V]]) -> V:
+        while (running := self._running.get(key)) is not None:
+            await asyncio.wait([running])
+            if not running.cancelled():
+                return running.result()
+            # The caller that ran it was cancelled, so one of those that waited runs it again.
+        future = self._running[key] = asyncio.get_running_loop().create_future()
         try:
-            value = await self._look(key)
+            value = await call()
         except asyncio.CancelledError:
             future.cancel()
             raise
         except Exception as fault:
             future.set_exception(fault)
-            future.exception()  # nobody else may be waiting to hear of it
+            future.exception()  # asyncio would log it if no other caller waits
             raise
-        finally:
-            is_current = self._asking.get(key) is future
-            if is_current:
-                del self._asking[key]
-        future.set_result(value)
-        if not is_current:
+        else:
+            future.set_result(value)
+            if self._results is not None and self._running.get(key) is future:
+                self._results[key] = value
             return value
-        self._known[key] = time.monotonic() + self._keep_s, value
-        self._known.move_to_end(key)
-        while len(self._known) > self._most:
-            self._known.popitem(last=False)
-        return value
+        finally:
+            if self._running.get(key) is future:
+                del self._running[key]
+
+    def forget(self, key: K) -> None:
+        """Later callers start a new call; the result of one that is running is not kept."""
+        self._running.pop(key, None)
+        if self._results is not None:
+            self._results.pop(key, None)
+
+
+class SingleFlightCache(Generic[K, V]):
+    """Keeps values that change seldom and may be some seconds old: tokens, problems."""
+
+    def __init__(
+        self, look_up: Callable[[K], Awaitable[V]], *, keep_s: float, max_entries: int = 10_000
+    ) -> None:
+        self._look_up = look_up
+        self._values: TTLCache[K, V] = TTLCache(max_entries, keep_s)
+        self._flights = SingleFlight(self._values)
+
+    async def get(self, key: K) -> V:
+        with suppress(KeyError):
+            return self._values[key]
+        return await self._flights.run(key, lambda: self._look_up(key))
+
+    def forget(self, key: K) -> None:
+        self._flights.forget(key)

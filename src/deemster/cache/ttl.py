@@ -1,46 +1,32 @@
-"""What threads looked up lately: so many values, each for so long, the one used last stays."""
+"""A cache for several threads that keeps a number of values, each for a time."""
 
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from threading import Lock
 from typing import Generic, TypeVar
+
+from cachetools import TTLCache
 
 V = TypeVar("V")
 
 
 class TtlCache(Generic[V]):
-    """For what never changes, but is not to be kept or believed for ever."""
+    """A full cache drops the value that was not used for longest."""
 
     def __init__(
-        self, *, keep_s: float, most: int, clock: Callable[[], float] = time.monotonic
+        self, *, keep_s: float, max_entries: int, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._keep_s = keep_s
-        self._most = most
-        self._clock = clock
-        self._known: OrderedDict[str, tuple[float, V]] = OrderedDict()
+        self._values: TTLCache[str, V] = TTLCache(max_entries, keep_s, clock)
         self._lock = Lock()
 
     def get(self, key: str) -> V | None:
-        """As long as it was put lately: a use does not make it younger."""
         with self._lock:
-            known = self._known.get(key)
-            if known is None:
-                return None
-            until_s, value = known
-            if until_s <= self._clock():
-                del self._known[key]
-                return None
-            self._known.move_to_end(key)
-            return value
+            return self._values.get(key)
 
     def put(self, key: str, value: V) -> None:
         with self._lock:
-            self._known[key] = self._clock() + self._keep_s, value
-            self._known.move_to_end(key)
-            if len(self._known) > self._most:
-                self._known.popitem(last=False)
+            self._values[key] = value
 
     def forget(self, key: str) -> None:
         with self._lock:
-            self._known.pop(key, None)
+            self._values.pop(key, None)

@@ -7,8 +7,8 @@ import secrets
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
-from weakref import WeakValueDictionary
 
+from deemster.cache.single_flight import SingleFlight
 from deemster.domain.errors import Unavailable
 from deemster.domain.limits import MIB
 from deemster.locks import acquire, lock_directory
@@ -31,22 +31,13 @@ POLL_S = 0.05
 WAIT_S = 900.0
 
 
-class Download:
-    """One fetch at a time. Those who wait while it fails don't try it again themselves."""
-
-    def __init__(self) -> None:
-        self.lock = asyncio.Lock()
-        self.failures = 0
-        self.failure: Unavailable | None = None
-
-
 class RevisionDistributor:
     """Revisions of this machine, and behind them those of the artifact store."""
 
     def __init__(self, artifacts: Artifacts, revisions: RevisionStore) -> None:
         self._artifacts = artifacts
         self._revisions = revisions
-        self._flights: WeakValueDictionary[str, Download] = WeakValueDictionary()
+        self._downloads: SingleFlight[str, None] = SingleFlight()
 
     async def publish(self, revision: Revision) -> None:
         """When it returns, every worker can have the revision.
@@ -71,9 +62,8 @@ class RevisionDistributor:
     async def opened(self, digest: str) -> AsyncIterator[Revision]:
         """The revision, fetched if it isn't here; nobody removes it meanwhile."""
         async with AsyncExitStack() as stack:
-            revision = await self._present(stack, digest)
-            if revision is None:
-                revision = await self._fetched(stack, digest)
+            while (revision := await self._present(stack, digest)) is None:
+                await self._downloads.run(digest, lambda: self._fetch(stack, digest))
             yield revision
 
     async def sweep(self, keep: Keep, older_than_s: float) -> int:
@@ -88,30 +78,15 @@ class RevisionDistributor:
         except OSError as fault:
             raise no_room(fault) from fault
 
-    async def _fetched(self, stack: AsyncExitStack, digest: str) -> Revision:
-        flight = self._flights.setdefault(digest, Download())
-        seen = flight.failures
-        async with flight.lock:
-            if flight.failure is not None and flight.failures > seen:
-                raise type(flight.failure)(*flight.failure.args)
-            try:
-                return await self._fetch(stack, digest)
-            except Unavailable as fault:
-                flight.failures += 1
-                flight.failure = type(fault)(*fault.args)
-                raise
-
-    async def _fetch(self, stack: AsyncExitStack, digest: str) -> Revision:
+    async def _fetch(self, stack: AsyncExitStack, digest: str) -> None:
+        """Keeps the revision open in `stack`, so that it is not removed before it is used."""
         async with self._place(digest) as place:
             # Another process may have been quicker.
-            revision = await self._present(stack, digest)
-            if revision is None:
+            if await self._present(stack, digest) is None:
                 tar = place / fresh_name()
                 most = self._revisions.max_bytes + HEADERS_BYTES
                 await self._artifacts.get_file(tar_name(digest), tar, most)
-                restored = self._revisions.restored(tar, digest)
-                revision = await stack.enter_async_context(restored)
-            return revision
+                await stack.enter_async_context(self._revisions.restored(tar, digest))
 
     @asynccontextmanager
     async def _place(self, digest: str) -> AsyncIterator[Path]:

@@ -93,9 +93,9 @@ class RevisionStore:
         self._staging = root / STAGING
         self._max_bytes = max_bytes
         self._bounds = bounds or Bounds()
-        self._sound = TtlCache[bool](keep_s=KEPT_S, most=MOST_SOUND, clock=clock)
+        self._sound = TtlCache[bool](keep_s=KEPT_S, max_entries=MOST_SOUND, clock=clock)
         """Those whose content this process has seen to be theirs."""
-        self._problems = TtlCache[Problem](keep_s=KEPT_S, most=MOST_READ, clock=clock)
+        self._problems = TtlCache[Problem](keep_s=KEPT_S, max_entries=MOST_READ, clock=clock)
         """Read already: a revision says the same every time."""
 
     @property

@@ -27,10 +27,10 @@ class CredentialCache:
         self._session_s = session_s
         # Tokens that nobody has are remembered too: they cost what others cost.
         self._tokens: SingleFlightCache[bytes, Account | None] = SingleFlightCache(
-            self._look_for_token, keep_s=KEPT_S, most=MOST_KNOWN
+            self._look_for_token, keep_s=KEPT_S, max_entries=MOST_KNOWN
         )
         self._sessions: SingleFlightCache[bytes, Account | None] = SingleFlightCache(
-            self._look_for_session, keep_s=KEPT_S, most=MOST_KNOWN
+            self._look_for_session, keep_s=KEPT_S, max_entries=MOST_KNOWN
         )
         self._used = set[TokenId]()
         self._seen = set[bytes]()

@@ -18,7 +18,7 @@ class JwtAuth:
         self._newcomers = newcomers
         self._audience = audience
         self._known: SingleFlightCache[str, Account] = SingleFlightCache(
-            self._look, keep_s=KEPT_S, most=MOST_KNOWN
+            self._look, keep_s=KEPT_S, max_entries=MOST_KNOWN
         )
 
     async def account(self, token: str, *, afresh: bool = False) -> Account:

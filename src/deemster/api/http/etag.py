@@ -5,7 +5,7 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from deemster.cache.memory import CacheEntry
+from deemster.cache.cache import CacheEntry
 
 ASK_AGAIN: Final = "private, max-age=0, must-revalidate"
 """Kept by the client alone, and used only after asking whether it still holds."""

@@ -19,8 +19,8 @@ from deemster.api.models.problems import (
     with_mine,
 )
 from deemster.api.state import app_state
-from deemster.cache.cache import Found
-from deemster.cache.kinds import CATALOGUE, LANGUAGES, PROBLEM, PROBLEM_LIST
+from deemster.cache.cache import Loaded
+from deemster.cache.kinds import LANGUAGES, MY_PROBLEMS, PROBLEM, PROBLEM_LIST
 from deemster.domain.errors import NotFound
 from deemster.domain.ids import ProblemId
 from deemster.domain.language import Language
@@ -51,7 +51,7 @@ async def list_problems(
     desk = app_state(request)
     after = ProblemId(query.place) if query.place else None
 
-    async def look() -> Found:
+    async def look() -> Loaded:
         async with connection(desk.service.pool) as acquired:
             found = await problems.page(acquired, after=after, most=query.limit + 1)
             is_known = after is None or await problems.is_there(acquired, after)
@@ -64,16 +64,16 @@ async def list_problems(
         told = ProblemPage(items=items, next_cursor=cursor)
         # Whoever makes up limits and cursors must not fill the memory that all share.
         is_usual = query.limit in USUAL_LIMITS and is_known
-        return Found(json_of(told), keep_s=None if is_usual else 0)
+        return Loaded(json_of(told), keep_s=None if is_usual else 0)
 
     revision = await desk.recall.problems()
     selector = f"{query.limit}:{after or ''}"
     cache = desk.recall.cache
     if query.mine:
         own = f"{revision}:{selector}"
-        entry = await cache.get_own(CATALOGUE, caller, own, look, subject=caller.id)
+        entry = await cache.get_private(MY_PROBLEMS, caller, own, look, subject=caller.id)
     else:
-        entry = await cache.get(PROBLEM_LIST, selector, look, revision=revision)
+        entry = await cache.get(PROBLEM_LIST, selector, look, version=revision)
     return tagged(request, entry)
 
 
@@ -90,16 +90,16 @@ async def show_problem(request: Request, _caller: Caller, id: str) -> Response: 
         raise no_such()
     problem = ProblemId(id)
 
-    async def look() -> Found | None:
+    async def look() -> Loaded | None:
         async with connection(desk.service.pool) as acquired:
             sheet = await problems.in_force(acquired, problem)
             if sheet is None or sheet.retired:
                 return None
             submits, accepted = await counters.of_problem(acquired, problem)
-        return Found(json_of(problem_out(sheet, submits=submits, accepted=accepted)))
+        return Loaded(json_of(problem_out(sheet, submits=submits, accepted=accepted)))
 
     revision = await desk.recall.problems()
-    entry = await desk.recall.cache.get(PROBLEM, problem, look, revision=revision)
+    entry = await desk.recall.cache.get(PROBLEM, problem, look, version=revision)
     if entry.body is None:
         raise no_such()
     return tagged(request, entry)
@@ -139,12 +139,12 @@ async def list_languages(request: Request, _caller: Caller) -> Response:
     desk = app_state(request)
     installed = versions_of(await desk.crew.working())
 
-    async def look() -> Found:
+    async def look() -> Loaded:
         items = [language_out(each, installed) for each in desk.service.catalogue]
-        return Found(json_of(LanguagesOut(items=items)))
+        return Loaded(json_of(LanguagesOut(items=items)))
 
     selector = repr(sorted(installed.items()))
-    return tagged(request, await desk.recall.cache.get(LANGUAGES, selector, look, revision=0))
+    return tagged(request, await desk.recall.cache.get(LANGUAGES, selector, look, version=0))
 
 
 def versions_of(workers: Iterable[WorkerView]) -> dict[str, list[str]]:

@@ -27,9 +27,8 @@ from deemster.api.models.submissions import (
     submission_out,
 )
 from deemster.api.state import AppState, app_state
-from deemster.cache.cache import Found
-from deemster.cache.kinds import MINE, RUNNING_S, STATUS
-from deemster.cache.memory import CacheEntry
+from deemster.cache.cache import CacheEntry, Loaded
+from deemster.cache.kinds import MY_SUBMISSIONS, RUNNING_STATUS_S, STATUS
 from deemster.domain.account import Account, Role
 from deemster.domain.bundle import unpack
 from deemster.domain.errors import Conflict, NotFound
@@ -115,17 +114,17 @@ async def status_of(desk: AppState, caller: Account, submission: str) -> CacheEn
     if not GENERATED_ID.fullmatch(submission):
         raise no_such()
 
-    async def find() -> Found | None:
+    async def find() -> Loaded | None:
         try:
             async with connection(desk.service.pool) as acquired:
                 found = await look(acquired, caller, submission)
         except NotFound:
             return None
         is_running = found.status is Status.RUNNING
-        return Found(json_of(found), keep_s=RUNNING_S if is_running else None)
+        return Loaded(json_of(found), keep_s=RUNNING_STATUS_S if is_running else None)
 
     cache = desk.recall.cache
-    entry = await cache.get_own(STATUS, caller, submission, find, subject=submission)
+    entry = await cache.get_private(STATUS, caller, submission, find, subject=submission)
     if entry.body is None:
         raise no_such()
     return entry
@@ -151,7 +150,7 @@ async def list_them(
     language = service.catalogue.named(query.language).id if query.language else None
     before = SubmissionId(query.place) if query.place else None
 
-    async def find() -> Found:
+    async def find() -> Loaded:
         async with connection(service.pool) as acquired:
             wanted = submissions.Filter(
                 account=await whose(acquired, caller, query.user),
@@ -165,12 +164,12 @@ async def list_them(
             found = await submissions.page(acquired, wanted, before=before, most=most)
         page, cursor = cut(found, query.limit, lambda view: view.id)
         items = [line_out(view) for view in page]
-        return Found(json_of(SubmissionPage(items=items, next_cursor=cursor)))
+        return Loaded(json_of(SubmissionPage(items=items, next_cursor=cursor)))
 
     if before is not None or not asks_for_own(caller, query.user):
         return Response((await find()).body, media_type="application/json")
-    entry = await desk.recall.cache.get_own(
-        MINE, caller, query.model_dump_json(), find, subject=caller.id
+    entry = await desk.recall.cache.get_private(
+        MY_SUBMISSIONS, caller, query.model_dump_json(), find, subject=caller.id
     )
     return Response(entry.body, media_type="application/json")
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
+from deemster.cache.single_flight import SingleFlight
 from deemster.domain.language import Catalogue, CompileStep
 from deemster.domain.limits import Limits
 from deemster.domain.run_status import RunStatus
@@ -28,7 +29,6 @@ from deemster.pipeline.judge.build.compile import (
     write_sources,
 )
 from deemster.pipeline.judge.build.precompile import Precompiler
-from deemster.pipeline.judge.build.singleflight import Flights
 from deemster.pipeline.judge.build.toolchain import Toolchain, Toolchains
 from deemster.pipeline.judge.workspace import workspace
 from deemster.sandbox.boxes import Boxes
@@ -61,7 +61,7 @@ class Compiler:
         self._work_dir = work_dir
         self._cache = cache
         self._precompiler = precompiler
-        self._flights: Flights[Build] = Flights()
+        self._builds: SingleFlight[str, Build] = SingleFlight()
         self._warned = False
 
     @classmethod
@@ -114,18 +114,23 @@ class Compiler:
     async def _build_once(
         self, stack: AsyncExitStack, boxes: Boxes, order: CompileRequest
     ) -> Build:
-        if order.step is None or self._cache is None:
+        cache, step = self._cache, order.step
+        if step is None or cache is None:
             return await self._build(stack, boxes, order)
-        key = await asyncio.to_thread(key_of, order, order.step)
-        flight = self._flights.of(key)
-        async with flight.lock:
-            found = flight.left or await self._recall(stack, self._cache, key, order)
-            if found is None:
-                found = await self._build(stack, boxes, order)
-                await self._remember(self._cache, key, order.step, found)
-                # Also what is not kept need not be found out by each who waits.
-                flight.left = found if found.artifact is None else None
-            return found
+        key = await asyncio.to_thread(key_of, order, step)
+        own: list[Build] = []
+
+        async def build() -> Build:
+            own.append(await self._build(stack, boxes, order))
+            await self._remember(cache, key, step, own[0])
+            return own[0]
+
+        while (found := await self._recall(stack, cache, key, order)) is None:
+            built = await self._builds.run(key, build)
+            # Another caller's program lies in its own work directory; a failure can be shared.
+            if own or built.artifact is None:
+                return built
+        return found
 
     async def _build(self, stack: AsyncExitStack, boxes: Boxes, order: CompileRequest) -> Build:
         if order.step is not None and self._precompiler is not None:

@@ -10,6 +10,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from deemster.cache.single_flight import SingleFlight
 from deemster.domain.errors import Unavailable
 from deemster.domain.language import CompileStep, PrecompileStep, fill
 from deemster.domain.limits import MIB
@@ -23,7 +24,6 @@ from deemster.pipeline.judge.build.fingerprint import (
     step_facts,
     toolchain_facts,
 )
-from deemster.pipeline.judge.build.singleflight import Flights
 from deemster.pipeline.judge.build.toolchain import Toolchain
 from deemster.pipeline.judge.collect import OutputCollector
 from deemster.pipeline.judge.workspace import (
@@ -62,7 +62,7 @@ class Precompiler:
         self._held: dict[str, CachedDirectory] = {}
         self._failed: set[str] = set()
         self._uses: Counter[str] = Counter()
-        self._flights: Flights[None] = Flights()
+        self._gets: SingleFlight[str, CachedDirectory | None] = SingleFlight()
 
     def open(self) -> None:
         self._cache.open()
@@ -90,19 +90,31 @@ class Precompiler:
             return None
         key = await asyncio.to_thread(key_of, toolchain, step, compiler)
         self._uses[key] += uses
-        flight = self._flights.of(key)
-        async with flight.lock:
-            entry = await self._hold(key)
-            if entry is None and self._is_worth_it(key):
-                problem = await self._fill(key, boxes, toolchain, step, compiler)
-                entry = await self._hold(key)
-                if entry is None:
-                    self._failed.add(key)
-                    name = toolchain.language.name
-                    log.warning("%s compiles more slowly here: %s", name, problem)
+        entry = await self._gets.run(
+            key, lambda: self._hold_or_make(key, boxes, toolchain, step, compiler)
+        )
         if entry is None or entry.directory is None:
             return None
         return Precompiled(entry.directory, fill(step.use, {"data": DATA_DIR}))
+
+    async def _hold_or_make(
+        self,
+        key: str,
+        boxes: Boxes,
+        toolchain: Toolchain,
+        step: PrecompileStep,
+        compiler: CompileStep,
+    ) -> CachedDirectory | None:
+        entry = await self._hold(key)
+        if entry is None and self._is_worth_it(key):
+            problem = await self._fill(key, boxes, toolchain, step, compiler)
+            entry = await self._hold(key)
+            if entry is None:
+                self._failed.add(key)
+                log.warning(
+                    "%s compiles more slowly here: %s", toolchain.language.name, problem
+                )
+        return entry
 
     def _is_worth_it(self, key: str) -> bool:
         return self._make and self._uses[key] >= WORTH_USES and key not in self._failed
