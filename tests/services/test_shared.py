@@ -11,8 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import asyncpg
+import pytest
 import redis.asyncio as redis_client
 
+from deemster.locks import lock_directory
+from tests.services import host
+from tests.services.host import PREFIX, claimed_directory, sweep
 from tests.services.shared import ROOT, is_running
 
 PATIENCE_S = 120
@@ -111,8 +115,7 @@ async def test_the_one_who_started_them_waits_until_they_have_ended(tmp_path: Pa
 async def test_when_the_host_was_killed_the_next_user_gets_new_servers(tmp_path: Path) -> None:
     async with user(tmp_path) as first:
         await first.told()
-        host = int(children(first.process.pid)[0])
-        os.kill(host, signal.SIGKILL)
+        os.kill(int(children(first.process.pid)[0]), signal.SIGKILL)
         async with asyncio.timeout(PATIENCE_S):
             while is_running(tmp_path):  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
@@ -123,6 +126,35 @@ async def test_when_the_host_was_killed_the_next_user_gets_new_servers(tmp_path:
             connection = await asyncpg.connect(new["postgres_url"])
             assert await connection.fetchval("SELECT 1") == 1
             await connection.close()
+
+
+def test_a_sweep_removes_what_killed_hosts_left_and_nothing_of_those_that_live(
+    tmp_path: Path,
+) -> None:
+    left, of_others = tmp_path / f"{PREFIX}left", tmp_path / "of-others"
+    left.mkdir()
+    of_others.mkdir()
+    with claimed_directory(tmp_path) as mine:
+        sweep(tmp_path)
+        assert set(tmp_path.iterdir()) == {mine, of_others}
+    assert set(tmp_path.iterdir()) == {of_others}
+
+
+def test_a_directory_that_is_swept_before_it_is_locked_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Path] = []
+
+    def lock(place: Path, kind: int) -> int:
+        made.append(place)
+        if len(made) == 1:
+            sweep(tmp_path)
+        return lock_directory(place, kind)
+
+    monkeypatch.setattr(host, "lock_directory", lock)
+    with claimed_directory(tmp_path) as mine:
+        assert mine == made[1]
+        assert not made[0].exists()
 
 
 def children(pid: int) -> list[str]:
