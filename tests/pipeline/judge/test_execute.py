@@ -12,7 +12,7 @@ from deemster.domain.source import Source
 from deemster.pipeline.judge.build.compile import Artifact
 from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.judge.build.toolchain import Missing, Toolchain, locate
-from deemster.pipeline.judge.execute import Tail, box_limits, command_for, settle_memory
+from deemster.pipeline.judge.execute import box_limits, command_for, settle_memory
 from deemster.pipeline.judge.selftest import self_test
 from deemster.sandbox.command import ENVIRONMENT
 from deemster.sandbox.report import Report
@@ -245,14 +245,3 @@ def test_a_full_heap_is_the_memory_limit_only_for_a_failed_run(
 ) -> None:
     step = load_catalogue().named("java").run
     assert settle_memory(step, Report(status), stderr).status is settled
-
-
-def test_a_tail_passes_all_on_and_keeps_the_end() -> None:
-    passed: list[bytes] = []
-    tail = Tail(passed.append)
-    for _ in range(100):
-        tail(b"x" * 1000)
-    tail(b"end")
-    assert sum(map(len, passed)) == 100_003
-    assert tail.kept.endswith(b"xend")
-    assert len(tail.kept) == 16_384

@@ -1,4 +1,4 @@
-"""Work directories are unique and never stay behind."""
+"""Tests for workspace.py: work directories are unique and are always removed."""
 
 import asyncio
 import contextlib
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from deemster.domain.errors import Unavailable
-from deemster.pipeline.judge.collect import MAX_FILES, OutputCollector
+from deemster.pipeline.judge.scratch import MAX_FILES, OutputCollector
 from deemster.pipeline.judge.workspace import sweep, workspace, write_files
 from tests.sandbox.conftest import until
 
@@ -20,7 +20,7 @@ def listed(path: Path) -> list[Path]:
     return list(path.iterdir())
 
 
-async def test_a_workspace_is_private_and_gone_afterwards(tmp_path: Path) -> None:
+async def test_a_workspace_is_private_and_removed_at_the_end(tmp_path: Path) -> None:
     root = tmp_path / "new" / "root"
     async with workspace(root) as one, workspace(root) as other:
         assert one != other
@@ -30,7 +30,7 @@ async def test_a_workspace_is_private_and_gone_afterwards(tmp_path: Path) -> Non
     assert listed(root) == []
 
 
-async def test_a_failed_and_a_cancelled_attempt_leave_nothing(tmp_path: Path) -> None:
+async def test_failed_and_cancelled_attempts_leave_no_directory(tmp_path: Path) -> None:
     with pytest.raises(KeyError):
         async with workspace(tmp_path):
             raise KeyError
@@ -48,15 +48,15 @@ async def test_a_failed_and_a_cancelled_attempt_leave_nothing(tmp_path: Path) ->
     assert listed(tmp_path) == []
 
 
-async def test_a_sweep_takes_what_a_killed_process_left_and_nothing_in_use(
+async def test_a_sweep_removes_directories_of_killed_processes_only(
     tmp_path: Path,
 ) -> None:
     code = (
         "import asyncio, os, pathlib, signal, sys\n"
         "from deemster.pipeline.judge.workspace import workspace\n"
         "async def main():\n"
-        "    async with workspace(pathlib.Path(sys.argv[1])) as place:\n"
-        "        (place / 'source').mkdir()\n"
+        "    async with workspace(pathlib.Path(sys.argv[1])) as workspace_path:\n"
+        "        (workspace_path / 'source').mkdir()\n"
         "        os.kill(os.getpid(), signal.SIGKILL)\n"
         "asyncio.run(main())\n"
     )
@@ -69,11 +69,11 @@ async def test_a_sweep_takes_what_a_killed_process_left_and_nothing_in_use(
         assert listed(tmp_path) == [used]
 
 
-async def test_a_sweep_of_nothing_is_quiet(tmp_path: Path) -> None:
+async def test_a_sweep_of_a_missing_directory_does_nothing(tmp_path: Path) -> None:
     assert await asyncio.to_thread(sweep, tmp_path / "missing") == 0
 
 
-async def test_a_sweep_never_follows_a_link(tmp_path: Path) -> None:
+async def test_a_sweep_does_not_follow_links(tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     root = tmp_path / "root"
@@ -83,7 +83,7 @@ async def test_a_sweep_never_follows_a_link(tmp_path: Path) -> None:
     assert outside.exists()
 
 
-async def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+async def test_an_unwritable_work_directory_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(Unavailable, match="DEEMSTER_WORK_DIR"):
         async with contextlib.AsyncExitStack() as stack:
@@ -94,16 +94,16 @@ def open_descriptors() -> int:
     return len(listed(Path("/proc/self/fd")))
 
 
-async def test_an_attempt_cancelled_while_its_place_is_made_leaves_nothing(
+async def test_cancelling_during_creation_leaves_no_directory(
     tmp_path: Path,
 ) -> None:
-    """J8: neither a directory nor the descriptor of its lock."""
+    """J8: nor the descriptor of its lock."""
 
     async def attempt() -> None:
         async with workspace(tmp_path):
             await asyncio.Event().wait()
 
-    await asyncio.to_thread(open_descriptors)  # the thread pool's own are there from now on
+    await asyncio.to_thread(open_descriptors)  # opens the descriptors of the thread pool
     before = open_descriptors()
     for ticks in range(20):
         task = asyncio.ensure_future(attempt())
@@ -115,27 +115,27 @@ async def test_an_attempt_cancelled_while_its_place_is_made_leaves_nothing(
     await until(lambda: not listed(tmp_path) and open_descriptors() == before)
 
 
-async def test_a_thread_that_still_writes_does_not_keep_the_directory(tmp_path: Path) -> None:
-    """J8: of a cancelled attempt the output may still be on its way."""
+async def test_a_directory_is_removed_while_a_thread_still_writes_to_it(tmp_path: Path) -> None:
+    """J8: the output of a cancelled attempt may still be copied."""
     output = tmp_path / "scratch" / "out"
     for number in range(MAX_FILES):
         (output / str(number)).mkdir(parents=True)
     scratch = os.open(output.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        async with workspace(tmp_path / "root") as place:
+        async with workspace(tmp_path / "root") as directory:
             collecting = asyncio.get_running_loop().run_in_executor(
-                None, OutputCollector("out", place), scratch
+                None, OutputCollector("out", directory), scratch
             )
-            while not any(place.iterdir()):  # noqa: ASYNC110 - at once, not when it is done
+            while not any(directory.iterdir()):  # noqa: ASYNC110 - while it runs
                 await asyncio.sleep(0)
         assert listed(tmp_path / "root") == []
         await asyncio.wait([collecting])
-        collecting.exception()  # that its target is gone
+        collecting.exception()  # its target directory is gone
     finally:
         os.close(scratch)
 
 
-def test_files_are_written_in_directories_that_others_may_read(tmp_path: Path) -> None:
+def test_the_sandbox_user_may_read_written_files_whatever_the_umask(tmp_path: Path) -> None:
     before = os.umask(0o077)
     try:
         write_files(tmp_path, {"a/b/c.py": b"1", "é.py": b"2"})
@@ -147,17 +147,17 @@ def test_files_are_written_in_directories_that_others_may_read(tmp_path: Path) -
     assert sorted(os.fsencode(path.name) for path in listed(tmp_path)) == [b"a", b"\xc3\xa9.py"]
 
 
-def test_files_never_replace_what_is_there_nor_go_through_a_link(tmp_path: Path) -> None:
-    place, outside = tmp_path / "place", tmp_path / "outside"
-    place.mkdir()
+def test_writing_files_replaces_nothing_and_follows_no_link(tmp_path: Path) -> None:
+    target, outside = tmp_path / "target", tmp_path / "outside"
+    target.mkdir()
     outside.mkdir()
-    (place / "program").write_bytes(b"compiled")
-    (place / "link").symlink_to(outside / "file")
-    (place / "there").symlink_to(outside)
+    (target / "program").write_bytes(b"compiled")
+    (target / "link").symlink_to(outside / "file")
+    (target / "there").symlink_to(outside)
     write_files(
-        place,
+        target,
         {"program": b"x", "program/x": b"x", "link": b"x", "there/x": b"x", "new": b"x"},
     )
-    assert (place / "program").read_bytes() == b"compiled"
+    assert (target / "program").read_bytes() == b"compiled"
     assert listed(outside) == []
-    assert (place / "new").read_bytes() == b"x"
+    assert (target / "new").read_bytes() == b"x"

@@ -1,4 +1,4 @@
-"""Judges one case: runs the program on it, in all passes, and has the output checked."""
+"""Judges one test case: runs the program on the input and checks its output."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -15,29 +15,30 @@ from deemster.domain.timing import is_too_slow, measured_cpu_ms, wall_ms
 from deemster.domain.verdict import VERDICT_OF_STATUS, Verdict
 from deemster.pipeline.judge.build.compile import Artifact
 from deemster.pipeline.judge.compare import open_comparer
-from deemster.pipeline.judge.excerpt import Head, head_of_file
-from deemster.pipeline.judge.execute import Tail, command_for, settle_memory
+from deemster.pipeline.judge.execute import command_for, settle_memory
 from deemster.pipeline.judge.jury.checker import CheckerRun, CheckResult, check_output
-from deemster.pipeline.judge.jury.files import StagedFiles
 from deemster.pipeline.judge.jury.interactor import interact
 from deemster.pipeline.judge.jury.programs import JuryProgram, jury_limits
 from deemster.pipeline.judge.jury.protocols import INTERACTORS, with_unit
-from deemster.pipeline.judge.spool import FileOutput, Spool
+from deemster.pipeline.judge.output import FileOutput, Head, Spool, Tail, head_of_file
+from deemster.pipeline.judge.scratch import StagedFiles
 from deemster.pipeline.judge.workspace import workspace
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Command
 from deemster.sandbox.report import Report
 from deemster.sandbox.streams import SealedInput
 
-MUCH_BYTES = 4 << 20
-"""So much of an answer takes longer to read than the event loop may be kept."""
-NOTHING = Path("/dev/null")
+LONG_READ_BYTES = 4 << 20
+"""Reading this much of an answer would block the event loop for too long."""
+MIN_MEMORY_BYTES = MIB
+"""A sandbox can't start with less."""
+EMPTY_FILE = Path("/dev/null")
 ENDED_BY_ITSELF = frozenset({RunStatus.OK, RunStatus.NONZERO_EXIT, RunStatus.SIGNALLED})
 
 
 @dataclass(frozen=True, slots=True)
 class CaseOutcome:
-    """Of one case, before it has a score."""
+    """The result of one case before it is scored."""
 
     case: Case
     verdict: Verdict
@@ -55,9 +56,9 @@ class CaseOutcome:
 
     @property
     def is_near_limit(self) -> bool:
-        """It came to its end, only a little too late (timing.py)."""
-        by_itself = self.report.status in ENDED_BY_ITSELF
-        return self.verdict is Verdict.TIME_LIMIT and by_itself
+        """Whether the program ended by itself, only a little too late (timing.py)."""
+        ended = self.report.status in ENDED_BY_ITSELF
+        return self.verdict is Verdict.TIME_LIMIT and ended
 
     @property
     def ending(self) -> ProgramExit:
@@ -66,8 +67,8 @@ class CaseOutcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
-    """One run of the program, and what the jury's side said of it, if it was asked."""
+class RunResult:
+    """One run of the program, with the result of the check if there was one."""
 
     report: Report
     stderr: str
@@ -77,58 +78,55 @@ class Ran:
 
 @dataclass(frozen=True, slots=True)
 class CaseJudge:
-    """All that stays the same from case to case."""
-
     root: Path
     """The directory of the revision."""
     problem: Problem
     artifact: Artifact
     time_ms: int
     programs: Mapping[Program, JuryProgram]
-    """The jury's, made ready."""
     work_dir: Path
     spool_dir: Path
     data_files: Mapping[str, bytes]
-    """Files of the submission that the program finds in its working directory."""
+    """Files of the submission that are put into the program's working directory."""
 
     async def judge(self, boxes: Boxes, case: Case) -> CaseOutcome:
         checker = case.checker or self.problem.checker
         if self.problem.interactor is None and isinstance(checker, Comparison):
             return await self._compare(boxes, case, checker)
-        async with workspace(self.work_dir) as place:
-            sitting = CheckerRun(self.root, case, jury_limits(self.problem.limits), place)
-            return await self._ask_jury(boxes, sitting)
+        async with workspace(self.work_dir) as directory:
+            run = CheckerRun(self.root, case, jury_limits(self.problem.limits), directory)
+            return await self._run_passes(boxes, run)
 
-    # ---- with a comparison ----
+    # ---- comparison ----
 
     async def _compare(self, boxes: Boxes, case: Case, comparison: Comparison) -> CaseOutcome:
-        """Compares while the program writes: nothing of its output is kept."""
+        """Compares while the program writes, so that no output is kept."""
         with open_comparer(comparison, answer_of(self.root, case)) as comparer:
-            ran = await self._run(boxes, case, None, Head(comparer.feed))
-            if comparer.unread_bytes > MUCH_BYTES:
+            result = await self._run(boxes, case, None, Head(comparer.feed))
+            if comparer.unread_bytes > LONG_READ_BYTES:
                 difference = await asyncio.to_thread(comparer.finish)
             else:
                 difference = comparer.finish()
-        if ran.checked is None:
-            ran = replace(ran, checked=CheckResult(Verdict.ACCEPTED))
+        if result.checked is None:
+            result = replace(result, checked=CheckResult(Verdict.ACCEPTED))
             if difference is not None:
                 checked = CheckResult(Verdict.WRONG_ANSWER, jury_message=str(difference))
-                ran = replace(ran, checked=checked)
-        return self._conclude(case, ran)
+                result = replace(result, checked=checked)
+        return self._conclude(case, result)
 
-    # ---- with programs of the jury ----
+    # ---- checkers and interactors ----
 
-    async def _ask_jury(self, boxes: Boxes, sitting: CheckerRun) -> CaseOutcome:
+    async def _run_passes(self, boxes: Boxes, run: CheckerRun) -> CaseOutcome:
         passes = self.problem.limits.passes
         outcome = None
         for _ in range(passes):
-            ran = await self._pass(boxes, sitting)
-            outcome = joined(outcome, self._conclude(sitting.case, ran))
-            following = ran.checked.next_input if ran.checked and passes > 1 else None
-            if following is None or outcome.verdict is not Verdict.ACCEPTED:
+            result = await self._run_pass(boxes, run)
+            outcome = merge_passes(outcome, self._conclude(run.case, result))
+            next_input = result.checked.next_input if result.checked and passes > 1 else None
+            if next_input is None or outcome.verdict is not Verdict.ACCEPTED:
                 return outcome
-            earlier = ran.checked.feedback if ran.checked else None
-            sitting = replace(sitting, pass_input=following, earlier=earlier)
+            feedback = result.checked.feedback if result.checked else None
+            run = replace(run, pass_input=next_input, previous_feedback=feedback)
         assert outcome is not None
         return replace(
             outcome,
@@ -136,81 +134,86 @@ class CaseJudge:
             message=JuryText(f"The validator asked for more than {passes} passes."),
         )
 
-    async def _pass(self, boxes: Boxes, sitting: CheckerRun) -> Ran:
+    async def _run_pass(self, boxes: Boxes, run: CheckerRun) -> RunResult:
         if self.problem.interactor is not None:
-            return await self._interact(boxes, sitting, self.problem.interactor)
+            return await self._interact(boxes, run, self.problem.interactor)
         with Spool(self.spool_dir) as spool:
-            ran = await self._run(boxes, sitting.case, sitting.pass_input, Head(spool))
-            if ran.checked is not None or not self._may_be_right(sitting.case, ran.report):
-                return ran
-            return replace(ran, checked=await self._check(boxes, sitting, spool))
+            result = await self._run(boxes, run.case, run.pass_input, Head(spool))
+            if result.checked is not None or not self._ended_in_time(run.case, result.report):
+                return result
+            return replace(result, checked=await self._check(boxes, run, spool))
 
-    async def _check(self, boxes: Boxes, sitting: CheckerRun, output: Spool) -> CheckResult:
-        check = sitting.case.checker or self.problem.checker
+    async def _check(self, boxes: Boxes, run: CheckerRun, output: Spool) -> CheckResult:
+        check = run.case.checker or self.problem.checker
         assert isinstance(check, ProgramCheck)
         async with output.as_input() as stdin:
-            return await check_output(boxes, check, self.programs, sitting, stdin)
+            return await check_output(boxes, check, self.programs, run, stdin)
 
-    async def _interact(self, boxes: Boxes, sitting: CheckerRun, check: ProgramCheck) -> Ran:
+    async def _interact(self, boxes: Boxes, run: CheckerRun, check: ProgramCheck) -> RunResult:
         step = self.artifact.toolchain.language.run
-        head = Head()
-        tail = Tail(head)
-        case = sitting.case
-        talk = await interact(
+        stderr_head = Head()
+        stderr_tail = Tail(stderr_head)
+        case = run.case
+        interaction = await interact(
             boxes,
             self._command(case),
             self.programs[check.programs[0]],
             INTERACTORS[check.protocol],
-            sitting,
-            stage=self._placed(case),
-            stderr=tail,
+            run,
+            stage=self._staged_files(case),
+            stderr=stderr_tail,
         )
-        report = settle_memory(step, talk.report, tail.kept)
-        if talk.checked is None:
-            return Ran(report, head.text)
-        said = replace(talk.checked, given=with_unit(talk.checked.given, check.points_unit))
-        ran = Ran(report, head.text, checked=said)
-        left = talk.output if said.verdict is Verdict.ACCEPTED else None
+        report = settle_memory(step, interaction.report, stderr_tail.kept)
+        if interaction.checked is None:
+            return RunResult(report, stderr_head.text)
+        given = with_unit(interaction.checked.given, check.points_unit)
+        checked = replace(interaction.checked, given=given)
+        result = RunResult(report, stderr_head.text, checked=checked)
+        output = interaction.output if checked.verdict is Verdict.ACCEPTED else None
         checker = case.checker or self.problem.checker
-        if left is None or not isinstance(checker, ProgramCheck):
-            return ran
-        if not self._may_be_right(case, report):
-            return ran
-        return replace(ran, checked=await self._check_left(boxes, sitting, left))
+        if output is None or not isinstance(checker, ProgramCheck):
+            return result
+        if not self._ended_in_time(case, report):
+            return result
+        return replace(result, checked=await self._check_file(boxes, run, output))
 
-    async def _check_left(self, boxes: Boxes, sitting: CheckerRun, output: Path) -> CheckResult:
-        """What a testlib interactor wrote goes to the checker."""
+    async def _check_file(self, boxes: Boxes, run: CheckerRun, output: Path) -> CheckResult:
         with Spool(self.spool_dir) as spool:
-            await asyncio.to_thread(spool.take_file, output)
-            return await self._check(boxes, sitting, spool)
+            await asyncio.to_thread(spool.add_file, output)
+            return await self._check(boxes, run, spool)
 
-    # ---- the program itself ----
+    # ---- running the program ----
 
-    async def _run(self, boxes: Boxes, case: Case, pass_input: Path | None, out: Head) -> Ran:
+    async def _run(
+        self, boxes: Boxes, case: Case, pass_input: Path | None, stdout: Head
+    ) -> RunResult:
         step = self.artifact.toolchain.language.run
-        head = Head()
-        tail = Tail(head)
-        path = pass_input or (self.root / case.input if case.input else b"")
-        written = FileOutput(self.problem.output_file, out, self._limits(case).output_bytes)
-        by_file = bool(self.problem.output_file)
-        async with opened_input(path) as given:
+        stderr_head = Head()
+        stderr_tail = Tail(stderr_head)
+        stdin = pass_input or (self.root / case.input if case.input else b"")
+        file_output = FileOutput(
+            self.problem.output_file, stdout, self._limits(case).output_bytes
+        )
+        to_file = bool(self.problem.output_file)
+        async with opened_input(stdin) as opened:
             report = await boxes.run(
                 self._command(case),
-                stdin=b"" if self.problem.input_file else given,
-                stdout=ignore if by_file else out,
-                stderr=tail,
-                stage=self._placed(case, path),
-                collect=written if by_file else None,
+                stdin=b"" if self.problem.input_file else opened,
+                stdout=ignore if to_file else stdout,
+                stderr=stderr_tail,
+                stage=self._staged_files(case, stdin),
+                collect=file_output if to_file else None,
             )
-        report = settle_memory(step, report, tail.kept)
-        ran = Ran(report, head.text, out.text)
-        if by_file and written.problem and report.status is RunStatus.OK:
-            verdict = Verdict.OUTPUT_LIMIT if written.is_too_big else Verdict.WRONG_ANSWER
-            return replace(ran, checked=CheckResult(verdict, jury_message=written.problem))
-        return ran
+        report = settle_memory(step, report, stderr_tail.kept)
+        result = RunResult(report, stderr_head.text, stdout.text)
+        if to_file and file_output.problem and report.status is RunStatus.OK:
+            verdict = Verdict.OUTPUT_LIMIT if file_output.is_too_big else Verdict.WRONG_ANSWER
+            checked = CheckResult(verdict, jury_message=file_output.problem)
+            return replace(result, checked=checked)
+        return result
 
     def command_line(self) -> tuple[str, ...]:
-        """By which the program is started, without arguments of a case (J6)."""
+        """The command that starts the program, without the arguments of a case (J6)."""
         return self._command(Case("", "", "")).argv
 
     def _command(self, case: Case) -> Command:
@@ -218,75 +221,75 @@ class CaseJudge:
 
     def _limits(self, case: Case) -> Limits:
         time_ms = case.time_ms or self.time_ms
-        most = self.problem.limits
+        limits = self.problem.limits
         return Limits(
             cpu_ms=measured_cpu_ms(time_ms),
             wall_ms=wall_ms(time_ms),
-            memory_bytes=max(MIB, case.memory_bytes or most.memory_bytes),  # less is no cage
-            output_bytes=most.output_bytes,
-            file_bytes=max(Limits().file_bytes, most.output_bytes),
-            scratch_bytes=max(Limits().scratch_bytes, 2 * most.output_bytes),
+            memory_bytes=max(MIN_MEMORY_BYTES, case.memory_bytes or limits.memory_bytes),
+            output_bytes=limits.output_bytes,
+            file_bytes=max(Limits().file_bytes, limits.output_bytes),
+            scratch_bytes=max(Limits().scratch_bytes, 2 * limits.output_bytes),
         )
 
-    def _placed(self, case: Case, given: Path | bytes = b"") -> StagedFiles | None:
-        """What lies in the working directory before the program starts."""
+    def _staged_files(self, case: Case, stdin: Path | bytes = b"") -> StagedFiles | None:
+        """The files that the program finds in its working directory."""
         files: dict[str, Path | bytes] = dict(self.data_files)
         files |= {name: self.root / path for name, path in case.files.items()}
         if self.problem.input_file:
-            files[self.problem.input_file] = given
+            files[self.problem.input_file] = stdin
         return StagedFiles(files) if files else None
 
     def _limit_ms(self, case: Case) -> int:
         allowance = self.artifact.toolchain.language.run.extra_cpu_ms
         return (case.time_ms or self.time_ms) + allowance
 
-    def _may_be_right(self, case: Case, report: Report) -> bool:
+    def _ended_in_time(self, case: Case, report: Report) -> bool:
         slow = is_too_slow(report.cpu_ns / 1e6, self._limit_ms(case))
         return report.status is RunStatus.OK and not slow
 
     # ---- the verdict ----
 
-    def _conclude(self, case: Case, ran: Ran) -> CaseOutcome:
-        verdict = self._verdict(case, ran)
-        checked = ran.checked or CheckResult(verdict)
-        heard = verdict is checked.verdict
+    def _conclude(self, case: Case, result: RunResult) -> CaseOutcome:
+        verdict = self._verdict(case, result)
+        checked = result.checked or CheckResult(verdict)
+        from_check = verdict is checked.verdict
         wrong = verdict is Verdict.WRONG_ANSWER
         return CaseOutcome(
             case=case,
             verdict=verdict,
-            report=ran.report,
+            report=result.report,
             limit_ms=self._limit_ms(case),
-            given=checked.given if heard else NOT_GIVEN,
-            message=JuryText(checked.jury_message) if heard else NO_TEXT,
-            team_message=checked.team_message if heard else "",
-            output=JuryText(ran.output),
+            given=checked.given if from_check else NOT_GIVEN,
+            message=JuryText(checked.jury_message) if from_check else NO_TEXT,
+            team_message=checked.team_message if from_check else "",
+            output=JuryText(result.output),
             expected=JuryText(head_of_file(self.root / case.answer))
             if wrong and case.answer
             else NO_TEXT,
-            stderr=JuryText(ran.stderr),
-            cpu_ms=ran.report.cpu_ns / 1e6,
-            wall_ms=ran.report.wall_ns / 1e6,
-            memory_bytes=ran.report.memory_bytes,
+            stderr=JuryText(result.stderr),
+            cpu_ms=result.report.cpu_ns / 1e6,
+            wall_ms=result.report.wall_ns / 1e6,
+            memory_bytes=result.report.memory_bytes,
         )
 
-    def _verdict(self, case: Case, ran: Ran) -> Verdict:
-        """The program's own failure goes before what was said of its output."""
-        report = ran.report
+    def _verdict(self, case: Case, result: RunResult) -> Verdict:
+        """A failure of the program takes precedence over the check of its output."""
+        report = result.report
         slow = is_too_slow(report.cpu_ns / 1e6, self._limit_ms(case))
         if slow and report.status in ENDED_BY_ITSELF:
             return Verdict.TIME_LIMIT
-        talked = self.problem.interactor is not None and ran.checked is not None
-        if talked or report.status is RunStatus.OK:
-            return ran.checked.verdict if ran.checked else Verdict.JUDGE_ERROR
+        interacted = self.problem.interactor is not None and result.checked is not None
+        if interacted or report.status is RunStatus.OK:
+            return result.checked.verdict if result.checked else Verdict.JUDGE_ERROR
         return VERDICT_OF_STATUS[report.status]
 
 
 def answer_of(root: Path, case: Case) -> Path:
-    return root / case.answer if case.answer else NOTHING
+    return root / case.answer if case.answer else EMPTY_FILE
 
 
-def joined(earlier: CaseOutcome | None, later: CaseOutcome) -> CaseOutcome:
-    """Of several passes the last says the verdict; each had its own limits."""
+def merge_passes(earlier: CaseOutcome | None, later: CaseOutcome) -> CaseOutcome:
+    """The last pass decides the verdict; limits apply to each pass, so the maximum counts."""
     if earlier is None:
         return later
     return replace(
@@ -302,10 +305,10 @@ def ignore(_: bytes) -> None:
 
 
 @asynccontextmanager
-async def opened_input(given: Path | bytes) -> AsyncIterator[bytes | SealedInput]:
-    """What a program reads: of a file, a copy that it can't change."""
-    if isinstance(given, bytes):
-        yield given
+async def opened_input(source: Path | bytes) -> AsyncIterator[bytes | SealedInput]:
+    """Stdin for a sandbox; a file is copied so that the program can't change it."""
+    if isinstance(source, bytes):
+        yield source
     else:
-        with await SealedInput.load(given) as sealed:
+        with await SealedInput.load(source) as sealed:
             yield sealed

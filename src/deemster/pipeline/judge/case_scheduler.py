@@ -1,4 +1,4 @@
-"""Runs cases in their order, some ahead of need, and drops those that turn out needless."""
+"""Runs test cases in order, some of them ahead of time, and cancels unneeded ones."""
 
 import asyncio
 from collections import deque
@@ -13,11 +13,11 @@ from deemster.pipeline.judge.case_judge import CaseOutcome
 JudgeOne = Callable[[Case], Coroutine[Any, Any, CaseOutcome]]
 
 AHEAD = 8
-"""How many cases beyond the one that is asked for may be begun: they may turn out needless."""
+"""How many cases after the requested one may start, although they may not be needed."""
 
 
 class CaseScheduler:
-    """Up to `width` cases run at once; `result` waits for one of them."""
+    """Runs up to `width` cases at once; `result` waits for one of them."""
 
     def __init__(
         self, group: asyncio.TaskGroup, cases: Sequence[Case], judge_one: JudgeOne, width: int
@@ -25,8 +25,8 @@ class CaseScheduler:
         self._group = group
         self._judge_one = judge_one
         self._width = width
-        self._place = {case.name: place for place, case in enumerate(cases)}
-        self._asked = 0
+        self._position = {case.name: position for position, case in enumerate(cases)}
+        self._requested = 0
         self._waiting = deque(cases)
         self._running: dict[str, asyncio.Task[CaseOutcome]] = {}
         loop = asyncio.get_running_loop()
@@ -39,35 +39,35 @@ class CaseScheduler:
     async def open(
         cls, cases: Sequence[Case], judge_one: JudgeOne, width: int
     ) -> AsyncIterator["CaseScheduler"]:
-        """Leaving the block ends all that still runs."""
+        """Cancels the cases that still run at the end of the block."""
         try:
             async with asyncio.TaskGroup() as group:
-                line = cls(group, cases, judge_one, width)
-                line._begin_more()
+                scheduler = cls(group, cases, judge_one, width)
+                scheduler._start_more()
                 try:
-                    yield line
+                    yield scheduler
                 finally:
-                    line.skip(cases)
+                    scheduler.skip(cases)
         except BaseExceptionGroup as faults:
-            # The first that failed ended the others; the caller wants it, not a group.
+            # The first failure cancelled the other cases; the caller needs only that one.
             raise faults.exceptions[0] from None
 
     async def result(self, case: Case) -> CaseOutcome:
-        self._asked = self._place[case.name]
-        self._begin_more()
+        self._requested = self._position[case.name]
+        self._start_more()
         return await self._results[case.name]
 
     def skip(self, cases: Iterable[Case]) -> None:
-        """Nobody will ask for these."""
-        needless = {case.name for case in cases}
-        self._waiting = deque(case for case in self._waiting if case.name not in needless)
-        for name in needless & self._running.keys():
+        """Cancels cases whose results are not needed."""
+        skipped = {case.name for case in cases}
+        self._waiting = deque(case for case in self._waiting if case.name not in skipped)
+        for name in skipped & self._running.keys():
             self._running[name].cancel()
-        self._begin_more()
+        self._start_more()
 
-    def _begin_more(self) -> None:
+    def _start_more(self) -> None:
         while self._waiting and len(self._running) < self._width:
-            if self._place[self._waiting[0].name] > self._asked + AHEAD:
+            if self._position[self._waiting[0].name] > self._requested + AHEAD:
                 return
             case = self._waiting.popleft()
             task = self._group.create_task(self._judge_one(case))
@@ -77,9 +77,9 @@ class CaseScheduler:
     def _ended(self, case: Case, task: asyncio.Task[CaseOutcome]) -> None:
         del self._running[case.name]
         if task.cancelled():
-            self._begin_more()
+            self._start_more()
         elif task.exception() is not None:
-            self._waiting.clear()  # the group is being taken down
+            self._waiting.clear()  # the task group is being cancelled
         else:
             self._results[case.name].set_result(task.result())
-            self._begin_more()
+            self._start_more()

@@ -1,4 +1,4 @@
-"""Runs what was built, within the limits that its language needs around the program's own."""
+"""Runs a built program within its limits plus what its language runtime needs."""
 
 from dataclasses import replace
 
@@ -6,6 +6,7 @@ from deemster.domain.language import RunStep, fill
 from deemster.domain.limits import MIB, Limits
 from deemster.domain.run_status import RunStatus
 from deemster.pipeline.judge.build.compile import Artifact
+from deemster.pipeline.judge.output import Tail
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import CODE_DIR, ENVIRONMENT, Command
 from deemster.sandbox.report import Report
@@ -13,8 +14,7 @@ from deemster.sandbox.streams import Sink
 
 MIN_HEAP_MB = 8
 MAX_STACK_MB = 1000
-"""Runtimes refuse larger ones."""
-TAIL_BYTES = 16_384
+"""Runtimes refuse larger stacks."""
 
 
 async def execute(
@@ -26,7 +26,7 @@ async def execute(
     stdout: Sink | None = None,
     stderr: Sink | None = None,
 ) -> Report:
-    """Runs it once. `stdin` may be a descriptor; output goes to sinks or into the report."""
+    """`stdin` may be a descriptor; output without a sink is in the report."""
     step = artifact.toolchain.language.run
     tail = Tail(stderr) if stderr else None
     command = command_for(artifact, limits)
@@ -35,7 +35,6 @@ async def execute(
 
 
 def command_for(artifact: Artifact, limits: Limits, args: tuple[str, ...] = ()) -> Command:
-    """What runs it in a box, with arguments of its own."""
     step = artifact.toolchain.language.run
     values = run_values(step, artifact, limits)
     environment = dict(
@@ -52,7 +51,7 @@ def command_for(artifact: Artifact, limits: Limits, args: tuple[str, ...] = ()) 
 
 
 def run_values(step: RunStep, artifact: Artifact, limits: Limits) -> dict[str, str]:
-    """What the placeholders of the run's arguments and environment stand for."""
+    """The values of the placeholders in the run step's arguments and environment."""
     heap_mb = max(MIN_HEAP_MB, limits.memory_bytes // MIB)
     stack_mb = min(limits.stack_bytes // MIB or heap_mb, MAX_STACK_MB)
     return {
@@ -66,7 +65,7 @@ def run_values(step: RunStep, artifact: Artifact, limits: Limits) -> dict[str, s
 
 
 def box_limits(step: RunStep, limits: Limits) -> Limits:
-    """The program's limits and, on top, what its runtime uses for itself."""
+    """The program's limits plus what its runtime uses for itself."""
     return replace(
         limits,
         cpu_ms=limits.cpu_ms + step.extra_cpu_ms,
@@ -77,23 +76,11 @@ def box_limits(step: RunStep, limits: Limits) -> Limits:
 
 
 def settle_memory(step: RunStep, report: Report, stderr: bytes) -> Report:
-    """A runtime that gave up at its heap limit has reached the memory limit.
+    """Turns a failed run into a memory limit if the runtime says that its heap was full.
 
-    A program can print the same words and fail, and only hides one failure behind another.
+    A program can print the same text and fail, but it only changes one failure to another.
     """
     failed = report.status in {RunStatus.NONZERO_EXIT, RunStatus.SIGNALLED}
     if failed and any(text.encode() in stderr for text in step.out_of_memory):
         return replace(report, status=RunStatus.MEMORY_LIMIT)
     return report
-
-
-class Tail:
-    """Passes output on and keeps the end of it."""
-
-    def __init__(self, sink: Sink) -> None:
-        self._sink = sink
-        self.kept = b""
-
-    def __call__(self, data: bytes) -> None:
-        self.kept = (self.kept + data)[-TAIL_BYTES:]
-        self._sink(data)

@@ -1,4 +1,4 @@
-"""Walks the tree of tests: asks for results in order, stops where the rules allow, adds up."""
+"""Grades the tree of test groups: requests results in order, stops early, adds up scores."""
 
 from collections.abc import Awaitable, Callable, Sequence
 
@@ -18,46 +18,44 @@ from deemster.domain.verdict import Verdict
 from deemster.pipeline.judge.case_scheduler import CaseScheduler
 from deemster.pipeline.judge.jury.checker import CheckResult
 
-AskGrader = Callable[[CustomGrader, Sequence[Result]], Awaitable[Result]]
-AskStatic = Callable[[StaticCheck], Awaitable[CheckResult]]
+RunGrader = Callable[[CustomGrader, Sequence[Result]], Awaitable[Result]]
+RunStatic = Callable[[StaticCheck], Awaitable[CheckResult]]
 
 
 class GroupGrader:
-    """One submission's way through its tests."""
-
     def __init__(
-        self, line: CaseScheduler, ask_grader: AskGrader, ask_static: AskStatic
+        self, scheduler: CaseScheduler, run_grader: RunGrader, run_static: RunStatic
     ) -> None:
-        self._line = line
-        self._ask_grader = ask_grader
-        self._ask_static = ask_static
+        self._scheduler = scheduler
+        self._run_grader = run_grader
+        self._run_static = run_static
         self._passed: set[str] = set()
         self.cases: dict[str, Result] = {}
         self.groups: list[GroupScore] = []
         self.faults: list[str] = []
 
-    async def through(self, group: Group) -> Result | None:
-        """What the group is worth; None when there is nothing in it."""
+    async def grade(self, group: Group) -> Result | None:
+        """The result of the group; None if it has no cases."""
         if isinstance(group.grading, Subtask) and not self._passed.issuperset(
             group.grading.requires
         ):
-            self._line.skip(group.cases())
-            return self._note(group, LOCKED)
+            self._scheduler.skip(group.cases())
+            return self._record(group, LOCKED)
         results = await self._judge_items(group)
         if not results:
             return None
-        return self._note(group, await self._grade(group, results))
+        return self._record(group, await self._grade(group, results))
 
     async def _judge_items(self, group: Group) -> list[Result]:
         results: list[Result] = []
         if group.static is not None:
             results.append(await self._judge_static(group, group.static))
-        for place, item in enumerate(group.items):
+        for position, item in enumerate(group.items):
             if results and stops(group, results[-1]):
-                self._skip(group.items[place:])
+                self._skip(group.items[position:])
                 break
             if isinstance(item, Group):
-                result = await self.through(item)
+                result = await self.grade(item)
             else:
                 result = await self._judge_case(group, item)
             if result is not None:
@@ -66,10 +64,10 @@ class GroupGrader:
 
     def _skip(self, items: Sequence[Group | Case]) -> None:
         for item in items:
-            self._line.skip(item.cases() if isinstance(item, Group) else [item])
+            self._scheduler.skip(item.cases() if isinstance(item, Group) else [item])
 
     async def _judge_case(self, group: Group, case: Case) -> Result:
-        outcome = await self._line.result(case)
+        outcome = await self._scheduler.result(case)
         if outcome.verdict is Verdict.JUDGE_ERROR:
             self.faults.append(f"{case.name}: {outcome.message.reveal()}")
         try:
@@ -80,7 +78,7 @@ class GroupGrader:
         return result
 
     async def _judge_static(self, group: Group, static: StaticCheck) -> Result:
-        checked = await self._ask_static(static)
+        checked = await self._run_static(static)
         if checked.verdict is Verdict.JUDGE_ERROR:
             return self._fault(checked.jury_message)
         if checked.verdict is not Verdict.ACCEPTED:
@@ -94,9 +92,11 @@ class GroupGrader:
         if any(result.verdict is Verdict.JUDGE_ERROR for result in results):
             return Result(Verdict.JUDGE_ERROR)
         if isinstance(group.grading, CustomGrader):
-            graded = await self._ask_grader(group.grading, results)
+            graded = await self._run_grader(group.grading, results)
             if graded.verdict is Verdict.JUDGE_ERROR:
-                self.faults.append(f"The grader gave no result for {group.name or 'the data'}.")
+                self.faults.append(
+                    f"The grader gave no valid result for {group.name or 'the tests'}."
+                )
             return graded
         if isinstance(group.grading, Subtask):
             try:
@@ -105,13 +105,13 @@ class GroupGrader:
                 return self._fault(str(fault))
         return grade_by_default(group.grading, results)
 
-    def _fault(self, what: str) -> Result:
-        self.faults.append(what)
+    def _fault(self, message: str) -> Result:
+        self.faults.append(message)
         return Result(Verdict.JUDGE_ERROR)
 
-    def _note(self, group: Group, result: Result) -> Result:
+    def _record(self, group: Group, result: Result) -> Result:
         if result.accepted:
             self._passed.add(group.name)
-        most = group.grading.max_score if isinstance(group.grading, Subtask) else None
-        self.groups.append(GroupScore(group.name, result.verdict, result.score, most))
+        max_score = group.grading.max_score if isinstance(group.grading, Subtask) else None
+        self.groups.append(GroupScore(group.name, result.verdict, result.score, max_score))
         return result

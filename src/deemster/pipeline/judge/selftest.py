@@ -1,4 +1,4 @@
-"""Runs a language's own small program in the cage, to see that its toolchain works there."""
+"""Tests a toolchain by running the language's test program in the sandbox."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,11 +19,11 @@ LIMITS = Limits(cpu_ms=10_000, wall_ms=30_000)
 class SelfTestResult:
     toolchain: Toolchain
     problem: str = ""
-    """Empty when the program did what it should."""
+    """Empty if the test passed."""
     cpu_ms: int = 0
     memory_kb: int = 0
     compile_ms: int | None = None
-    """None where there was nothing to compile."""
+    """None for a language without a compiler."""
 
 
 async def self_test(boxes: Boxes, toolchain: Toolchain, work_dir: Path) -> SelfTestResult:
@@ -31,16 +31,16 @@ async def self_test(boxes: Boxes, toolchain: Toolchain, work_dir: Path) -> SelfT
     source = single_file(
         toolchain.language, toolchain.language.source.file, test.source.encode()
     )
-    async with workspace(work_dir) as place:
-        built = await build(boxes, toolchain, source, place)
+    async with workspace(work_dir) as directory:
+        built = await build(boxes, toolchain, source, directory)
         if built.artifact is None:
-            said = built.compilation.output.strip() if built.compilation else ""
-            return SelfTestResult(toolchain, f"does not compile: {said}")
+            output = built.compilation.output.strip() if built.compilation else ""
+            return SelfTestResult(toolchain, f"does not compile: {output}")
         report = await execute(boxes, built.artifact, LIMITS, stdin=test.stdin.encode())
     problem = ""
     if report.status is not RunStatus.OK:
-        named = report.syscall or report.stderr.decode(errors="replace").strip()
-        problem = f"ended with {report.status}: {named}".rstrip(": ")
+        reason = report.syscall or report.stderr.decode(errors="replace").strip()
+        problem = f"ended with {report.status}: {reason}".rstrip(": ")
     elif report.stdout.decode(errors="replace") != test.stdout:
         problem = f"printed {report.stdout[:200]!r}, not {test.stdout!r}"
     return SelfTestResult(

@@ -1,4 +1,4 @@
-"""Reads the programs of a package: which files, in which language, with constants filled in."""
+"""Reads the source files of programs in a package, finds their language, fills in constants."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
@@ -19,14 +19,14 @@ from deemster.problems.constants import fill_constants
 
 TESTLIB = "testlib.h"
 TEXT = "text"
-"""What answers are that are handed in themselves."""
-LEFTOVERS = frozenset({"__pycache__", ".git", ".svn", ".DS_Store"})
+"""The language of submitted answers."""
+IGNORED = frozenset({"__pycache__", ".git", ".svn", ".DS_Store"})
 
 
 def submission_source(
     root: Path, problem: Problem, example: ExampleSubmission, catalogue: Catalogue
 ) -> tuple[Language, Source]:
-    """A submission that the package carries, with the code that the problem adds to it."""
+    """An example submission of the package, with the files that the problem includes."""
     raw = read_program(root, example.path, {})
     files = {name: filled(content, problem.constants) for name, content in raw.items()}
     if problem.submit_answer:
@@ -51,7 +51,7 @@ def submission_source(
 def contestant_source(
     root: Path, problem: Problem, language: Language, source: Source, catalogue: Catalogue
 ) -> Source:
-    """What someone handed in, with the code that the problem adds to it."""
+    """A contestant's submission, with the files that the problem includes."""
     files = {name: filled(each, problem.constants) for name, each in source.files.items()}
     own = Source(files, main=source.main, most_bytes=FILLED_BYTES)
     if problem.submit_answer:
@@ -69,9 +69,9 @@ def jury_source(
     language = language_of(catalogue, files, program.language, program.path)
     source = source_of(language, files, None)
     added = {} if TESTLIB in source.files else fallback_header(source)
-    # Bounds of contestants' code don't hold for the jury's.
-    everything = {**source.files, **added}
-    whole = Source(everything, main=source.main, included=frozenset(everything))
+    # Marked as included, because the size limit for contestants doesn't apply.
+    all_files = {**source.files, **added}
+    whole = Source(all_files, main=source.main, included=frozenset(all_files))
     return language, with_guessed_main(language, whole)
 
 
@@ -83,22 +83,22 @@ def source_of(language: Language, files: Mapping[str, bytes], entry: str | None)
 
 
 def read_program(root: Path, path: str, constants: Mapping[str, str]) -> dict[str, bytes]:
-    """All files of a program, which is a file or a directory."""
-    place = root / path
-    if place.is_file():
-        return {place.name: filled(place.read_bytes(), constants)}
+    """`path` is a file or a directory."""
+    program = root / path
+    if program.is_file():
+        return {program.name: filled(program.read_bytes(), constants)}
     files = {
-        str(file.relative_to(place)): filled(file.read_bytes(), constants)
-        for file in sorted(place.rglob("*"))
-        if file.is_file() and is_content(file.relative_to(place))
+        str(file.relative_to(program)): filled(file.read_bytes(), constants)
+        for file in sorted(program.rglob("*"))
+        if file.is_file() and is_content(file.relative_to(program))
     }
     if not files:
-        raise Refused(f"There is no program in {path}: put its source there.")
+        raise Refused(f"There is no source file in {path}: add the program.")
     return files
 
 
 def is_content(path: Path) -> bool:
-    return not any(part in LEFTOVERS or part.startswith(".") for part in path.parts)
+    return not any(part in IGNORED or part.startswith(".") for part in path.parts)
 
 
 def filled(content: bytes, constants: Mapping[str, str]) -> bytes:
@@ -111,7 +111,7 @@ def filled(content: bytes, constants: Mapping[str, str]) -> bytes:
 def language_of(
     catalogue: Catalogue, files: Mapping[str, bytes], named: str | None, path: str
 ) -> Language:
-    """The named one, else the one that the endings of its files agree on."""
+    """The language that the package names, else the one that all file names agree on."""
     if named is not None:
         return catalogue.named(named)
     found = {str(language.id): language for language in languages_of(catalogue, files)}
@@ -120,8 +120,8 @@ def language_of(
     if len(found) != 1:
         which = " and ".join(sorted(found)) or "none that is known"
         raise Refused(
-            f"The files of {path} don't tell one language ({which}): give them the usual "
-            "endings, or name the language in the package."
+            f"The file names in {path} don't determine one language ({which}): use the usual "
+            "extensions, or name the language in the package."
         )
     return next(iter(found.values()))
 
@@ -137,23 +137,23 @@ def languages_of(catalogue: Catalogue, files: Mapping[str, bytes]) -> Iterable[L
 def included_files(
     root: Path, problem: Problem, language: Language, catalogue: Catalogue
 ) -> dict[str, bytes]:
-    """Those for its own language win over those for all."""
+    """Files for this language take precedence over the default ones."""
     own: dict[str, bytes] = {}
-    everyone: dict[str, bytes] = {}
+    default: dict[str, bytes] = {}
     for name, paths in problem.includes.items():
         if name == "default":
-            target = everyone
+            target = default
         elif is_named(catalogue, name, language):
             target = own
         else:
             continue
         for path in paths:
             target.update(read_program(root, path, problem.constants))
-    return {**everyone, **own}
+    return {**default, **own}
 
 
 def is_named(catalogue: Catalogue, name: str, language: Language) -> bool:
-    """Standards of one language share its code: `cpp` is meant for C++ 17 too."""
+    """`cpp` also means the other C++ standards, such as `cpp17`."""
     try:
         named = catalogue.named(name)
     except Refused:
@@ -162,14 +162,14 @@ def is_named(catalogue: Catalogue, name: str, language: Language) -> bool:
 
 
 def fallback_header(source: Source) -> dict[str, bytes]:
-    """Our own testlib.h, for programs that include one and bring none."""
+    """Our testlib.h, for programs that include one but don't contain it."""
     if not any(b'"testlib.h"' in content for content in source.files.values()):
         return {}
     return {TESTLIB: shipped_directory("jury").joinpath(TESTLIB).read_bytes()}
 
 
 def languages_needed(root: Path, problem: Problem, catalogue: Catalogue) -> list[Language]:
-    """Of all the programs of a package; those that don't tell their language are left out."""
+    """The languages of all programs in a package, as far as they can be determined."""
     programs = [(each.path, each.language) for each in jury_programs(problem)]
     programs += [
         (each.program.path, each.program.language) for each in problem.input_validators
@@ -180,13 +180,13 @@ def languages_needed(root: Path, problem: Problem, catalogue: Catalogue) -> list
         try:
             language = language_of(catalogue, read_program(root, path, {}), named, path)
         except Refused:
-            continue  # said again, and to whom it concerns, when the program is needed
+            continue  # reported when the program is needed
         found[language.id] = language
     return list(found.values())
 
 
 def jury_programs(problem: Problem) -> list[Program]:
-    """All that judging needs, each once. Input validators are no part of judging."""
+    """The programs that judging needs; input validators are not among them."""
     checks = [problem.checker, problem.interactor]
     checks += [case.checker for case in problem.tests.cases()]
     programs = [

@@ -1,4 +1,4 @@
-"""Hears one submission: runs its cases, some again where time is short, and concludes."""
+"""Judges one submission: runs its cases, grades them and produces the judgement."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,17 +15,17 @@ from deemster.pipeline.judge.answer_judge import AnswerJudge
 from deemster.pipeline.judge.case_judge import CaseJudge, CaseOutcome
 from deemster.pipeline.judge.case_scheduler import CaseScheduler
 from deemster.pipeline.judge.group_grader import GroupGrader
-from deemster.pipeline.judge.jury.checker import CheckResult, fault
-from deemster.pipeline.judge.jury.graders import ask_grader, ask_static
+from deemster.pipeline.judge.jury.checker import CheckResult, judge_error
+from deemster.pipeline.judge.jury.graders import run_grader, run_static_validator
 from deemster.pipeline.judge.jury.programs import JuryProgram
 from deemster.pipeline.judge.workspace import workspace
 from deemster.sandbox.lanes import Lanes
 
 OnCase = Callable[[CaseOutcome], None]
-"""Hears of each case as it ends (J10); a few may turn out not to count."""
+"""Called when a case ends (J10); a few of these cases may not count in the end."""
 
 Outcomes = Mapping[str, tuple[CaseOutcome, int]]
-"""By case: what came of it, and after how many runs."""
+"""The outcome of each case, and how often the case was run."""
 
 
 def ignore(_: CaseOutcome) -> None:
@@ -57,16 +57,16 @@ class SubmissionJudge:
             return outcome
 
         cases = list(self.problem.tests.cases())
-        async with CaseScheduler.open(cases, judge_one, self.width) as line:
-            static = partial(self._ask_static, source, language)
-            walk = GroupGrader(line, self._ask_grader, static)
-            result = await walk.through(self.problem.tests)
-        return conclude(self.problem, result, walk, outcomes, record)
+        async with CaseScheduler.open(cases, judge_one, self.width) as scheduler:
+            run_static = partial(self._run_static_validator, source, language)
+            grader = GroupGrader(scheduler, self._run_grader, run_static)
+            result = await grader.grade(self.problem.tests)
+        return conclude(self.problem, result, grader, outcomes, record)
 
     async def _measure(
         self, judge: CaseJudge | AnswerJudge, case: Case
     ) -> tuple[CaseOutcome, int]:
-        """A case that was a little too slow is run again, alone; the better run counts."""
+        """Runs a case again, alone, if it was a little too slow; the better run counts."""
         async with self.lanes.acquire() as boxes:
             outcome = await judge.judge(boxes, case)
         if not outcome.is_near_limit:
@@ -75,55 +75,56 @@ class SubmissionJudge:
             again = await judge.judge(boxes, case)
         return (outcome if again.verdict is Verdict.TIME_LIMIT else again), 2
 
-    async def _ask_grader(self, grading: CustomGrader, results: Sequence[Result]) -> Result:
+    async def _run_grader(self, grading: CustomGrader, results: Sequence[Result]) -> Result:
         program = self.problem.grader
         if program is None:
             return Result(Verdict.JUDGE_ERROR)
         async with self.lanes.acquire() as boxes:
-            ready = self.programs[program]
-            return await ask_grader(boxes, ready, self.problem.limits, grading, results)
+            return await run_grader(
+                boxes, self.programs[program], self.problem.limits, grading, results
+            )
 
-    async def _ask_static(
+    async def _run_static_validator(
         self, source: Source, language: Language, static: StaticCheck
     ) -> CheckResult:
         program = self.problem.static_validator
         if program is None:
-            return fault("The problem has no static validator.", "")
-        async with workspace(self.work_dir) as place, self.lanes.acquire() as boxes:
-            return await ask_static(
+            return judge_error("The problem has no static validator.")
+        async with workspace(self.work_dir) as directory, self.lanes.acquire() as boxes:
+            return await run_static_validator(
                 boxes,
                 self.programs[program],
                 self.problem.limits,
                 static,
                 source,
                 language.id,
-                place,
+                directory,
             )
 
 
 def conclude(
     problem: Problem,
     result: Result | None,
-    walk: GroupGrader,
+    grader: GroupGrader,
     outcomes: Outcomes,
     record: CompileRecord | None,
 ) -> JuryJudgement:
     cases = [
-        case_of(number, case, walk.cases.get(case.name), outcomes.get(case.name))
+        case_of(number, case, grader.cases.get(case.name), outcomes.get(case.name))
         for number, case in enumerate(problem.tests.cases(), start=1)
     ]
     if result is None:
         result = Result(Verdict.JUDGE_ERROR)
-        walk.faults.append("The problem has no test case.")
+        grader.faults.append("The problem has no test case.")
     best = best_score(problem)
     return JuryJudgement(
         verdict=final_verdict(problem, result, best),
         cases=cases,
-        groups=walk.groups,
+        groups=grader.groups,
         score=final_score(result) if problem.scoring else None,
         max_score=best if problem.scoring else None,
         compiled=record,
-        fault=JuryText("\n".join(walk.faults)),
+        fault=JuryText("\n".join(grader.faults)),
     )
 
 
@@ -133,7 +134,7 @@ def final_score(result: Result) -> float:
 
 
 def best_score(problem: Problem) -> float | None:
-    """What can be had at most; None where the problem doesn't say."""
+    """The highest possible score; None if the problem doesn't define it."""
     tests = problem.tests
     if isinstance(tests.grading, Subtask):
         return tests.grading.max_score
@@ -142,7 +143,7 @@ def best_score(problem: Problem) -> float | None:
 
 
 def final_verdict(problem: Problem, result: Result, best: float | None) -> Verdict:
-    """Accepted with less than the best score is partial."""
+    """An accepted submission with less than the best score is Partial."""
     if not problem.scoring or result.verdict is not Verdict.ACCEPTED or best is None:
         return result.verdict
     if isinstance(problem.tests.grading, Subtask):
@@ -152,13 +153,12 @@ def final_verdict(problem: Problem, result: Result, best: float | None) -> Verdi
 
 
 def case_of(
-    number: int, case: Case, result: Result | None, ended: tuple[CaseOutcome, int] | None
+    number: int, case: Case, result: Result | None, measured: tuple[CaseOutcome, int] | None
 ) -> JuryCase:
-    """A case that ended but wasn't asked for doesn't count: another order of lanes might not
-    have run it."""
-    if result is None or ended is None:
+    """A case that ran ahead but was not graded doesn't count: whether it runs is chance."""
+    if result is None or measured is None:
         return JuryCase(case.name, number, None, case.is_sample, case.full_feedback)
-    outcome, runs = ended
+    outcome, runs = measured
     return JuryCase(
         name=case.name,
         number=number,

@@ -1,4 +1,4 @@
-"""Directories for one attempt each: unique, ours alone, and gone afterwards in any case."""
+"""Creates a private work directory for each attempt and always removes it afterwards."""
 
 import fcntl
 import os
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from deemster.domain.errors import Unavailable
 from deemster.locks import acquire, lock_directory, locked
-from deemster.pipeline.judge.collect import WRITE_FLAGS, write_all
+from deemster.pipeline.judge.scratch import new_file, write_all
 
 REMOVAL_TRIES = 20
 SWEEP_TRIES = 10
@@ -20,23 +20,23 @@ SWEEP_PAUSE_S = 0.01
 
 @asynccontextmanager
 async def workspace(root: Path) -> AsyncIterator[Path]:
-    """A new directory that nobody but its owner may enter; its lock tells that it is in use."""
+    """A new directory that only its owner may enter; a lock marks it as in use."""
     try:
-        path, held = await acquire(lambda: create(root), lambda made: remove(*made))
+        path, held = await acquire(lambda: create(root), lambda created: remove(*created))
     except OSError as fault:
         raise Unavailable(
-            f"No work directory could be made in {root} ({fault.strerror}): "
-            "name a writable place with DEEMSTER_WORK_DIR."
+            f"No work directory could be created in {root} ({fault.strerror}): "
+            "set DEEMSTER_WORK_DIR to a writable directory."
         ) from fault
     try:
         yield path
     finally:
-        # Not awaited: a cancelled attempt must not leave before its files are gone.
+        # Not in a thread: a cancelled attempt must not end before its files are removed.
         remove(path, held)
 
 
 def create(root: Path) -> tuple[Path, int]:
-    """A new directory with a lock on it that keeps a sweep away."""
+    """A new directory, and a lock on it that keeps `sweep` from removing it."""
     root.mkdir(mode=0o700, parents=True, exist_ok=True)
     with locked(root, fcntl.LOCK_SH):
         path = Path(tempfile.mkdtemp(dir=root))
@@ -44,7 +44,7 @@ def create(root: Path) -> tuple[Path, int]:
 
 
 def remove(path: Path, held: int) -> None:
-    """Takes a directory away, also from a thread of a cancelled attempt that writes there."""
+    """Tries again while a thread of a cancelled attempt still writes to the directory."""
     for _ in range(REMOVAL_TRIES):
         shutil.rmtree(path, ignore_errors=True)
         if not path.exists():
@@ -53,16 +53,17 @@ def remove(path: Path, held: int) -> None:
 
 
 def sweep(root: Path) -> int:
-    """Removes what killed processes left behind; how many directories that were."""
+    """Removes the directories that killed processes left behind and returns their number."""
     for _ in range(SWEEP_TRIES):
         try:
-            # The root's lock keeps out those who have made a directory and not locked it yet.
+            # The lock on the root excludes processes that created a directory but have not
+            # locked it yet.
             with locked(root, fcntl.LOCK_EX | fcntl.LOCK_NB):
                 return sum(remove_if_free(path) for path in root.iterdir())
         except FileNotFoundError:
             break
         except BlockingIOError:
-            time.sleep(SWEEP_PAUSE_S)  # someone makes a directory, which is quickly done
+            time.sleep(SWEEP_PAUSE_S)  # another process is creating a directory
     return 0
 
 
@@ -76,19 +77,15 @@ def remove_if_free(path: Path) -> bool:
 
 
 def write_files(directory: Path, files: Mapping[str, bytes]) -> None:
-    """Names are UTF-8 in the box, whatever the host's locale. What is there already stays."""
+    """Names are UTF-8 in the sandbox, whatever the host's locale. Existing files stay."""
     for name, content in files.items():
         path = directory / os.fsdecode(name.encode())
         try:
             make_parents(directory, path)
-            descriptor = os.open(path, WRITE_FLAGS, 0o644)
+            with new_file(path, 0o644) as descriptor:
+                write_all(descriptor, content)
         except (FileExistsError, NotADirectoryError):
             continue
-        try:
-            os.fchmod(descriptor, 0o644)
-            write_all(descriptor, content)
-        finally:
-            os.close(descriptor)
 
 
 def make_parents(directory: Path, path: Path) -> None:
@@ -100,7 +97,7 @@ def make_parents(directory: Path, path: Path) -> None:
 
 
 def make_directory(path: Path) -> Path:
-    """Readable by the box's own user, whatever the umask; its parent keeps others out."""
+    """Readable by the sandbox's user, whatever the umask; the parent keeps others out."""
     path.mkdir()
     path.chmod(0o755)
     return path

@@ -18,7 +18,7 @@ from deemster.pipeline.judge.build.fingerprint import (
 )
 from deemster.pipeline.judge.build.precompile import Precompiled
 from deemster.pipeline.judge.build.toolchain import Toolchain
-from deemster.pipeline.judge.collect import OutputCollector
+from deemster.pipeline.judge.scratch import OutputCollector
 from deemster.pipeline.judge.workspace import make_directory, write_files
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import CODE_DIR, ENVIRONMENT, WORK_DIR, Command
@@ -46,7 +46,7 @@ class Artifact:
 
     toolchain: Toolchain
     directory: Path
-    """Seen as /code in the box."""
+    """Observed as /code in the box."""
     entry: str
     """What the run step starts: a file, or the name of a compiled class."""
 
@@ -160,7 +160,7 @@ async def run_compiler(
     boxes: Boxes, order: CompileRequest, step: CompileStep, workspace: Path
 ) -> Build:
     sources, target = workspace / "source", make_directory(workspace / "artifact")
-    harvest = OutputCollector(step.output, target, max_bytes=step.limits.scratch_bytes)
+    collector = OutputCollector(step.output, target, max_bytes=step.limits.scratch_bytes)
     command = Command(
         argv=order.argv,
         limits=step.limits,
@@ -169,11 +169,11 @@ async def run_compiler(
         code=sources,
         data=order.precompiled.directory if order.precompiled else None,
     )
-    report = await boxes.run(command, collect=harvest if step.output else None)
+    report = await boxes.run(command, collect=collector if step.output else None)
     entry, problem = "", complaint(report, step)
     directory = target if step.output else sources
     if report.status is RunStatus.OK:
-        problem = harvest.problem or ""
+        problem = collector.problem or ""
     if report.status is RunStatus.OK and not problem:
         entry, problem = await asyncio.to_thread(finish, order, step, directory)
     passed_check = entry and not step.output  # "Syntax OK" is no news

@@ -25,7 +25,7 @@ from deemster.pipeline.judge.build.fingerprint import (
     toolchain_facts,
 )
 from deemster.pipeline.judge.build.toolchain import Toolchain
-from deemster.pipeline.judge.collect import OutputCollector
+from deemster.pipeline.judge.scratch import OutputCollector
 from deemster.pipeline.judge.workspace import (
     make_directory,
     sweep,
@@ -47,7 +47,7 @@ WORTH_USES = 4
 @dataclass(frozen=True, slots=True)
 class Precompiled:
     directory: Path
-    """Seen as /data in the box."""
+    """Observed as /data in the box."""
     use: tuple[str, ...]
 
 
@@ -148,7 +148,7 @@ class Precompiler:
                     await asyncio.to_thread(write_files, directory, step.files)
                 target = made / place.parent
                 target.mkdir(parents=True, exist_ok=True)
-                harvest = OutputCollector(
+                collector = OutputCollector(
                     place.name, target, max_bytes=step.limits.scratch_bytes
                 )
                 command = Command(
@@ -158,11 +158,11 @@ class Precompiler:
                     environment={**ENVIRONMENT, **compiler.environment},
                     code=sources,
                 )
-                report = await boxes.run(command, collect=harvest)
+                report = await boxes.run(command, collect=collector)
                 if report.status is not RunStatus.OK:
                     return reason(report)
-                if harvest.problem:
-                    return harvest.problem
+                if collector.problem:
+                    return collector.problem
                 await asyncio.to_thread(self._cache.keep, key, {}, made, abandoned)
         except OSError as fault:
             return f"{fault.filename or self._work_dir}: {fault.strerror}."

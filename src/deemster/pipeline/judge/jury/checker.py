@@ -1,9 +1,10 @@
-"""Asks the jury's programs about an output: each in its own cage, each with its own limits."""
+"""Runs checkers on a program's output, each in its own sandbox with its own limits."""
 
 import asyncio
+import os
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from deemster.domain.limits import Limits
@@ -11,25 +12,29 @@ from deemster.domain.problem import Case, Program, ProgramCheck
 from deemster.domain.run_status import RunStatus
 from deemster.domain.scoring import NOT_GIVEN, GivenScore
 from deemster.domain.verdict import Verdict
-from deemster.pipeline.judge.jury.files import NEXT_INPUT, CheckerFiles
 from deemster.pipeline.judge.jury.programs import JuryProgram
 from deemster.pipeline.judge.jury.protocols import (
     CHECKERS,
+    FEEDBACK,
     CheckerAnswer,
     CheckerOutput,
     CheckerPaths,
     CheckerProtocol,
     with_unit,
 )
+from deemster.pipeline.judge.scratch import OutputCollector, make_writable_directory, stage_file
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import DATA_DIR, WORK_DIR
 from deemster.sandbox.report import Report
 from deemster.sandbox.streams import SealedInput
 
-WORK_INPUT = "pass.in"
-"""Where a validator finds the input of a later pass, which is no file of the package."""
+LATER_INPUT = "pass.in"
+"""The input of a later pass, which is not a file of the package."""
+NEXT_INPUT = "nextpass.in"
 EMPTY_FILE = "/dev/null"
 STDERR_BYTES = 16_384
+TEXT_BYTES = 64 * 1024
+"""The most that is read of a feedback file."""
 SCORE_FILES = ("score.txt", "score_multiplier.txt")
 
 
@@ -40,104 +45,162 @@ class CheckResult:
     jury_message: str = ""
     team_message: str = ""
     next_input: Path | None = None
-    """What the program reads in another pass."""
+    """The input of the next pass, if the checker asks for one."""
     feedback: Path | None = None
-    """Kept for the next pass."""
+    """The checker's feedback directory, which the next pass needs."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckerRun:
-    """One pass of one case, as the jury's programs see it."""
+    """What the checkers of one case get in one pass."""
 
     root: Path
-    """The revision's directory, seen at /data."""
+    """The directory of the revision, mounted at /data."""
     case: Case
     limits: Limits
-    place: Path
-    """Ours, for what they leave."""
+    directory: Path
+    """Our directory for the files that the checkers write."""
     pass_input: Path | None = None
-    """Instead of the case's own input, from the second pass on."""
-    earlier: Path | None = None
-    """Their feedback of the pass before."""
+    """Replaces the input of the case from the second pass on."""
+    previous_feedback: Path | None = None
 
-    def papers(self, args: tuple[str, ...]) -> CheckerPaths:
-        own = f"{DATA_DIR}/{self.case.input}" if self.case.input else EMPTY_FILE
+    def paths(self, args: tuple[str, ...]) -> CheckerPaths:
+        case_input = f"{DATA_DIR}/{self.case.input}" if self.case.input else EMPTY_FILE
         return CheckerPaths(
-            input=own if self.pass_input is None else f"{WORK_DIR}/{WORK_INPUT}",
+            input=case_input if self.pass_input is None else f"{WORK_DIR}/{LATER_INPUT}",
             answer=f"{DATA_DIR}/{self.case.answer}" if self.case.answer else EMPTY_FILE,
             args=args,
         )
 
-    def tray(self, manner: CheckerProtocol, wanted: tuple[str, ...] = ()) -> CheckerFiles:
+    def files(
+        self, protocol: CheckerProtocol, extra_outputs: tuple[str, ...] = ()
+    ) -> "CheckerFiles":
         return CheckerFiles(
-            target=Path(tempfile.mkdtemp(dir=self.place)),
-            earlier=self.earlier,
-            files={} if self.pass_input is None else {WORK_INPUT: self.pass_input},
-            links=manner.links(self.papers(())),
-            wanted=wanted,
+            target=Path(tempfile.mkdtemp(dir=self.directory)),
+            previous_feedback=self.previous_feedback,
+            files={} if self.pass_input is None else {LATER_INPUT: self.pass_input},
+            links=protocol.links(self.paths(())),
+            extra_outputs=extra_outputs,
         )
+
+
+@dataclass(slots=True)
+class CheckerFiles:
+    """The files in a checker's scratch directory before and after its run."""
+
+    target: Path
+    """An empty directory of ours that the output files are copied to."""
+    previous_feedback: Path | None = None
+    files: Mapping[str, Path] = field(default_factory=dict)
+    links: Mapping[str, str] = field(default_factory=dict)
+    extra_outputs: tuple[str, ...] = ()
+    """Files that are copied out besides the feedback directory."""
+    problem: str = ""
+
+    def stage(self, scratch_fd: int) -> None:
+        feedback_fd = make_writable_directory(scratch_fd, FEEDBACK)
+        try:
+            if self.previous_feedback is not None:
+                copy_feedback(self.previous_feedback, feedback_fd)
+        finally:
+            os.close(feedback_fd)
+        for name, path in self.files.items():
+            stage_file(path, scratch_fd, name)
+        for name, target in self.links.items():
+            os.symlink(target, name, dir_fd=scratch_fd)
+
+    def collect(self, scratch_fd: int) -> None:
+        for name in (FEEDBACK, *self.extra_outputs):
+            collector = OutputCollector(name, self.target)
+            collector(scratch_fd)
+            if collector.problem and name == FEEDBACK:
+                self.problem = collector.problem
+
+    def texts(self) -> dict[str, str]:
+        """The feedback files by name, each up to TEXT_BYTES."""
+        found = {}
+        for path in self.target.iterdir():
+            if path.is_file() and path.name not in {NEXT_INPUT, *self.extra_outputs}:
+                with path.open("rb") as opened:
+                    found[path.name] = opened.read(TEXT_BYTES).decode(errors="replace")
+        return found
+
+    def collected(self, name: str) -> Path | None:
+        path = self.target / name
+        return path if path.is_file() else None
+
+
+def copy_feedback(directory: Path, target_fd: int) -> None:
+    for path in directory.iterdir():
+        if path.is_dir():
+            inner_fd = make_writable_directory(target_fd, path.name)
+            try:
+                copy_feedback(path, inner_fd)
+            finally:
+                os.close(inner_fd)
+        elif path.name != NEXT_INPUT:
+            stage_file(path, target_fd, path.name)
 
 
 async def check_output(
     boxes: Boxes,
     check: ProgramCheck,
     programs: Mapping[Program, JuryProgram],
-    sitting: CheckerRun,
+    run: CheckerRun,
     output: bytes | int | SealedInput,
 ) -> CheckResult:
-    """All must accept; the first that doesn't has the word."""
+    """Runs the checkers in order until one of them does not accept."""
     checked = CheckResult(Verdict.ACCEPTED)
-    manner = CHECKERS[check.protocol]
+    protocol = CHECKERS[check.protocol]
     for program in (programs[each] for each in check.programs):
-        tray = sitting.tray(manner)
-        papers = sitting.papers(sitting.case.checker_args)
-        command = program.command(manner.argv(papers), sitting.limits, sitting.root)
+        files = run.files(protocol)
+        paths = run.paths(run.case.checker_args)
+        command = program.command(protocol.argv(paths), run.limits, run.root)
         report = await boxes.run(
-            command, stdin=output, stage=program.staged(tray.stage), collect=tray.collect
+            command, stdin=output, stage=program.staged(files.stage), collect=files.collect
         )
-        checked = await asyncio.to_thread(read_answer, program.name, manner, report, tray)
+        checked = await asyncio.to_thread(read_answer, program.name, protocol, report, files)
         if checked.verdict is not Verdict.ACCEPTED:
             break
     return replace(checked, given=with_unit(checked.given, check.points_unit))
 
 
 def read_answer(
-    name: str, manner: CheckerProtocol, report: Report, tray: CheckerFiles
+    name: str, protocol: CheckerProtocol, report: Report, files: CheckerFiles
 ) -> CheckResult:
-    """What a jury program's end means; anything but an answer is the judge's error (J4)."""
+    """Reads what a jury program decided; anything unexpected is a Judge Error (J4)."""
     stderr = report.stderr[:STDERR_BYTES].decode(errors="replace")
     if report.status not in {RunStatus.OK, RunStatus.NONZERO_EXIT}:
-        return fault(f"{name} ended with {report.status}.", stderr)
-    if tray.problem:
-        return fault(f"{name} left odd feedback: {tray.problem}", stderr)
+        return judge_error(f"{name} ended with {report.status}.", stderr)
+    if files.problem:
+        return judge_error(f"The feedback of {name} can't be read: {files.problem}", stderr)
     stdout = report.stdout[:STDERR_BYTES].decode(errors="replace")
-    spoken = CheckerOutput(report.exit_code or 0, stdout, stderr, tray.texts())
-    answer = manner.read(spoken)
+    output = CheckerOutput(report.exit_code or 0, stdout, stderr, files.texts())
+    answer = protocol.read(output)
     if answer.verdict is None:
-        scores = [each for each in SCORE_FILES if each in spoken.files]
-        also = f", or {' and '.join(scores)} is no number" if scores else ""
-        return fault(
-            f"{name} ended with exit code {spoken.exit_code}, which is no answer{also}.",
+        scores = [each for each in SCORE_FILES if each in output.files]
+        also = f", or {' and '.join(scores)} contains no number" if scores else ""
+        return judge_error(
+            f"{name} ended with the unexpected exit code {output.exit_code}{also}.",
             answer.jury_message,
         )
-    return settle_pass(name, answer, tray)
+    return read_next_pass(name, answer, files)
 
 
-def settle_pass(name: str, answer: CheckerAnswer, tray: CheckerFiles) -> CheckResult:
+def read_next_pass(name: str, answer: CheckerAnswer, files: CheckerFiles) -> CheckResult:
     assert answer.verdict is not None
-    next_input = tray.taken(NEXT_INPUT)
+    next_input = files.collected(NEXT_INPUT)
     if next_input is not None and answer.verdict is not Verdict.ACCEPTED:
-        return fault(f"{name} rejected and asked for another pass.", answer.jury_message)
+        return judge_error(f"{name} rejected and asked for another pass.", answer.jury_message)
     return CheckResult(
         answer.verdict,
         answer.given,
         answer.jury_message,
         answer.team_message,
         next_input,
-        tray.target,
+        files.target,
     )
 
 
-def fault(what: str, said: str) -> CheckResult:
-    message = f"{what}\n{said}".strip()
-    return CheckResult(Verdict.JUDGE_ERROR, jury_message=message)
+def judge_error(reason: str, message: str = "") -> CheckResult:
+    return CheckResult(Verdict.JUDGE_ERROR, jury_message=f"{reason}\n{message}".strip())

@@ -1,4 +1,4 @@
-"""Lets a program and the jury's interactor talk, and says whose word counts at the end."""
+"""Runs a program and the interactor against each other, and decides which of them failed."""
 
 import asyncio
 import signal
@@ -7,8 +7,13 @@ from pathlib import Path
 
 from deemster.domain.run_status import RunStatus
 from deemster.domain.verdict import VERDICT_OF_STATUS, Verdict
-from deemster.pipeline.judge.jury.checker import CheckerRun, CheckResult, fault, read_answer
-from deemster.pipeline.judge.jury.files import CheckerFiles
+from deemster.pipeline.judge.jury.checker import (
+    CheckerFiles,
+    CheckerRun,
+    CheckResult,
+    judge_error,
+    read_answer,
+)
 from deemster.pipeline.judge.jury.programs import JuryProgram
 from deemster.pipeline.judge.jury.protocols import (
     INTERACTOR_OUTPUT,
@@ -23,79 +28,81 @@ from deemster.sandbox.slot import Collect
 from deemster.sandbox.streams import Sink
 
 MARGIN_S = 3.0
-"""How long beyond its own limit a pair may take: the interactor needs time too."""
+"""How much longer than the program's wall limit a pair may run, for the interactor's work."""
 BUSY_SHARE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Interaction:
-    """`checked` is the interactor's word, or nothing where the program failed by itself."""
-
     report: Report
     checked: CheckResult | None
+    """The interactor's result; None if the program failed by itself."""
     output: Path | None = None
-    """What a testlib interactor leaves for the checker."""
+    """The file that a testlib interactor leaves for the checker."""
 
 
 async def interact(
     boxes: Boxes,
     program: Command,
     interactor: JuryProgram,
-    manner: CheckerProtocol,
-    sitting: CheckerRun,
+    protocol: CheckerProtocol,
+    run: CheckerRun,
     *,
     stage: Collect | None = None,
     stderr: Sink | None = None,
 ) -> Interaction:
-    tray = await asyncio.to_thread(sitting.tray, manner, (INTERACTOR_OUTPUT,))
-    papers = sitting.papers(sitting.case.checker_args)
+    files = await asyncio.to_thread(run.files, protocol, (INTERACTOR_OUTPUT,))
+    paths = run.paths(run.case.checker_args)
     wall_s = program.limits.wall_ms / 1000 + MARGIN_S
-    # It may wait as long as the program does: the clock of the pair says whom to blame.
-    patience_ms = max(sitting.limits.wall_ms, round(1000 * (wall_s + MARGIN_S)))
-    limits = replace(sitting.limits, wall_ms=patience_ms)
-    companion = interactor.command(manner.argv(papers), limits, sitting.root)
+    # The interactor outlives the pair's time limit, so that `decide_hang` decides who is slow.
+    wall_ms = max(run.limits.wall_ms, round(1000 * (wall_s + MARGIN_S)))
+    limits = replace(run.limits, wall_ms=wall_ms)
+    companion = interactor.command(protocol.argv(paths), limits, run.root)
     pair = await boxes.run_pair(
         program,
         companion,
         wall_s=wall_s,
-        cancel_program_if=lambda report: not accepts(manner, report),
+        cancel_program_if=lambda report: not accepts(protocol, report),
         program_stage=stage,
         program_stderr=stderr,
-        stage=interactor.staged(tray.stage),
-        collect=tray.collect,
+        stage=interactor.staged(files.stage),
+        collect=files.collect,
         drain_unread=True,
     )
-    return await asyncio.to_thread(settle, pair, interactor.name, manner, tray)
+    return await asyncio.to_thread(decide, pair, interactor.name, protocol, files)
 
 
-def accepts(manner: CheckerProtocol, report: Report) -> bool:
-    """Whether the program may go on to its own end."""
+def accepts(protocol: CheckerProtocol, report: Report) -> bool:
+    """Whether the program may run on after the interactor ended like this."""
     if report.status not in {RunStatus.OK, RunStatus.NONZERO_EXIT}:
         return False
-    answer = manner.read(CheckerOutput(report.exit_code or 0, "", ""))
+    answer = protocol.read(CheckerOutput(report.exit_code or 0, "", ""))
     return answer.verdict in {Verdict.ACCEPTED, Verdict.PARTIAL}
 
 
-def settle(pair: Pair, name: str, manner: CheckerProtocol, tray: CheckerFiles) -> Interaction:
-    """Who failed first, of themselves, has the blame; what follows from that has none."""
+def decide(
+    pair: Pair, name: str, protocol: CheckerProtocol, files: CheckerFiles
+) -> Interaction:
+    """The side that failed first decides the verdict: its failure may cause the other one."""
     program = pair.program
     if pair.hung:
-        return settle_hang(pair, name)
-    checked = read_answer(name, manner, pair.companion, tray)
-    left_alone = pair.ended_first == "companion" and program.signal == signal.SIGPIPE
-    failed = program.status is not RunStatus.OK and not left_alone
+        return decide_hang(pair, name)
+    checked = read_answer(name, protocol, pair.companion, files)
+    broken_pipe = pair.ended_first == "companion" and program.signal == signal.SIGPIPE
+    failed = program.status is not RunStatus.OK and not broken_pipe
     if failed and (pair.ended_first == "program" or checked.verdict is Verdict.ACCEPTED):
         return Interaction(program, None)
-    return Interaction(program, checked, tray.taken(INTERACTOR_OUTPUT))
+    return Interaction(program, checked, files.collected(INTERACTOR_OUTPUT))
 
 
-def settle_hang(pair: Pair, name: str) -> Interaction:
-    """Neither ended. The interactor is to blame if it had something to do and did not do it."""
+def decide_hang(pair: Pair, name: str) -> Interaction:
+    """The interactor is at fault if it was computing or had unread input; else the program."""
     companion = pair.companion
     left_ns = companion.wall_ns - pair.program.cpu_ns  # they share a core
     busy = companion.cpu_ns > BUSY_SHARE * left_ns and not pair.flooded
     if pair.blame == "companion" or busy:
-        what = "was still computing" if busy else "didn't read what the program wrote"
-        said = companion.stderr.decode(errors="replace")
-        return Interaction(pair.program, fault(f"{name} {what} at the end of its time.", said))
+        reason = "was still computing" if busy else "didn't read the program's output"
+        stderr = companion.stderr.decode(errors="replace")
+        checked = judge_error(f"{name} {reason} when its time was up.", stderr)
+        return Interaction(pair.program, checked)
     return Interaction(pair.program, CheckResult(VERDICT_OF_STATUS[RunStatus.WALL_LIMIT]))

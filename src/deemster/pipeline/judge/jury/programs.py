@@ -1,4 +1,4 @@
-"""Makes jury programs ready: compiled like others, or by a `build` script of their own."""
+"""Prepares jury programs: compiles them, or runs the `build` script that they bring."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -12,9 +12,8 @@ from deemster.domain.problem import Problem, ProblemLimits, Program
 from deemster.domain.run_status import RunStatus
 from deemster.pipeline.judge.build.compile import Artifact
 from deemster.pipeline.judge.build.compiler import BuildTools
-from deemster.pipeline.judge.collect import OutputCollector
 from deemster.pipeline.judge.execute import command_for
-from deemster.pipeline.judge.jury.files import StagedFiles, link_missing
+from deemster.pipeline.judge.scratch import OutputCollector, StagedFiles, link_missing
 from deemster.pipeline.judge.sources import jury_source, read_program
 from deemster.pipeline.judge.workspace import workspace
 from deemster.sandbox.boxes import Boxes
@@ -25,29 +24,27 @@ BUILD, RUN = "build", "run"
 SHELL = "/bin/sh"
 MESSAGE_BYTES = 4_000
 SCRATCH_BYTES = 512 * MIB
-"""Bounded by the memory limit too, which files in the scratch count for."""
+"""Files in the scratch directory also count towards the memory limit."""
 
 
 class JuryFault(Refused):
-    """A program of the jury can't be made ready; the message says why."""
+    """A jury program can't be built; the message says why."""
 
     code = "jury_fault"
 
 
 @dataclass(frozen=True, slots=True)
 class JuryProgram:
-    """Something of the jury's that can be run."""
-
     name: str
     args: tuple[str, ...]
     artifact: Artifact | None
-    """None: a script, in `directory`."""
+    """None for a script, which `directory` contains."""
     directory: Path
-    beside: Mapping[str, str] = field(default_factory=dict)
-    """Links in its working directory to files of its own, which programs open by name."""
+    links: Mapping[str, str] = field(default_factory=dict)
+    """Symbolic links in the working directory to the program's own data files."""
 
     def command(self, args: tuple[str, ...], limits: Limits, data: Path | None) -> Command:
-        """`data` is what it sees at /data."""
+        """`data` is mounted at /data."""
         if self.artifact is not None:
             return replace(command_for(self.artifact, limits, self.args + args), data=data)
         return Command(
@@ -59,20 +56,20 @@ class JuryProgram:
         )
 
     def staged(self, stage: Stage | None = None) -> Stage | None:
-        """What lies in its working directory: that, and what is beside it."""
-        if not self.beside:
+        """Adds the program's links to its working directory after `stage` has run."""
+        if not self.links:
             return stage
 
-        def lay_out(scratch_fd: int) -> None:
+        def stage_with_links(scratch_fd: int) -> None:
             if stage is not None:
                 stage(scratch_fd)
-            link_missing(scratch_fd, self.beside)
+            link_missing(scratch_fd, self.links)
 
-        return lay_out
+        return stage_with_links
 
 
 def links_to(directory: Path) -> dict[str, str]:
-    """To all that a directory holds, as a program finds it in its box."""
+    """Links to every entry of the directory, which is mounted at CODE_DIR."""
     return {path.name: f"{CODE_DIR}/{path.name}" for path in directory.iterdir()}
 
 
@@ -110,14 +107,14 @@ async def prepare_program(
 
 
 async def build_scripted(
-    boxes: Boxes, root: Path, problem: Problem, program: Program, place: Path
+    boxes: Boxes, root: Path, problem: Problem, program: Program, directory: Path
 ) -> JuryProgram:
-    """Runs its `build` in a copy of its directory, all of which the program then has."""
+    """Runs `build` in a copy of the program's directory and keeps the whole result."""
     files = await asyncio.to_thread(read_program, root, program.path, problem.constants)
-    target = place / "program"
+    target = directory / "program"
     target.mkdir()
     target.chmod(0o755)
-    harvest = OutputCollector(".", target)
+    collector = OutputCollector(".", target)
     argv = (SHELL, f"{WORK_DIR}/{BUILD}") if BUILD in files else ("/bin/true",)
     limits = Limits(
         cpu_ms=problem.limits.compile_ms,
@@ -128,14 +125,16 @@ async def build_scripted(
         scratch_bytes=SCRATCH_BYTES,
     )
     command = Command(argv=argv, limits=limits, profile="compiler")
-    report = await boxes.run(command, stage=StagedFiles(files), collect=harvest)
-    said = (report.stdout + report.stderr).decode(errors="replace")[:MESSAGE_BYTES]
+    report = await boxes.run(command, stage=StagedFiles(files), collect=collector)
+    output = (report.stdout + report.stderr).decode(errors="replace")[:MESSAGE_BYTES]
     if report.status is not RunStatus.OK:
-        raise JuryFault(f"{program.path}/{BUILD} ended with {report.status}: {said}")
-    if harvest.problem:
-        raise JuryFault(f"{program.path}/{BUILD} left something odd: {harvest.problem}")
-    started = target / RUN
-    if not started.is_file():
-        raise JuryFault(f"{program.path}/{BUILD} left no `{RUN}`: {said}")
-    started.chmod(0o755)
+        raise JuryFault(f"{program.path}/{BUILD} ended with {report.status}: {output}")
+    if collector.problem:
+        raise JuryFault(
+            f"{program.path}/{BUILD} left files that can't be used: {collector.problem}"
+        )
+    script = target / RUN
+    if not script.is_file():
+        raise JuryFault(f"{program.path}/{BUILD} left no `{RUN}`: {output}")
+    script.chmod(0o755)
     return JuryProgram(program.name, program.args, None, target, links_to(target))

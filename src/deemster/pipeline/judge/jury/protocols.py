@@ -1,4 +1,4 @@
-"""How jury programs are called and what their answers mean, one table entry a protocol."""
+"""Defines how checkers and interactors of each dialect are called and how they answer."""
 
 import math
 import re
@@ -13,7 +13,7 @@ from deemster.sandbox.command import WORK_DIR
 FEEDBACK = "feedback"
 FEEDBACK_DIR = f"{WORK_DIR}/{FEEDBACK}/"
 TEAM_OUTPUT = "/dev/stdin"
-"""Where a checker that wants a file finds the output; it is given as its standard input."""
+"""The path of the contestant's output for checkers that open it as a file."""
 INTERACTOR_OUTPUT = "tout"
 NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 NOT_A_NUMBER = float("nan")
@@ -21,7 +21,7 @@ NOT_A_NUMBER = float("nan")
 
 @dataclass(frozen=True, slots=True)
 class CheckerPaths:
-    """Where a jury program finds things, by paths of its box."""
+    """Paths inside the checker's sandbox."""
 
     input: str
     answer: str
@@ -30,19 +30,17 @@ class CheckerPaths:
 
 @dataclass(frozen=True, slots=True)
 class CheckerOutput:
-    """All that a jury program can answer with."""
-
     exit_code: int
     stdout: str
     stderr: str
     files: Mapping[str, str] = field(default_factory=dict)
-    """Small files of its feedback directory, by name."""
+    """The feedback files by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckerAnswer:
     verdict: Verdict | None
-    """None: this is no answer at all, and so a judge error."""
+    """None if the output does not follow the protocol, which is a Judge Error."""
     given: GivenScore = NOT_GIVEN
     jury_message: str = ""
     team_message: str = ""
@@ -53,34 +51,34 @@ class CheckerProtocol:
     argv: Callable[[CheckerPaths], tuple[str, ...]]
     read: Callable[[CheckerOutput], CheckerAnswer]
     links: Callable[[CheckerPaths], Mapping[str, str]] = lambda _: {}
-    """Names that it expects in its working directory, with what they lead to."""
+    """Symbolic links that the checker expects in its working directory, with their targets."""
 
 
 # ---- ICPC ----
 
 
-def icpc_argv(papers: CheckerPaths) -> tuple[str, ...]:
-    return (papers.input, papers.answer, FEEDBACK_DIR, *papers.args)
+def icpc_argv(paths: CheckerPaths) -> tuple[str, ...]:
+    return (paths.input, paths.answer, FEEDBACK_DIR, *paths.args)
 
 
-def read_icpc(spoken: CheckerOutput) -> CheckerAnswer:
+def read_icpc(output: CheckerOutput) -> CheckerAnswer:
     verdicts = {42: Verdict.ACCEPTED, 43: Verdict.WRONG_ANSWER}
     given = GivenScore(
-        points=number(spoken.files.get("score.txt")),
-        share=number(spoken.files.get("score_multiplier.txt")),
+        points=number(output.files.get("score.txt")),
+        share=number(output.files.get("score_multiplier.txt")),
     )
-    sound = not any(math.isnan(each) for each in (given.points, given.share) if each)
-    said = (spoken.files.get("judgemessage.txt", ""), spoken.stderr)
+    valid = not any(math.isnan(each) for each in (given.points, given.share) if each)
+    messages = (output.files.get("judgemessage.txt", ""), output.stderr)
     return CheckerAnswer(
-        verdicts.get(spoken.exit_code) if sound else None,
+        verdicts.get(output.exit_code) if valid else None,
         given,
-        "\n".join(part.strip() for part in said if part.strip()),
-        spoken.files.get("teammessage.txt", "").strip(),
+        "\n".join(part.strip() for part in messages if part.strip()),
+        output.files.get("teammessage.txt", "").strip(),
     )
 
 
 def number(text: str | None) -> float | None:
-    """The one number of a score file; a file without one is a fault of the jury's program."""
+    """Reads a score file; NaN marks a file without a number, which is a Judge Error."""
     if text is None:
         return None
     return float(text) if re.fullmatch(rf"\s*{NUMBER}\s*", text) else NOT_A_NUMBER
@@ -89,93 +87,94 @@ def number(text: str | None) -> float | None:
 # ---- testlib ----
 
 
-def testlib_argv(papers: CheckerPaths) -> tuple[str, ...]:
-    return (papers.input, TEAM_OUTPUT, papers.answer, *papers.args)
+def testlib_argv(paths: CheckerPaths) -> tuple[str, ...]:
+    return (paths.input, TEAM_OUTPUT, paths.answer, *paths.args)
 
 
-def testlib_interactor_argv(papers: CheckerPaths) -> tuple[str, ...]:
-    return (papers.input, INTERACTOR_OUTPUT, papers.answer, *papers.args)
+def testlib_interactor_argv(paths: CheckerPaths) -> tuple[str, ...]:
+    return (paths.input, INTERACTOR_OUTPUT, paths.answer, *paths.args)
 
 
-def read_testlib(spoken: CheckerOutput) -> CheckerAnswer:
-    """0 right, 1 wrong, 2 badly formed, 3 a fault of the jury, 7 points; parts by their words.
+def read_testlib(output: CheckerOutput) -> CheckerAnswer:
+    """0 accepts, 1 and 2 reject, 3 is a Judge Error, 7 gives points.
 
-    Exit codes for parts differ from header to header, and some mean other things too.
+    Partial results are read from stderr, because their exit codes differ between versions of
+    testlib.h.
     """
-    code, said = spoken.exit_code, spoken.stderr.strip()
-    partly = re.match(r"partially correct \((\d+)\)", said)
-    if partly and code not in {0, 3}:
-        return by_share(min(100, int(partly[1])) / 100, said)
+    code, message = output.exit_code, output.stderr.strip()
+    partial = re.match(r"partially correct \((\d+)\)", message)
+    if partial and code not in {0, 3}:
+        return by_share(min(100, int(partial[1])) / 100, message)
     if code == 0:
-        return CheckerAnswer(Verdict.ACCEPTED, jury_message=said)
+        return CheckerAnswer(Verdict.ACCEPTED, jury_message=message)
     if code in {1, 2, 4, 5, 8}:
-        return CheckerAnswer(Verdict.WRONG_ANSWER, jury_message=said)
+        return CheckerAnswer(Verdict.WRONG_ANSWER, jury_message=message)
     if code == 7:
-        found = re.search(rf"points\s+({NUMBER})", said)
+        found = re.search(rf"points\s+({NUMBER})", message)
         if not found:
-            return CheckerAnswer(None, jury_message=said)
-        return CheckerAnswer(Verdict.PARTIAL, GivenScore(points=float(found[1])), said)
-    return CheckerAnswer(None, jury_message=said)
+            return CheckerAnswer(None, jury_message=message)
+        return CheckerAnswer(Verdict.PARTIAL, GivenScore(points=float(found[1])), message)
+    return CheckerAnswer(None, jury_message=message)
 
 
 # ---- others ----
 
 
-def read_syzoj(spoken: CheckerOutput) -> CheckerAnswer:
-    """A score of 0 to 100 on stdout."""
-    found = re.match(r"\s*(\d+(?:\.\d+)?)", spoken.stdout)
-    if spoken.exit_code or not found:
-        return CheckerAnswer(None, jury_message=spoken.stderr.strip())
-    return by_share(min(1.0, float(found[1]) / 100), spoken.stderr.strip())
+def read_syzoj(output: CheckerOutput) -> CheckerAnswer:
+    """The checker prints a score of 0 to 100 on stdout."""
+    found = re.match(r"\s*(\d+(?:\.\d+)?)", output.stdout)
+    if output.exit_code or not found:
+        return CheckerAnswer(None, jury_message=output.stderr.strip())
+    return by_share(min(1.0, float(found[1]) / 100), output.stderr.strip())
 
 
-def read_lemon(spoken: CheckerOutput) -> CheckerAnswer:
-    found = re.match(r"\s*(\d+(?:\.\d+)?)", spoken.files.get("score", ""))
-    said = spoken.files.get("message", "").strip()
-    if spoken.exit_code or not found:
-        return CheckerAnswer(None, jury_message=said or spoken.stderr.strip())
-    return by_share(min(1.0, float(found[1]) / 100), said)
+def read_lemon(output: CheckerOutput) -> CheckerAnswer:
+    found = re.match(r"\s*(\d+(?:\.\d+)?)", output.files.get("score", ""))
+    message = output.files.get("message", "").strip()
+    if output.exit_code or not found:
+        return CheckerAnswer(None, jury_message=message or output.stderr.strip())
+    return by_share(min(1.0, float(found[1]) / 100), message)
 
 
-def read_hustoj(spoken: CheckerOutput) -> CheckerAnswer:
-    said = (spoken.stdout + spoken.stderr).strip()
-    verdict = Verdict.WRONG_ANSWER if spoken.exit_code else Verdict.ACCEPTED
-    return CheckerAnswer(verdict, jury_message=said)
+def read_hustoj(output: CheckerOutput) -> CheckerAnswer:
+    message = (output.stdout + output.stderr).strip()
+    verdict = Verdict.WRONG_ANSWER if output.exit_code else Verdict.ACCEPTED
+    return CheckerAnswer(verdict, jury_message=message)
 
 
-def read_qduoj(spoken: CheckerOutput) -> CheckerAnswer:
+def read_qduoj(output: CheckerOutput) -> CheckerAnswer:
     verdicts = {0: Verdict.ACCEPTED, 1: Verdict.WRONG_ANSWER}
-    said = (spoken.stdout + spoken.stderr).strip()
-    return CheckerAnswer(verdicts.get(spoken.exit_code), jury_message=said)
+    message = (output.stdout + output.stderr).strip()
+    return CheckerAnswer(verdicts.get(output.exit_code), jury_message=message)
 
 
-def read_dmoj(spoken: CheckerOutput) -> CheckerAnswer:
+def read_dmoj(output: CheckerOutput) -> CheckerAnswer:
     verdicts = {0: Verdict.ACCEPTED, 1: Verdict.WRONG_ANSWER}
-    said = spoken.stderr.strip() or spoken.stdout.strip()
-    return CheckerAnswer(verdicts.get(spoken.exit_code), jury_message=said)
+    message = output.stderr.strip() or output.stdout.strip()
+    return CheckerAnswer(verdicts.get(output.exit_code), jury_message=message)
 
 
-def read_coci(spoken: CheckerOutput) -> CheckerAnswer:
-    """As DMOJ's own, and 7 with a part of the points."""
-    if spoken.exit_code != 7:
-        return read_dmoj(spoken)
-    said = spoken.stderr.strip()
-    found = re.search(rf"partial\s+({NUMBER})\s*/\s*({NUMBER})", said)
+def read_coci(output: CheckerOutput) -> CheckerAnswer:
+    """Like DMOJ's protocol, and exit code 7 gives a share of the points."""
+    if output.exit_code != 7:
+        return read_dmoj(output)
+    message = output.stderr.strip()
+    found = re.search(rf"partial\s+({NUMBER})\s*/\s*({NUMBER})", message)
     if found is None or float(found[2]) <= 0:
-        return CheckerAnswer(None, jury_message=said)
-    return by_share(min(1.0, float(found[1]) / float(found[2])), said)
+        return CheckerAnswer(None, jury_message=message)
+    return by_share(min(1.0, float(found[1]) / float(found[2])), message)
 
 
-def read_peg(spoken: CheckerOutput) -> CheckerAnswer:
-    """As DMOJ's own; a rejection may come with a part of the points, in two lines."""
-    found = re.search(r"^(\d+)\n(\d+)$", spoken.stdout, re.MULTILINE)
-    if spoken.exit_code != 1 or found is None or int(found[2]) == 0:
-        return read_dmoj(spoken)
-    return by_share(min(1.0, int(found[1]) / int(found[2])), spoken.stderr.strip())
+def read_peg(output: CheckerOutput) -> CheckerAnswer:
+    """Like DMOJ's protocol, but a rejection may give a share of the points in two lines."""
+    found = re.search(r"^(\d+)\n(\d+)$", output.stdout, re.MULTILINE)
+    if output.exit_code != 1 or found is None or int(found[2]) == 0:
+        return read_dmoj(output)
+    return by_share(min(1.0, int(found[1]) / int(found[2])), output.stderr.strip())
 
 
 def with_unit(given: GivenScore, unit: PointsUnit) -> GivenScore:
-    """What a number of points means in the problem's own format."""
+    """Converts points to a share where the problem's format defines them so."""
     points = given.points
     if points is None or unit is PointsUnit.POINTS:
         return given
@@ -183,12 +182,12 @@ def with_unit(given: GivenScore, unit: PointsUnit) -> GivenScore:
     return GivenScore(share=max(0.0, min(1.0, points / 100 if percent else points)))
 
 
-def by_share(share: float, said: str) -> CheckerAnswer:
+def by_share(share: float, message: str) -> CheckerAnswer:
     if share >= 1:
-        return CheckerAnswer(Verdict.ACCEPTED, jury_message=said)
+        return CheckerAnswer(Verdict.ACCEPTED, jury_message=message)
     if share <= 0:
-        return CheckerAnswer(Verdict.WRONG_ANSWER, jury_message=said)
-    return CheckerAnswer(Verdict.PARTIAL, GivenScore(share=share), said)
+        return CheckerAnswer(Verdict.WRONG_ANSWER, jury_message=message)
+    return CheckerAnswer(Verdict.PARTIAL, GivenScore(share=share), message)
 
 
 CHECKERS: Mapping[ProtocolName, CheckerProtocol] = {
@@ -197,17 +196,17 @@ CHECKERS: Mapping[ProtocolName, CheckerProtocol] = {
     ProtocolName.SYZOJ: CheckerProtocol(
         lambda _: (),
         read_syzoj,
-        lambda papers: {
-            "input": papers.input,
+        lambda paths: {
+            "input": paths.input,
             "user_out": TEAM_OUTPUT,
-            "answer": papers.answer,
+            "answer": paths.answer,
         },
     ),
     ProtocolName.LEMON: CheckerProtocol(
-        lambda papers: (
-            papers.input,
+        lambda paths: (
+            paths.input,
             TEAM_OUTPUT,
-            papers.answer,
+            paths.answer,
             "100",
             f"{FEEDBACK_DIR}score",
             f"{FEEDBACK_DIR}message",
@@ -215,24 +214,24 @@ CHECKERS: Mapping[ProtocolName, CheckerProtocol] = {
         read_lemon,
     ),
     ProtocolName.HUSTOJ: CheckerProtocol(
-        lambda papers: (papers.input, papers.answer, TEAM_OUTPUT), read_hustoj
+        lambda paths: (paths.input, paths.answer, TEAM_OUTPUT), read_hustoj
     ),
-    ProtocolName.QDUOJ: CheckerProtocol(lambda papers: (papers.input, TEAM_OUTPUT), read_qduoj),
+    ProtocolName.QDUOJ: CheckerProtocol(lambda paths: (paths.input, TEAM_OUTPUT), read_qduoj),
     ProtocolName.DMOJ: CheckerProtocol(testlib_argv, read_dmoj),
     ProtocolName.DMOJ_COCI: CheckerProtocol(testlib_argv, read_coci),
     ProtocolName.DMOJ_PEG: CheckerProtocol(
-        lambda papers: (TEAM_OUTPUT, papers.answer, papers.input), read_peg
+        lambda paths: (TEAM_OUTPUT, paths.answer, paths.input), read_peg
     ),
 }
 
 INTERACTORS: Mapping[ProtocolName, CheckerProtocol] = {
     ProtocolName.ICPC: CheckerProtocol(icpc_argv, read_icpc),
     ProtocolName.TESTLIB: CheckerProtocol(testlib_interactor_argv, read_testlib),
-    ProtocolName.DMOJ: CheckerProtocol(lambda papers: (papers.input, papers.answer), read_dmoj),
+    ProtocolName.DMOJ: CheckerProtocol(lambda paths: (paths.input, paths.answer), read_dmoj),
     ProtocolName.DMOJ_COCI: CheckerProtocol(
-        lambda papers: (papers.input, papers.answer), read_coci
+        lambda paths: (paths.input, paths.answer), read_coci
     ),
 }
 
 VALID_EXIT: Mapping[ProtocolName, int] = {ProtocolName.ICPC: 42, ProtocolName.TESTLIB: 0}
-"""The exit code of an input validator that found nothing wrong."""
+"""The exit code by which an input validator accepts."""

@@ -1,4 +1,4 @@
-"""Looks a package over: valid inputs, answers that pass, validators that see what is wrong."""
+"""Checks a package: inputs are valid, answers are accepted, validators reject bad data."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -15,17 +15,22 @@ from deemster.domain.problem import (
     ProtocolName,
     ValidatorTest,
 )
+from deemster.domain.run_status import RunStatus
 from deemster.domain.source import Source
 from deemster.domain.verdict import Verdict
-from deemster.pipeline.judge.jury.programs import JuryProgram, prepare_program
-from deemster.pipeline.judge.jury.validators import try_input
+from deemster.pipeline.judge.case_judge import opened_input
+from deemster.pipeline.judge.jury.programs import JuryProgram, jury_limits, prepare_program
+from deemster.pipeline.judge.jury.protocols import VALID_EXIT
 from deemster.pipeline.judge.prepared_problem import PreparedProblem
+from deemster.pipeline.judge.scratch import StagedFiles
 from deemster.pipeline.judge.verify.progress import Progress
 from deemster.sandbox.boxes import Boxes
+from deemster.sandbox.report import Report
 
 LONG_LIMIT_MS = 60_000
-MOST_SHOWN = 5
-"""Of one kind of finding: a wrong validator has something against every input."""
+MAX_SHOWN = 5
+"""The most findings of one kind: a wrong validator rejects every input."""
+MESSAGE_BYTES = 500
 
 T = TypeVar("T")
 
@@ -44,24 +49,26 @@ def warn(text: str) -> Finding:
     return Finding("warning", text)
 
 
-async def examine(prepared: PreparedProblem, jobs: int, progress: Progress) -> list[Finding]:
-    findings = look_over(prepared.problem)
+async def check_package(
+    prepared: PreparedProblem, jobs: int, progress: Progress
+) -> list[Finding]:
+    findings = check_definition(prepared.problem)
     async with AsyncExitStack() as stack:
-        inspection = Inspection(prepared, jobs, progress)
+        data = DataCheck(prepared, jobs, progress)
         for validator in prepared.problem.input_validators:
             try:
-                await inspection.make_ready(stack, validator)
+                await data.prepare(stack, validator)
             except Refused as fault:
                 findings.append(Finding("error", str(fault)))
-        findings += await inspection.findings()
+        findings += await data.findings()
     return findings
 
 
-def look_over(problem: Problem) -> list[Finding]:
-    """What can be seen without running anything."""
+def check_definition(problem: Problem) -> list[Finding]:
+    """The findings that need no program to run."""
     found = []
     if not any(True for _ in problem.tests.cases()):
-        found.append(Finding("error", "There is no test case: put some into the package."))
+        found.append(Finding("error", "There is no test case: add some to the package."))
     if not problem.submissions:
         found.append(warn("There is no submission to judge."))
     elif not any(Verdict.ACCEPTED in each.expectation.verdicts for each in problem.submissions):
@@ -73,8 +80,8 @@ def look_over(problem: Problem) -> list[Finding]:
     return found
 
 
-class Inspection:
-    """Runs the jury's validators over the jury's data."""
+class DataCheck:
+    """Runs the package's validators on its own data."""
 
     def __init__(self, prepared: PreparedProblem, jobs: int, progress: Progress) -> None:
         self._prepared = prepared
@@ -82,7 +89,7 @@ class Inspection:
         self._progress = progress
         self._validators: list[tuple[InputValidator, JuryProgram]] = []
 
-    async def make_ready(self, stack: AsyncExitStack, validator: InputValidator) -> None:
+    async def prepare(self, stack: AsyncExitStack, validator: InputValidator) -> None:
         prepared = self._prepared
         async with prepared.lanes.acquire() as boxes:
             program = prepare_program(
@@ -99,84 +106,98 @@ class Inspection:
         cases = list(problem.tests.cases())
         found = []
         if self._validators:
-            found += await self._each(cases, self._input_fault, "inputs")
-        found += await self._each(problem.validator_tests, self._test_fault, "trials")
+            found += await self._check_each(cases, self._check_input, "inputs")
+        found += await self._check_each(
+            problem.validator_tests, self._check_validator_test, "validator tests"
+        )
         if has_plain_outputs(problem):
-            found += await self._each(cases, self._answer_fault, "answers")
+            found += await self._check_each(cases, self._check_answer, "answers")
         return found
 
-    async def _each(
+    async def _check_each(
         self,
         items: Sequence[T],
-        look: Callable[[Boxes, T], Awaitable[Finding | None]],
-        what: str,
+        check: Callable[[Boxes, T], Awaitable[Finding | None]],
+        kind: str,
     ) -> list[Finding]:
-        """Looks at all of them, `jobs` at once."""
+        """Checks all items, `jobs` at once."""
         if not items:
             return []
-        name = f"{self._prepared.problem.slug}: {what}"
-        turns = asyncio.Semaphore(self._jobs)
+        name = f"{self._prepared.problem.slug}: {kind}"
+        limit = asyncio.Semaphore(self._jobs)
         with self._progress.step(name, len(items)) as advance:
 
-            async def look_at(item: T) -> Finding | None:
-                async with turns, self._prepared.lanes.acquire() as boxes:
-                    found = await look(boxes, item)
+            async def check_one(item: T) -> Finding | None:
+                async with limit, self._prepared.lanes.acquire() as boxes:
+                    found = await check(boxes, item)
                 advance()
                 return found
 
             try:
                 async with asyncio.TaskGroup() as group:
-                    tasks = [group.create_task(look_at(item)) for item in items]
+                    tasks = [group.create_task(check_one(item)) for item in items]
             except BaseExceptionGroup as faults:
                 raise faults.exceptions[0] from None
         found = [finding for task in tasks if (finding := task.result()) is not None]
-        if len(found) > MOST_SHOWN:
-            more = len(found) - MOST_SHOWN
-            found[MOST_SHOWN:] = [Finding(found[0].severity, f"And {more} more of these.")]
+        if len(found) > MAX_SHOWN:
+            more = len(found) - MAX_SHOWN
+            found[MAX_SHOWN:] = [Finding(found[0].severity, f"And {more} more of these.")]
         return found
 
-    async def _input_fault(self, boxes: Boxes, case: Case) -> Finding | None:
-        complaint = await self._complaint(boxes, case)
-        return Finding("error", f"{case.name}: {complaint}") if complaint else None
+    async def _check_input(self, boxes: Boxes, case: Case) -> Finding | None:
+        reason = await self._validate_input(boxes, case)
+        return Finding("error", f"{case.name}: {reason}") if reason else None
 
-    async def _complaint(self, boxes: Boxes, case: Case) -> str:
-        """Of the first validator that has one."""
-        prepared = self._prepared
+    async def _validate_input(self, boxes: Boxes, case: Case) -> str:
+        """Why the first validator that does so rejects the input; empty if none does."""
+        root, limits = self._prepared.root, jury_limits(self._prepared.problem.limits)
+        files = {name: root / path for name, path in case.files.items()}
         for validator, program in self._validators:
-            complaint = await try_input(
-                boxes, prepared.root, prepared.problem, validator, program, case
-            )
-            if complaint:
-                return complaint
+            args = case.input_validator_args.of(validator.program.name)
+            command = program.command(args, limits, None)
+            async with opened_input(root / case.input if case.input else b"") as stdin:
+                stage = program.staged(StagedFiles(files) if files else None)
+                report = await boxes.run(command, stdin=stdin, stage=stage)
+            if report.exit_code != VALID_EXIT[validator.protocol]:
+                return rejection(validator.program.name, report)
         return ""
 
-    async def _test_fault(self, boxes: Boxes, test: ValidatorTest) -> Finding | None:
+    async def _check_validator_test(self, boxes: Boxes, test: ValidatorTest) -> Finding | None:
         if test.kind == "invalid_input":
-            accepted = self._validators and not await self._complaint(boxes, test.case)
-            return Finding("error", f"{test.name} is taken for valid.") if accepted else None
-        checked = await self._check(boxes, test.case, test.output)
+            if not self._validators or await self._validate_input(boxes, test.case):
+                return None
+            return Finding("error", f"{test.name} should be rejected, but is accepted.")
+        checked = await self._check_output(boxes, test.case, test.output)
         if test.kind == "valid_output" and checked is not Verdict.ACCEPTED:
-            return Finding("error", f"{test.name} is {checked}, and is meant to pass.")
+            return Finding("error", f"{test.name} should be accepted, but is {checked}.")
         if test.kind == "invalid_output" and checked is not Verdict.WRONG_ANSWER:
-            return Finding("error", f"{test.name} is {checked}, and is meant to be rejected.")
+            return Finding("error", f"{test.name} should be rejected, but is {checked}.")
         return None
 
-    async def _answer_fault(self, boxes: Boxes, case: Case) -> Finding | None:
-        verdict = await self._check(boxes, case, case.answer)
+    async def _check_answer(self, boxes: Boxes, case: Case) -> Finding | None:
+        verdict = await self._check_output(boxes, case, case.answer)
         if verdict is Verdict.JUDGE_ERROR:
-            return Finding("error", f"The validator fails over {case.answer} as an output.")
+            return Finding("error", f"The validator fails on {case.answer} as an output.")
         if verdict is Verdict.WRONG_ANSWER:
             return warn(f"The validator rejects {case.answer} as an output.")
         return None
 
-    async def _check(self, boxes: Boxes, case: Case, output: str) -> Verdict:
+    async def _check_output(self, boxes: Boxes, case: Case, output: str) -> Verdict:
         judge = self._prepared.answer_judge(Source({}))
         checked = await judge.check(boxes, case, self._prepared.root / output)
         return checked.verdict
 
 
 def has_plain_outputs(problem: Problem) -> bool:
-    """An answer file is also an output of the problem, and programs of the jury check it."""
+    """Whether the answer files are valid outputs that a validator of the package checks."""
     checker = problem.checker
     plain = problem.interactor is None and problem.limits.passes == 1
     return plain and isinstance(checker, ProgramCheck) and checker.protocol is ProtocolName.ICPC
+
+
+def rejection(name: str, report: Report) -> str:
+    message = (report.stderr or report.stdout)[:MESSAGE_BYTES].decode(errors="replace").strip()
+    ending = f"exit code {report.exit_code}"
+    if report.status not in {RunStatus.OK, RunStatus.NONZERO_EXIT}:
+        ending = str(report.status).replace("_", " ")
+    return f"{name}: {ending}{f', {message}' if message else ''}"

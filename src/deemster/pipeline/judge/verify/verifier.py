@@ -1,4 +1,4 @@
-"""Judges every submission that a package carries, and compares with what its author expects."""
+"""Verifies a package: judges its example submissions and compares the expected verdicts."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -14,22 +14,22 @@ from deemster.domain.verdict import Verdict
 from deemster.pipeline.judge.build.compiler import BuildTools
 from deemster.pipeline.judge.prepared_problem import PreparedProblem
 from deemster.pipeline.judge.sources import submission_source
-from deemster.pipeline.judge.verify.package_checks import Finding, examine, warn
+from deemster.pipeline.judge.verify.package_checks import Finding, check_package, warn
 from deemster.pipeline.judge.verify.progress import Progress
 from deemster.problems.revision import Revision
 from deemster.sandbox.lanes import Lanes
 
 GENEROUS_MS = 60_000
-"""The limit while the limit itself is looked for."""
+"""The time limit of the runs that determine the time limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class SubmissionReport:
     example: ExampleSubmission
     judgement: JuryJudgement | None = None
-    """None: it could not be judged."""
+    """None if the submission could not be judged."""
     reasons: tuple[str, ...] = ()
-    """What disagrees with the expectation."""
+    """How the judgement differs from the expectation."""
 
     @property
     def matches(self) -> bool:
@@ -47,8 +47,8 @@ class PackageReport:
 
     @property
     def ok(self) -> bool:
-        wrong = any(finding.is_error for finding in self.findings)
-        return not wrong and all(each.matches for each in self.submissions)
+        failed = any(finding.is_error for finding in self.findings)
+        return not failed and all(each.matches for each in self.submissions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +67,12 @@ class Verifier:
         )
         try:
             async with opened as prepared:
-                return await self._examine_and_judge(prepared, report)
+                return await self._check_and_judge(prepared, report)
         except (Refused, Unavailable) as fault:
             return replace(report, findings=[Finding("error", str(fault))])
 
     async def time_limit_ms(self, revision: Revision) -> int:
-        """Of a package that leaves it open, found as `verify` does it."""
+        """Determines the time limit of a package that has none, as `verify` does."""
         problem = revision.problem
         async with PreparedProblem.open(
             self.build_tools, self.lanes, revision.directory, problem, self.spool_dir
@@ -81,14 +81,15 @@ class Verifier:
         judged = [each for each in reports if each.judgement is not None]
         if not judged:
             raise Refused(
-                f"{problem.slug} has no time limit, and no accepted submission that could be "
-                "judged here and give it one: add a limit to the package."
+                f"{problem.slug} has no time limit, and none of its accepted submissions could "
+                "be judged to determine one: add a time limit to the package."
             )
         for each in judged:
             if not each.matches:
                 raise Refused(
-                    f"{problem.slug} has no time limit, and {each.example.path} is not judged "
-                    "as expected, so none is found: see `deemster problem verify`."
+                    f"{problem.slug} has no time limit, and none can be determined, because "
+                    f"{each.example.path} is not judged as expected: "
+                    "see `deemster problem verify`."
                 )
         return find_limit_ms(problem, judged)
 
@@ -96,12 +97,12 @@ class Verifier:
         bounding = [each for each in prepared.problem.submissions if bounds_from_below(each)]
         return await self._judge_all(prepared, bounding, GENEROUS_MS)
 
-    async def _examine_and_judge(
+    async def _check_and_judge(
         self, prepared: PreparedProblem, report: PackageReport
     ) -> PackageReport:
         problem = prepared.problem
         findings = [warn(text) for text in problem.warnings]
-        findings += await examine(prepared, self.jobs, self.progress)
+        findings += await check_package(prepared, self.jobs, self.progress)
         limit_ms, judged = problem.limits.time_ms, {}
         if limit_ms is None and not problem.submit_answer:
             judged = await self._judge_bounding(prepared)
@@ -118,11 +119,11 @@ class Verifier:
     async def _judge_all(
         self, prepared: PreparedProblem, examples: Sequence[ExampleSubmission], time_ms: int
     ) -> dict[str, SubmissionReport]:
-        """`jobs` submissions at once; their cases take turns on the lanes."""
-        turns = asyncio.Semaphore(self.jobs)
+        """Judges `jobs` submissions at once; their cases share the lanes."""
+        limit = asyncio.Semaphore(self.jobs)
 
         async def judge(example: ExampleSubmission) -> SubmissionReport:
-            async with turns:
+            async with limit:
                 return await self._judge(prepared, example, time_ms)
 
         async with asyncio.TaskGroup() as group:
@@ -163,7 +164,7 @@ def bounds_from_below(example: ExampleSubmission) -> bool:
 
 
 def find_limit_ms(problem: Problem, reports: Iterable[SubmissionReport]) -> int:
-    """From the slowest of the submissions that must have room."""
+    """Derives the limit from the slowest submission that must be fast enough."""
     times = [each.judgement.runtime_ms for each in reports if each.judgement is not None]
     limits = problem.limits
     return infer_limit_ms(max(times, default=0), limits.accepted_to_limit, limits.resolution_ms)

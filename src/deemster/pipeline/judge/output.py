@@ -1,4 +1,4 @@
-"""Keeps a program's output until the jury has read it, on disk where it isn't small."""
+"""Keeps the output of a program: the beginning, the end, or all of it for a checker to read."""
 
 import os
 import stat
@@ -7,22 +7,55 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import BinaryIO, Self
 
 from deemster.domain.errors import Refused, Unavailable
 from deemster.domain.limits import MIB
-from deemster.pipeline.judge.collect import OPEN_FLAGS
+from deemster.pipeline.judge.scratch import OPEN_FLAGS
 from deemster.sandbox.streams import CHUNK_BYTES, SealedInput, Sink
 
+HEAD_BYTES = 4_096
+TAIL_BYTES = 16_384
 MEMORY_BYTES = 256 * 1024
 
 
-class Spool:
-    """A sink; afterwards it gives what it took, as often as needed.
+class Head:
+    """A sink that keeps the beginning of the output and passes all of it on."""
 
-    It never raises when it is called: the event loop calls it, and would lose that. A disk that
-    is full shows when the output is asked for.
+    def __init__(self, sink: Sink | None = None) -> None:
+        self._sink = sink
+        self._kept = bytearray()
+        self._cut = False
+
+    def __call__(self, data: bytes) -> None:
+        room = HEAD_BYTES - len(self._kept)
+        self._kept += data[:room]
+        self._cut = self._cut or len(data) > room
+        if self._sink is not None:
+            self._sink(data)
+
+    @property
+    def text(self) -> str:
+        return shown(bytes(self._kept), cut=self._cut)
+
+
+class Tail:
+    """A sink that keeps the end of the output and passes all of it on."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+        self.kept = b""
+
+    def __call__(self, data: bytes) -> None:
+        self.kept = (self.kept + data)[-TAIL_BYTES:]
+        self._sink(data)
+
+
+class Spool:
+    """A sink that keeps the whole output, in an unnamed file if it is large.
+
+    Calling it never raises, because the event loop calls it and would lose the exception. If
+    the disk is full, reading the output raises Unavailable.
     """
 
     def __init__(self, directory: Path, memory_bytes: int = MEMORY_BYTES) -> None:
@@ -43,26 +76,19 @@ class Spool:
             self._fault = fault
             self._small.clear()
 
-    def take_file(self, path: Path) -> None:
-        """All of a file that is ours."""
+    def add_file(self, path: Path) -> None:
         with path.open("rb", buffering=0) as file:
             while chunk := file.read(CHUNK_BYTES):
                 self(chunk)
 
-    def head(self, size_bytes: int) -> bytes:
-        self._check()
-        if self._file is None:
-            return bytes(self._small[:size_bytes])
-        return os.pread(self._file.fileno(), size_bytes, 0)
-
     @asynccontextmanager
     async def as_input(self) -> AsyncIterator[bytes | SealedInput]:
-        """What `Boxes.run` takes as stdin, for any number of runs; none can change it."""
+        """The output as stdin for `Boxes.run`, for any number of runs; no run can change it."""
         self._check()
         if self._file is None:
             yield bytes(self._small)
             return
-        # Opened by this name, the file is read from its beginning.
+        # Opening this name starts at the beginning of the file.
         path = Path(f"/proc/self/fd/{self._file.fileno()}")
         try:
             sealed = await SealedInput.load(path)
@@ -79,12 +105,7 @@ class Spool:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        fault: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _keep(self, data: bytes) -> None:
@@ -92,7 +113,7 @@ class Spool:
             self._small += data
             return
         if self._file is None:
-            # It has no name: nobody else can open it, and it is gone with this process.
+            # The file has no name: no one else can open it, and it is gone with this process.
             self._file = tempfile.TemporaryFile(dir=self._directory, buffering=0)  # noqa: SIM115
             self._write(self._small)
             self._small = bytearray()
@@ -111,16 +132,16 @@ class Spool:
     def _unavailable(self, fault: OSError) -> Unavailable:
         return Unavailable(
             f"An output of more than {self.size_bytes // MIB} MB could not be kept in "
-            f"{self._directory} ({fault.strerror}): make room there, then judge again."
+            f"{self._directory} ({fault.strerror}): free some space there, then judge again."
         )
 
 
 @dataclass(slots=True)
 class FileOutput:
-    """Called with the scratch's descriptor; gives the file that a program wrote to a sink.
+    """Passes the file that a program wrote to a sink; called with the scratch's descriptor.
 
-    The program owns the scratch: only a plain file with a single name is taken. A `problem` is
-    the program's fault.
+    Only a regular file with one hard link is read, because the program may have put anything
+    there. A `problem` is the program's fault.
     """
 
     name: str
@@ -130,7 +151,7 @@ class FileOutput:
     is_too_big: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
-        if "/" in self.name:  # a directory on the way may be a link
+        if "/" in self.name:  # the program could replace a directory by a link
             raise Refused(f"An output file can't be in a directory: {self.name}.")
 
     def __call__(self, scratch_fd: int) -> None:
@@ -140,19 +161,17 @@ class FileOutput:
             self.problem = f"The program wrote no file {self.name}."
             return
         except OSError as fault:
-            self.problem = (
-                f"What the program left as {self.name} is no file ({fault.strerror})."
-            )
+            self.problem = f"The output {self.name} is not a regular file ({fault.strerror})."
             return
         try:
-            self._take(file)
+            self._read(file)
         finally:
             os.close(file)
 
-    def _take(self, file: int) -> None:
+    def _read(self, file: int) -> None:
         found = os.fstat(file)
         if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
-            self.problem = f"What the program left as {self.name} is no plain file."
+            self.problem = f"The output {self.name} is not a regular file with one hard link."
             return
         left = self.max_bytes
         self.is_too_big = found.st_size > left
@@ -164,3 +183,13 @@ class FileOutput:
             self.is_too_big = left < 0
             self.sink(chunk)
         self.problem = f"The file {self.name} has more than {self.max_bytes:,} bytes."
+
+
+def head_of_file(path: Path) -> str:
+    with path.open("rb") as opened:
+        found = opened.read(HEAD_BYTES + 1)
+    return shown(found[:HEAD_BYTES], cut=len(found) > HEAD_BYTES)
+
+
+def shown(data: bytes, *, cut: bool) -> str:
+    return data.decode(errors="replace") + ("…" if cut else "")

@@ -1,4 +1,4 @@
-"""Compile outputs are taken from a scratch that may hold anything."""
+"""Tests for scratch.py: files are copied out of an untrusted scratch directory."""
 
 import os
 import socket
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from deemster.pipeline.judge.collect import MAX_BYTES, MAX_DEPTH, MAX_FILES, OutputCollector
+from deemster.pipeline.judge.scratch import MAX_BYTES, MAX_DEPTH, MAX_FILES, OutputCollector
 
 
 @pytest.fixture
@@ -24,46 +24,44 @@ def target(tmp_path: Path) -> Path:
     return path
 
 
-def harvest(
+def collect(
     scratch: Path, target: Path, max_files: int = MAX_FILES, max_bytes: int = MAX_BYTES
 ) -> str | None:
-    taken = OutputCollector("out", target, max_files, max_bytes)
+    collector = OutputCollector("out", target, max_files, max_bytes)
     descriptor = os.open(scratch, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        taken(descriptor)
+        collector(descriptor)
     finally:
         os.close(descriptor)
-    return taken.problem
+    return collector.problem
 
 
-def test_a_file_is_taken_with_its_execute_bit_and_nothing_more(
-    scratch: Path, target: Path
-) -> None:
+def test_a_copied_file_keeps_only_its_execute_bit(scratch: Path, target: Path) -> None:
     (scratch / "out").write_bytes(b"\x7fELF")
     (scratch / "out").chmod(0o6711)
-    assert harvest(scratch, target) is None
+    assert collect(scratch, target) is None
     assert (target / "out").read_bytes() == b"\x7fELF"
     assert stat.S_IMODE((target / "out").stat().st_mode) == 0o755
 
 
-def test_a_directory_is_taken_by_its_content(scratch: Path, target: Path) -> None:
+def test_the_content_of_a_directory_is_copied(scratch: Path, target: Path) -> None:
     (scratch / "out" / "a" / "b").mkdir(parents=True)
     (scratch / "out" / "Main$1.class").write_bytes(b"1")
     (scratch / "out" / "a" / "b" / "Ünter.class").write_bytes(b"2" * 3_000_000)
     (scratch / "other").write_text("left behind")
-    assert harvest(scratch, target) is None
+    assert collect(scratch, target) is None
     found = sorted(str(path.relative_to(target)) for path in target.rglob("*"))
     assert found == ["Main$1.class", "a", "a/b", "a/b/Ünter.class"]
     assert (target / "a" / "b" / "Ünter.class").stat().st_size == 3_000_000
 
 
-def test_no_output_is_a_problem(scratch: Path, target: Path) -> None:
-    assert harvest(scratch, target) == "The compiler left no 'out'."
+def test_a_missing_output_is_reported(scratch: Path, target: Path) -> None:
+    assert collect(scratch, target) == "There is no output 'out'."
 
 
 @pytest.mark.parametrize("place", ["out", "out/inner"])
 @pytest.mark.parametrize("kind", ["symlink", "dangling", "directory link", "fifo", "socket"])
-def test_what_is_no_plain_file_is_refused(
+def test_only_regular_files_are_copied(
     scratch: Path, target: Path, tmp_path: Path, kind: str, place: str
 ) -> None:
     secret = tmp_path / "secret"
@@ -82,22 +80,22 @@ def test_what_is_no_plain_file_is_refused(
         case "socket":
             with socket.socket(socket.AF_UNIX) as listener:
                 listener.bind(str(path))
-    assert "no plain file" in (harvest(scratch, target) or "")
+    assert "not a regular file" in (collect(scratch, target) or "")
     assert not list(target.iterdir())
 
 
-def test_a_file_with_a_second_name_is_refused(
+def test_a_file_with_two_hard_links_is_refused(
     scratch: Path, target: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "secret").write_text("of the host")
     (scratch / "out").hardlink_to(tmp_path / "secret")
-    assert "single name" in (harvest(scratch, target) or "")
+    assert "one hard link" in (collect(scratch, target) or "")
 
 
 def test_a_huge_sparse_file_is_refused_before_it_is_read(scratch: Path, target: Path) -> None:
     (scratch / "out").touch()
     os.truncate(scratch / "out", 1 << 40)
-    assert harvest(scratch, target) == "The output has more than 64 MB."
+    assert collect(scratch, target) == "The output has more than 64 MB."
     assert not list(target.iterdir())
 
 
@@ -105,24 +103,24 @@ def test_bytes_are_counted_over_all_files(scratch: Path, target: Path) -> None:
     (scratch / "out").mkdir()
     for name in "abc":
         (scratch / "out" / name).write_bytes(b"x" * 1000)
-    assert harvest(scratch, target, max_bytes=2999) is not None
+    assert collect(scratch, target, max_bytes=2999) is not None
 
 
 def test_files_and_directories_are_counted(scratch: Path, target: Path) -> None:
     (scratch / "out").mkdir()
     for number in range(10):
         (scratch / "out" / str(number)).mkdir()
-    assert harvest(scratch, target, max_files=9) == "The output has more than 9 files."
+    assert collect(scratch, target, max_files=9) == "The output has more than 9 files."
 
 
-def test_depth_is_bounded(scratch: Path, target: Path) -> None:
+def test_deeply_nested_directories_are_refused(scratch: Path, target: Path) -> None:
     scratch.joinpath("out", *["d"] * (MAX_DEPTH + 2)).mkdir(parents=True)
-    assert "directories deep" in (harvest(scratch, target) or "")
+    assert "directories deep" in (collect(scratch, target) or "")
 
 
-def test_a_name_that_is_no_text_can_be_spoken_of(scratch: Path, target: Path) -> None:
+def test_a_name_that_is_not_text_can_be_reported(scratch: Path, target: Path) -> None:
     (scratch / "out").mkdir()
     os.mkfifo(os.fsencode(scratch / "out") + b"/\xff\xfe")
-    problem = harvest(scratch, target)
+    problem = collect(scratch, target)
     assert problem is not None
     problem.encode()

@@ -1,0 +1,194 @@
+"""Copies files into and out of a sandbox's scratch directory without trusting its content.
+
+Untrusted code writes to the scratch directory. So every name is opened relative to its parent's
+descriptor, links are not followed, and only regular files with one hard link are copied, within
+fixed limits.
+"""
+
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from deemster.domain.limits import MIB
+
+MAX_FILES = 2_000
+MAX_BYTES = 64 * MIB
+MAX_DEPTH = 16
+CHUNK_BYTES = MIB
+
+OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+WRITE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class NotCollected(Exception):
+    """The output can't be copied; the message says why."""
+
+
+@dataclass(slots=True)
+class OutputCollector:
+    """Copies one file or directory out of the scratch directory when it is called.
+
+    Afterwards `problem` says why nothing was copied.
+    """
+
+    output: str
+    target: Path
+    max_files: int = MAX_FILES
+    max_bytes: int = MAX_BYTES
+    problem: str | None = None
+    _files: int = field(default=0, init=False)
+    _bytes: int = field(default=0, init=False)
+
+    def __call__(self, scratch_fd: int) -> None:
+        try:
+            self._copy_output(scratch_fd)
+        except NotCollected as fault:
+            self.problem = str(fault)
+
+    def _copy_output(self, scratch_fd: int) -> None:
+        """A file keeps its name; of a directory only the content is copied."""
+        target_fd = os.open(self.target, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            self._copy(scratch_fd, self.output, target_fd, depth=0)
+        finally:
+            os.close(target_fd)
+
+    def _copy(self, parent_fd: int, name: str, target_fd: int, depth: int) -> None:
+        try:
+            source_fd = os.open(name, OPEN_FLAGS, dir_fd=parent_fd)
+        except FileNotFoundError:
+            raise NotCollected(f"There is no output {name!r}.") from None
+        except OSError as fault:
+            raise NotCollected(
+                f"The output {name!r} is not a regular file ({fault.strerror})."
+            ) from None
+        try:
+            found = os.fstat(source_fd)
+            if stat.S_ISDIR(found.st_mode):
+                self._copy_directory(source_fd, name, target_fd, depth)
+            elif stat.S_ISREG(found.st_mode) and found.st_nlink == 1:
+                self._copy_file(source_fd, name, target_fd, found)
+            else:
+                raise NotCollected(
+                    f"The output {name!r} is not a regular file with one hard link."
+                )
+        finally:
+            os.close(source_fd)
+
+    def _copy_directory(self, source_fd: int, name: str, target_fd: int, depth: int) -> None:
+        if depth > MAX_DEPTH:
+            raise NotCollected(f"The output is more than {MAX_DEPTH} directories deep.")
+        if depth == 0:
+            self._copy_entries(source_fd, target_fd, depth)
+            return
+        self._count(files=1)
+        os.mkdir(name, mode=0o755, dir_fd=target_fd)
+        inner_fd = os.open(name, OPEN_FLAGS | os.O_DIRECTORY, dir_fd=target_fd)
+        try:
+            os.fchmod(inner_fd, 0o755)
+            self._copy_entries(source_fd, inner_fd, depth)
+        finally:
+            os.close(inner_fd)
+
+    def _copy_entries(self, source_fd: int, target_fd: int, depth: int) -> None:
+        with os.scandir(source_fd) as entries:
+            for entry in entries:
+                self._copy(source_fd, entry.name, target_fd, depth + 1)
+
+    def _copy_file(
+        self, source_fd: int, name: str, target_fd: int, found: os.stat_result
+    ) -> None:
+        self._count(files=1, size=found.st_size)
+        mode = 0o755 if found.st_mode & stat.S_IXUSR else 0o644
+        with new_file(name, mode, dir_fd=target_fd) as copy_fd:
+            # Counted again while copying: the file may have grown since fstat.
+            copied = 0
+            while chunk := os.read(source_fd, CHUNK_BYTES):
+                copied += len(chunk)
+                if copied > found.st_size:
+                    raise NotCollected(f"The output {name!r} grew while it was copied.")
+                write_all(copy_fd, chunk)
+
+    def _count(self, files: int, size: int = 0) -> None:
+        self._files += files
+        self._bytes += size
+        if self._files > self.max_files:
+            raise NotCollected(f"The output has more than {self.max_files:,} files.")
+        if self._bytes > self.max_bytes:
+            raise NotCollected(f"The output has more than {self.max_bytes // MIB} MB.")
+
+
+class StagedFiles:
+    """Writes files, given by relative path, into the scratch directory before a run."""
+
+    def __init__(self, files: Mapping[str, Path | bytes]) -> None:
+        self._files = files
+
+    def __call__(self, scratch_fd: int) -> None:
+        for name, content in self._files.items():
+            parent_fd = os.dup(scratch_fd)
+            try:
+                *directories, last = name.split("/")
+                for directory in directories:
+                    parent_fd = enter_directory(parent_fd, directory)
+                stage_file(content, parent_fd, last)
+            finally:
+                os.close(parent_fd)
+
+
+def stage_file(content: Path | bytes, parent_fd: int, name: str) -> None:
+    """The sandbox's user may write to the copy."""
+    executable = isinstance(content, Path) and os.access(content, os.X_OK)
+    with new_file(name, 0o777 if executable else 0o666, dir_fd=parent_fd) as copy_fd:
+        if isinstance(content, bytes):
+            write_all(copy_fd, content)
+            return
+        with content.open("rb", buffering=0) as source:
+            while chunk := source.read(CHUNK_BYTES):
+                write_all(copy_fd, chunk)
+
+
+def enter_directory(parent_fd: int, name: str) -> int:
+    """Opens a directory, creating it if it is missing, and closes its parent."""
+    try:
+        return make_writable_directory(parent_fd, name)
+    except FileExistsError:
+        flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+        return os.open(name, flags, dir_fd=parent_fd)
+    finally:
+        os.close(parent_fd)
+
+
+def make_writable_directory(parent_fd: int, name: str) -> int:
+    """Creates a directory that the sandbox's user may write to, and opens it."""
+    os.mkdir(name, dir_fd=parent_fd)
+    descriptor = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=parent_fd)
+    os.fchmod(descriptor, 0o777)
+    return descriptor
+
+
+def link_missing(scratch_fd: int, links: Mapping[str, str]) -> None:
+    """Creates symbolic links, except where the name is taken."""
+    for name, target in links.items():
+        with suppress(FileExistsError):
+            os.symlink(target, name, dir_fd=scratch_fd)
+
+
+@contextmanager
+def new_file(path: str | Path, mode: int, *, dir_fd: int | None = None) -> Iterator[int]:
+    """Creates a file with exactly this mode, whatever the umask, and opens it for writing."""
+    descriptor = os.open(path, WRITE_FLAGS, mode, dir_fd=dir_fd)
+    try:
+        os.fchmod(descriptor, mode)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
