@@ -1,10 +1,17 @@
 /* Builds a slot's root: a small read-only tmpfs with bind mounts of the toolchains, a
- * synthetic /etc, five devices, /proc, and a scratch.
+ * synthetic /etc, five devices, /proc, and a scratch directory.
  *
- * The mounts are cloned by the runner, which may see paths that the slot's own uid may not,
- * and hung in here as descriptors. The slot keeps a whole, covered /proc: the kernel lets a
- * user namespace mount a new one only while an unmasked one is there, and each run gets its
- * own above it. */
+ * Processes and descriptors
+ *   The runner clones the mounts, because it can read paths that the slot's uid can't, and
+ *   passes them as descriptors. The spawner attaches them in its own mount namespace.
+ *
+ * Privileges
+ *   The spawner runs slot_enter as root of its user namespace. Before it serves, it drops its
+ *   capability bounding set, sets no_new_privs and loads the seccomp filters; each run's init
+ *   and program inherit all of this.
+ *
+ * The slot keeps a complete /proc below the one that programs see: the kernel lets a user
+ * namespace mount a new /proc only while an unmasked one is mounted. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <grp.h>
@@ -50,12 +57,12 @@ int open_read_only_tree(int dir, const char *path, enum tree_kind kind)
         .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_RDONLY |
                     (kind == TREE_DEVICE ? 0 : MOUNT_ATTR_NODEV) |
                     (kind == TREE_FILES ? 0 : MOUNT_ATTR_NOEXEC),
-        /* /run, where builds lie, is noexec on some systems; programs are to run all the same. */
+        /* /run, where builds are stored, is noexec on some systems; programs must run anyway. */
         .attr_clr = kind == TREE_FILES ? MOUNT_ATTR_NOEXEC : 0,
         .propagation = MS_PRIVATE,
     };
     int failed = kernel_mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr);
-    if (failed && errno == EPERM) { /* without root what others forbade stays forbidden */
+    if (failed && errno == EPERM) { /* without root, noexec can't be cleared */
         attr.attr_clr = 0;
         failed = kernel_mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr);
     }
@@ -91,9 +98,9 @@ void slot_close_trees(struct slot *slot)
         close(slot->trees[--slot->tree_count]);
 }
 
-/* ---- child side ---- */
+/* ---- spawner side ---- */
 
-/* Makes the directories above `path` (relative to the new root). */
+/* Creates the parent directories of `path`, which is relative to the new root. */
 static int make_parents(const char *path)
 {
     char part[PATH_MAX];
@@ -112,13 +119,13 @@ static int write_file(const char *path, const char *text)
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (fd < 0)
         return -1;
-    int result = put_text(fd, text);
+    int result = write_fd_text(fd, text);
     close(fd);
     return result;
 }
 
-/* Hangs a detached mount at `path`, making a directory or file to hang it on. */
-static int hang(int tree, const char *path)
+/* Attaches a detached mount at `path`, and creates a directory or file as its mount point. */
+static int attach_tree(int tree, const char *path)
 {
     struct stat status;
     if (make_parents(path) || fstat(tree, &status))
@@ -138,12 +145,12 @@ static int fill_root(struct slot *slot, struct fault *fault)
         if (mkdir(directories[i], 0755))
             return fail(fault, "root-directories");
     for (int i = 0; i < options->bind_count; i++)
-        if (hang(slot->trees[i], options->binds[i].target + 1))
+        if (attach_tree(slot->trees[i], options->binds[i].target + 1))
             return fail(fault, "root-binds");
     for (size_t i = 0; i < DEVICE_COUNT; i++) {
         char path[64];
         snprintf(path, sizeof path, "dev/%s", DEVICES[i]);
-        if (hang(slot->trees[options->bind_count + (int)i], path))
+        if (attach_tree(slot->trees[options->bind_count + (int)i], path))
             return fail(fault, "root-devices");
     }
     for (size_t i = 0; i < sizeof FILES / sizeof *FILES; i++)
@@ -175,13 +182,13 @@ int scratch_mount(const struct slot *slot)
     snprintf(data, sizeof data, "size=%llu,nr_inodes=%u,mode=1777",
              (unsigned long long)shared->scratch_bytes, shared->scratch_inodes + 1);
     return kernel_mount("tmpfs", "/work", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOATIME, data,
-                        slot->word);
+                        slot->token);
 }
 
 int proc_mount(const struct slot *slot)
 {
     return kernel_mount("proc", "/proc", "proc", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC,
-                        "subset=pid,hidepid=ptraceable", slot->word);
+                        "subset=pid,hidepid=ptraceable", slot->token);
 }
 
 static int build_root(struct slot *slot, struct fault *fault)
@@ -195,7 +202,7 @@ static int build_root(struct slot *slot, struct fault *fault)
         return fail(fault, "enter-root");
     if (fill_root(slot, fault))
         return -1;
-    /* This one stays whole below the runs' own: see the top. */
+    /* This one stays complete below those of the runs: see the top. */
     if (kernel_mount("proc", "proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL, 0))
         return fail(fault, "mount-proc");
     if (kernel_pivot_root(".", ".") || kernel_unmount(".", 0) || chdir("/"))
@@ -212,32 +219,31 @@ static int build_root(struct slot *slot, struct fault *fault)
     return 0;
 }
 
-/* Bounds that are the same for all programs, inherited from here. */
-static int bound_resources(void)
+/* Sets the limits that are the same for all programs, which inherit them. */
+static int set_common_limits(void)
 {
     static const struct {
         int resource;
-        rlim_t most;
-    } bounds[] = {
-        {RLIMIT_CORE, 1}, /* 0 would still start a core_pattern's program */
+        rlim_t max;
+    } limits[] = {
+        {RLIMIT_CORE, 1}, /* 0 would still start a program named in core_pattern */
         {RLIMIT_MEMLOCK, 64 << 10}, {RLIMIT_MSGQUEUE, 0},      {RLIMIT_NICE, 0},
         {RLIMIT_RTPRIO, 0},         {RLIMIT_SIGPENDING, 4096},
     };
-    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
         struct rlimit limit;
-        if (getrlimit(bounds[i].resource, &limit))
+        if (getrlimit(limits[i].resource, &limit))
             return -1;
-        if (limit.rlim_max > bounds[i].most)
-            limit.rlim_max = bounds[i].most;
+        if (limit.rlim_max > limits[i].max)
+            limit.rlim_max = limits[i].max;
         limit.rlim_cur = limit.rlim_max;
-        if (setrlimit(bounds[i].resource, &limit))
+        if (setrlimit(limits[i].resource, &limit))
             return -1;
     }
     return 0;
 }
 
-/* No new user namespaces below this one: what seccomp refuses, the kernel's own count
- * refuses again. */
+/* Forbids new namespaces below this one by the kernel's own limits, in addition to seccomp. */
 static int forbid_namespaces(const struct slot *slot)
 {
     static const char *const kinds[] = {"user", "mnt", "net", "uts", "time"};
@@ -269,19 +275,20 @@ static int pin_to_cpu(const struct slot *slot)
     return sched_setaffinity(0, sizeof set, &set);
 }
 
-/* Once for all runs: a filter's loading takes longer than all the rest of a start. */
+/* Loads the filters once for all runs: loading takes longer than the rest of a start. */
 static int load_filters(struct slot *slot, struct fault *fault)
 {
     slot->listener = -1;
     if (!(slot->options->layers & LAYER_SECCOMP))
         return 0;
-    if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &slot->options->floor))
-        return fail(fault, "load-floor");
-    slot->listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
-                                  SECCOMP_FILTER_FLAG_NEW_LISTENER, &slot->options->filter);
+    if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &slot->options->deny_filter))
+        return fail(fault, "load-deny-filter");
+    slot->listener =
+        (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER,
+                     &slot->options->notify_filter);
     if (slot->listener < 0)
-        return fail(fault, "load-filter");
-    slot->word = slot->options->word;
+        return fail(fault, "load-notify-filter");
+    slot->token = slot->options->token;
     return 0;
 }
 
@@ -301,8 +308,8 @@ int slot_enter(struct slot *slot, struct fault *fault)
         return fail(fault, "forbid-namespaces");
     if (pin_to_cpu(slot))
         return fail(fault, "pin-to-cpu");
-    if (bound_resources())
-        return fail(fault, "bound-resources");
+    if (set_common_limits())
+        return fail(fault, "common-limits");
     if (drop_bounding_set())
         return fail(fault, "drop-bounding-set");
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))

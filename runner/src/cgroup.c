@@ -1,3 +1,4 @@
+/* Finds, creates and removes control groups, from the runner; cgroup.h explains the layout. */
 #define _GNU_SOURCE
 #include "cgroup.h"
 
@@ -16,7 +17,7 @@
 
 #include "kernel.h"
 
-#define EVACUATIONS 200 /* × 2 ms */
+#define EVACUATION_TRIES 200 /* 2 ms apart */
 
 static const char *const NAMES[CONTROLLERS] = {"memory", "pids", "cpu", "cpuacct"};
 
@@ -33,8 +34,7 @@ static bool has_word(const char *list, const char *word)
     return false;
 }
 
-/* The runner's own group in the hierarchy with this controller ("" is version 2), from
- * /proc/self/cgroup. */
+/* Finds the runner's own group in the hierarchy with this controller ("" is version 2). */
 static bool own_group(const char *controller, char *out, size_t bytes)
 {
     FILE *file = fopen("/proc/self/cgroup", "re");
@@ -58,7 +58,7 @@ static bool own_group(const char *controller, char *out, size_t bytes)
     return found;
 }
 
-/* Where that hierarchy is mounted, as the directory of the runner's own group in it. */
+/* Finds the directory of the runner's own group, below the hierarchy's mount point. */
 static bool own_directory(const char *controller, char *out, size_t bytes)
 {
     char group[PATH_MAX];
@@ -88,7 +88,7 @@ static bool own_directory(const char *controller, char *out, size_t bytes)
     return found;
 }
 
-/* ---- sweeping what a dead runner left ---- */
+/* ---- removing the groups of dead runners ---- */
 
 static void kill_members(int dir)
 {
@@ -105,7 +105,7 @@ static void kill_members(int dir)
     fclose(file);
 }
 
-/* Removes a group with all below it. Members die asynchronously, so a busy directory is
+/* Removes a group and all groups below it. Members die asynchronously, so a busy directory is
  * tried again. */
 static void remove_group(int parent, const char *name)
 {
@@ -125,7 +125,7 @@ static void remove_group(int parent, const char *name)
     closedir(list);
 }
 
-static void sweep(int parent)
+static void remove_stale_groups(int parent)
 {
     DIR *list = fdopendir(dup(parent));
     if (!list)
@@ -146,8 +146,8 @@ static void sweep(int parent)
 
 /* ---- the runner's own directories ---- */
 
-/* Makes and locks <parent>/deemster.<pid>. A sweeper may take it between the two: then once
- * more. */
+/* Creates and locks <parent>/deemster.<pid>. Another runner may remove it before it is locked;
+ * then this tries again. */
 static int make_locked(struct hierarchy *at, const char *parent)
 {
     if (snprintf(at->path, sizeof at->path, "%s/deemster.%d", parent, (int)getpid()) >=
@@ -171,8 +171,8 @@ static int make_locked(struct hierarchy *at, const char *parent)
     return -1;
 }
 
-/* Version 2 allows controllers only in groups whose processes all sit in leaves: move ours
- * into one. */
+/* Moves all processes of a group into a group below it: version 2 allows a group to enable
+ * controllers only if it has no processes of its own. */
 static int evacuate(int parent)
 {
     if (mkdirat(parent, "main", 0755) && errno != EEXIST)
@@ -184,24 +184,24 @@ static int evacuate(int parent)
         return -1;
     int pid;
     while (fscanf(file, "%d", &pid) == 1)
-        put_number(target, (uint64_t)pid);
+        write_fd_number(target, (uint64_t)pid);
     fclose(file);
     close(target);
     return 0;
 }
 
-/* Turns on what there is of our controllers for the children of `dir`. */
+/* Enables our controllers for the groups below `dir`. */
 static int enable_controllers(int dir)
 {
     if (write_text(dir, "cgroup.subtree_control", "+memory +pids"))
         return -1;
     write_text(dir, "cgroup.subtree_control",
-               "+cpu"); /* without it there is no quota, nothing else */
+               "+cpu"); /* optional: only the CPU quota needs it */
     return 0;
 }
 
-/* The version 2 group below which ours may stand: our own where it was delegated to us,
- * else the top. */
+/* Chooses the version 2 group to create ours in: the runner's own group if that was delegated
+ * to it, otherwise the top. */
 static int choose_parent(bool privileged, char *path, size_t bytes)
 {
     char own[PATH_MAX], group[PATH_MAX];
@@ -212,8 +212,7 @@ static int choose_parent(bool privileged, char *path, size_t bytes)
                      getxattr(own, "user.delegate", mark, sizeof mark) > 0;
     size_t top = strlen(own) - (strcmp(group, "/") ? strlen(group) : 0);
     snprintf(path, bytes, "%.*s", (int)(delegated ? strlen(own) : top), own);
-    /* Started again below a group that an earlier start had evacuated: its parent is the
-     * delegated one. */
+    /* An earlier runner moved this process into `main`: its parent is the delegated group. */
     size_t length = strlen(path);
     if (delegated && length > 5 && !strcmp(path + length - 5, "/main"))
         path[length - 5] = 0;
@@ -228,10 +227,10 @@ static int open_v2(struct hierarchy *at, bool privileged)
     int parent = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (parent < 0)
         return -1;
-    sweep(parent);
-    /* Others may start in the same group at the same time, and fork while it is being emptied. */
+    remove_stale_groups(parent);
+    /* Other runners may start in the same group and fork while it is being emptied. */
     bool enabled = enable_controllers(parent) == 0;
-    for (int tries = 0; !enabled && errno == EBUSY && tries < EVACUATIONS; tries++) {
+    for (int tries = 0; !enabled && errno == EBUSY && tries < EVACUATION_TRIES; tries++) {
         if (evacuate(parent))
             break;
         enabled = enable_controllers(parent) == 0;
@@ -254,7 +253,7 @@ static int open_v1(struct hierarchy *at, const char *own)
     int parent = open(own, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (parent < 0)
         return -1;
-    sweep(parent);
+    remove_stale_groups(parent);
     close(parent);
     return make_locked(at, own);
 }
@@ -306,7 +305,7 @@ void cgroups_close(struct cgroups *groups)
     groups->count = 0;
 }
 
-/* ---- slots, runner side ---- */
+/* ---- slots ---- */
 
 static void slot_name(char *out, size_t bytes, unsigned slot)
 {
@@ -332,7 +331,7 @@ static int open_v1_files(struct meter *m, enum controller c, int dir)
         snprintf(text, sizeof text, "%d %d", m->oom_event, m->oom);
         if (write_text(dir, "cgroup.event_control", text)) {
             close(m->oom_event);
-            m->oom_event = -1; /* an OOM kill is then seen at the end of the run, not at once */
+            m->oom_event = -1; /* then an OOM kill is noticed only at the end of the run */
         }
         return m->memory_limit < 0 || m->usage < 0 || m->peak < 0 || m->oom < 0 ? -1 : 0;
     case PIDS:
@@ -351,7 +350,7 @@ static int open_v1_files(struct meter *m, enum controller c, int dir)
     }
 }
 
-/* Gives the slot's uid what it needs to make leaves and have children born in them. */
+/* Lets the slot's uid create groups and start processes in them. */
 static int delegate(int dir, uid_t owner)
 {
     return fchown(dir, owner, (gid_t)-1) || fchownat(dir, "cgroup.procs", owner, (gid_t)-1, 0)

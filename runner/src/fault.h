@@ -1,4 +1,4 @@
-/* One way to say what went wrong: the step, by name, and the errno that it met. */
+/* A failure of the sandbox: the name of the step that failed, and its errno. */
 #ifndef DEEMSTER_FAULT_H
 #define DEEMSTER_FAULT_H
 

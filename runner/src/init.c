@@ -1,11 +1,20 @@
-/* A run from inside: init, which waits for the request and watches, and the program.
+/* Runs one program: init, which receives the request and watches the run, and the program.
  *
- *   init      pid 1 of the run's own namespace. Mounts /proc, waits for the request, starts the
- *             program, watches it. Its exit is the kill: the kernel ends everything in the namespace
- *             before the spawner can reap it. It borrows the spawner's memory, which stands still
- *             meanwhile.
- *   program   pid 2. Borrows the same memory until its execve.
- */
+ * Processes
+ *   init      pid 1 of the run's pid namespace. It mounts /proc, waits for the request, starts
+ *             the program and watches it. When it exits, the kernel kills everything else in the
+ *             namespace before the spawner can reap init. It shares the spawner's memory, and the
+ *             spawner is suspended meanwhile, as with vfork.
+ *   program   pid 2. It shares the same memory until its execve.
+ *
+ * Descriptors
+ *   init has the slot's channel, the listener of the notify filter, the slot's /proc and the
+ *   files of the meter. The program gets stdin, stdout and stderr from the request, and nothing
+ *   else.
+ *
+ * Privileges
+ *   init is root of the slot's user namespace (without root: its only uid). The program changes
+ *   to PROGRAM_ID and drops all capabilities before its execve. */
 #define _GNU_SOURCE
 #include "init.h"
 
@@ -33,15 +42,15 @@
 #define CLONE_NEWCGROUP 0x02000000
 #endif
 
-/* Between looks at memory, where the kernel keeps no peak. */
+/* Interval of memory samples, if the kernel records no peak. */
 #define SAMPLE_NS UINT64_C(5000000)
-/* Between looks at the CPU clock, at the least. */
+/* Shortest interval between checks of the CPU time. */
 #define MIN_TICK_NS UINT64_C(1000000)
-/* Version 1 counts refused forks but tells nobody: looked for soon, then more and more seldom. */
+/* Version 1 counts refused forks without an event: init checks soon, then less and less often. */
 #define FIRST_REFUSAL_NS UINT64_C(2000000)
 #define LAST_REFUSAL_NS  UINT64_C(20000000)
-/* Between looks at the pipes of a pair: how long a closed end may stay unseen. */
-#define HOLD_LOOK_NS UINT64_C(20000000)
+/* Interval of checks of the pipes of a pair: a closed pipe stays unnoticed for so long. */
+#define PIPE_CHECK_NS UINT64_C(20000000)
 
 static uint64_t now_ns(void)
 {
@@ -58,26 +67,26 @@ static void end_run(struct run *run, enum run_end end, int code)
 
 /* ---- program ---- */
 
-static int bound(int resource, uint64_t most)
+static int set_limit(int resource, uint64_t max)
 {
-    struct rlimit limit = {most, most};
+    struct rlimit limit = {max, max};
     return setrlimit(resource, &limit);
 }
 
-static int bound_program(const struct run *run)
+static int set_program_limits(const struct run *run)
 {
     const struct request_head *head = &run->request.head;
     const unsigned layers = run->slot->options->layers;
     uint64_t cpu_s =
-        (head->cpu_ns + 999999999) / 1000000000 + 1; /* behind the cgroup's own clock */
+        (head->cpu_ns + 999999999) / 1000000000 + 1; /* more than the cgroup's limit */
     uint64_t stack = head->stack_bytes ? head->stack_bytes : RLIM_INFINITY;
-    if (bound(RLIMIT_CPU, cpu_s) || bound(RLIMIT_FSIZE, head->file_bytes) ||
-        bound(RLIMIT_STACK, stack) || bound(RLIMIT_NOFILE, head->open_files))
+    if (set_limit(RLIMIT_CPU, cpu_s) || set_limit(RLIMIT_FSIZE, head->file_bytes) ||
+        set_limit(RLIMIT_STACK, stack) || set_limit(RLIMIT_NOFILE, head->open_files))
         return -1;
-    /* Behind the pids group: init and spawner may share the program's uid. */
-    if (bound(RLIMIT_NPROC, head->processes + (layers & LAYER_CGROUP ? 8 : 2)))
+    /* More than the pids group allows: init and spawner may share the program's uid. */
+    if (set_limit(RLIMIT_NPROC, head->processes + (layers & LAYER_CGROUP ? 8 : 2)))
         return -1;
-    return head->flags & REQUEST_ADDRESS_SPACE ? bound(RLIMIT_AS, head->memory_bytes) : 0;
+    return head->flags & REQUEST_ADDRESS_SPACE ? set_limit(RLIMIT_AS, head->memory_bytes) : 0;
 }
 
 static int give_up_privileges(const struct slot *slot)
@@ -86,13 +95,13 @@ static int give_up_privileges(const struct slot *slot)
         (setgroups(0, NULL) || setresgid(PROGRAM_ID, PROGRAM_ID, PROGRAM_ID) ||
          setresuid(PROGRAM_ID, PROGRAM_ID, PROGRAM_ID)))
         return -1;
-    return kernel_drop_capabilities(slot->word);
+    return kernel_drop_capabilities(slot->token);
 }
 
-/* Out of memory, the kernel shall kill the program, never its init or the spawner. Programs can't
- * take that back: their own /proc is read-only. One's file in /proc is one's own only while
- * dumpable; nobody lives yet who could make use of that. */
-static int offer_to_oom(int proc)
+/* Makes the kernel kill the program if memory runs out, never its init or the spawner. Programs
+ * can't undo it: their /proc is read-only. A process can write this file only while it is
+ * dumpable, which is safe here: no untrusted process exists yet. */
+static int prefer_for_oom_kill(int proc)
 {
     return prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) ||
                    write_text(proc, "self/oom_score_adj", "1000") ||
@@ -101,7 +110,7 @@ static int offer_to_oom(int proc)
                : 0;
 }
 
-static int wire_stdio(struct run *run)
+static int set_up_stdio(struct run *run)
 {
     for (int fd = 0; fd < 3; fd++)
         if (dup2(run->stdio[fd], fd) < 0)
@@ -118,22 +127,22 @@ static int start_program(void *argument)
     if (setpgid(0, 0) || sigprocmask(SIG_SETMASK, &none, NULL))
         goto failed;
     run->exec_step = "program-oom-score";
-    if (offer_to_oom(run->slot->proc))
+    if (prefer_for_oom_kill(run->slot->proc))
         goto failed;
     run->exec_step = "program-stdio";
-    if (wire_stdio(run))
+    if (set_up_stdio(run))
         goto failed;
     run->exec_step = "program-directory";
     if (chdir("/work"))
         goto failed;
     run->exec_step = "program-limits";
-    if (bound_program(run))
+    if (set_program_limits(run))
         goto failed;
     run->exec_step = "program-privileges";
     if (give_up_privileges(run->slot))
         goto failed;
     run->exec_step = "program-exec";
-    kernel_execve(run->request.argv[0], run->request.argv, run->request.envp, run->slot->word);
+    kernel_execve(run->request.argv[0], run->request.argv, run->request.envp, run->slot->token);
 failed:
     run->exec_error = errno;
     _exit(127);
@@ -152,7 +161,7 @@ static int prepare_init(struct run *run, struct fault *fault)
     run->children = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
     if (run->children < 0)
         return fail(fault, "init-signals");
-    if (layers & LAYER_CGROUP && kernel_unshare(CLONE_NEWCGROUP, run->slot->word))
+    if (layers & LAYER_CGROUP && kernel_unshare(CLONE_NEWCGROUP, run->slot->token))
         return fail(fault, "init-cgroup-namespace");
     if (layers & LAYER_PID) {
         if (proc_mount(run->slot))
@@ -163,7 +172,8 @@ static int prepare_init(struct run *run, struct fault *fault)
     return 0;
 }
 
-/* Receives one packet with its descriptors. Returns its length, 0 at the end, -1 on errors. */
+/* Receives one packet with its descriptors. Returns its length, 0 if the channel was closed, -1 on
+ * errors. */
 static ssize_t receive(struct run *run, int fds[WIRE_MAX_FDS], int *count, bool wait)
 {
     union {
@@ -179,7 +189,7 @@ static ssize_t receive(struct run *run, int fds[WIRE_MAX_FDS], int *count, bool 
     ssize_t got;
     do
         got = kernel_recvmsg(run->slot->channel, &message,
-                             MSG_CMSG_CLOEXEC | (wait ? 0 : MSG_DONTWAIT), run->slot->word);
+                             MSG_CMSG_CLOEXEC | (wait ? 0 : MSG_DONTWAIT), run->slot->token);
     while (got < 0 && errno == EINTR);
     if (got < 0)
         return -1;
@@ -196,7 +206,7 @@ static ssize_t receive(struct run *run, int fds[WIRE_MAX_FDS], int *count, bool 
     return got;
 }
 
-/* Waits for a request; orders that came too late for the run before are passed over. */
+/* Waits for a request; ignores instructions that came too late for the previous run. */
 static int await_request(struct run *run, struct fault *fault)
 {
     for (;;) {
@@ -208,9 +218,9 @@ static int await_request(struct run *run, struct fault *fault)
         }
         if (got < 0)
             return fail(fault, "receive-request");
-        if ((size_t)got == sizeof(struct order) && count == 0)
+        if ((size_t)got == sizeof(struct instruction) && count == 0)
             continue;
-        run->slot->shared->requested = true; /* what fails now is answered by a report */
+        run->slot->shared->requested = true; /* from here on a report answers failures */
         if (wire_parse_request(run->packet, (size_t)got, &run->request))
             return fail_with(fault, "parse-request", EBADMSG);
         bool code = run->request.head.flags & REQUEST_CODE;
@@ -225,33 +235,35 @@ static int await_request(struct run *run, struct fault *fault)
     }
 }
 
-/* Puts a mount at `path`, in place of what the run before had there; -1 only takes that away.
- * `hung` is true while something is or may be there: then a failed unmount ends the run. */
-static int hang_tree(struct run *run, const char *path, int tree, bool *hung)
+/* Replaces what the previous run had at `path` with the mount `tree`, or with nothing if `tree` is
+ * -1. If the old mount can't be removed, the run does not start. */
+static int attach_mount(struct run *run, const char *path, int tree, bool *mounted)
 {
-    if (*hung && kernel_unmount(path, run->slot->word))
+    if (*mounted && kernel_unmount(path, run->slot->token))
         return -1;
-    *hung = false;
+    *mounted = false;
     if (tree < 0)
         return 0;
-    if (kernel_move_mount(tree, AT_FDCWD, path, run->slot->word))
+    if (kernel_move_mount(tree, AT_FDCWD, path, run->slot->token))
         return -1;
-    *hung = true;
+    *mounted = true;
     return close(tree);
 }
 
-static int hang_trees(struct run *run, struct fault *fault)
+static int attach_mounts(struct run *run, struct fault *fault)
 {
     struct shared *shared = run->slot->shared;
     const uint32_t flags = run->request.head.flags;
-    if (!(flags & REQUEST_SAME_CODE) && hang_tree(run, "/code", run->code, &shared->code_hung))
-        return fail(fault, "hang-code");
-    if (!(flags & REQUEST_SAME_DATA) && hang_tree(run, "/data", run->data, &shared->data_hung))
-        return fail(fault, "hang-data");
+    if (!(flags & REQUEST_SAME_CODE) &&
+        attach_mount(run, "/code", run->code, &shared->code_mounted))
+        return fail(fault, "attach-code");
+    if (!(flags & REQUEST_SAME_DATA) &&
+        attach_mount(run, "/data", run->data, &shared->data_mounted))
+        return fail(fault, "attach-data");
     return 0;
 }
 
-/* The scratch is empty here; only its quotas may have to change. */
+/* Applies the run's quotas to the scratch, which is empty here. */
 static int size_scratch(struct run *run, struct fault *fault)
 {
     struct shared *shared = run->slot->shared;
@@ -261,7 +273,7 @@ static int size_scratch(struct run *run, struct fault *fault)
         return 0;
     shared->scratch_bytes = head->scratch_bytes;
     shared->scratch_inodes = head->scratch_inodes;
-    if (kernel_unmount("/work", run->slot->word) || scratch_mount(run->slot))
+    if (kernel_unmount("/work", run->slot->token) || scratch_mount(run->slot))
         return fail(fault, "size-scratch");
     return 0;
 }
@@ -269,25 +281,25 @@ static int size_scratch(struct run *run, struct fault *fault)
 static int prepare_run(struct run *run, struct fault *fault)
 {
     run->slot->shared->flags = run->request.head.flags;
-    return hang_trees(run, fault) || size_scratch(run, fault) ? -1 : 0;
+    return attach_mounts(run, fault) || size_scratch(run, fault) ? -1 : 0;
 }
 
-/* Lends Python the scratch, to fill it. False: there is nothing to start, and the report or
- * the fault says why. */
-static bool let_stage(struct run *run, struct fault *fault)
+/* With STAGE: sends Python the scratch and waits until it is filled. False: the program is not to
+ * be started, and the report or the fault says why. */
+static bool stage_scratch(struct run *run, struct fault *fault)
 {
     if (!(run->request.head.flags & REQUEST_STAGE))
         return true;
-    const struct order note = {WIRE_MAGIC, NOTE_STAGE};
+    const struct instruction note = {WIRE_MAGIC, NOTE_STAGE};
     run->slot->shared->staged = true;
-    if (slot_lend_scratch(run->slot, &note, sizeof note)) {
-        fail(fault, "lend-scratch");
+    if (slot_send_scratch(run->slot, &note, sizeof note)) {
+        fail(fault, "send-scratch");
         return false;
     }
-    switch (slot_await_order(run->slot)) {
-    case ORDER_START:
+    switch (slot_await_instruction(run->slot)) {
+    case INSTRUCTION_START:
         return true;
-    case ORDER_CANCEL:
+    case INSTRUCTION_CANCEL:
         run->report->ended_ns = now_ns();
         end_run(run, END_CANCELLED, 0);
         return false;
@@ -297,7 +309,7 @@ static bool let_stage(struct run *run, struct fault *fault)
     }
 }
 
-static int launch(struct run *run, struct fault *fault)
+static int start_run(struct run *run, struct fault *fault)
 {
     struct meter *meter = &run->slot->shared->meter;
     const struct request_head *head = &run->request.head;
@@ -311,17 +323,17 @@ static int launch(struct run *run, struct fault *fault)
     if (run->exec_error)
         return fail_with(fault, run->exec_step, run->exec_error);
     const bool paired = head->flags & REQUEST_PAIRED;
-    run->look_at_ns = HOLD_LOOK_NS;
-    if (paired && holds_begin(run, fault))
+    run->check_pipes_ns = PIPE_CHECK_NS;
+    if (paired && hold_pipes(run, fault))
         return -1;
     for (int fd = paired ? 2 : 0; fd < 3; fd++)
-        close(run->stdio[fd]); /* so that readers see the end when the program is gone */
+        close(run->stdio[fd]); /* so that readers see end of file when the program has ended */
     return kernel_close_range(0, 2, 0) ? fail(fault, "init-close-stdio") : 0;
 }
 
 /* ---- init: during the run ---- */
 
-/* Reaps whoever died; true when the program itself did. */
+/* Reaps dead processes; true if the program is one of them. */
 static bool reap(struct run *run)
 {
     struct signalfd_siginfo drained;
@@ -339,8 +351,8 @@ static bool reap(struct run *run)
     return false;
 }
 
-/* What the profile says about a call that the filter handed over. */
-static uint16_t answer_to(const struct run *run, const struct seccomp_data *call)
+/* Looks up a system call in the program's profile. */
+static uint16_t profile_answer(const struct run *run, const struct seccomp_data *call)
 {
     const struct profile *profile = &run->slot->options->profiles[run->request.head.profile];
     bool foreign = call->arch != run->slot->options->arch;
@@ -348,22 +360,22 @@ static uint16_t answer_to(const struct run *run, const struct seccomp_data *call
                                                                 : profile->answers[call->nr];
 }
 
-/* Answers one such call. True: it is refused; its caller waits in the kernel until the end
- * of the run. */
-static bool refused_call(struct run *run)
+/* Answers a call that the notify filter passed on. True: the call is forbidden; its caller stays
+ * blocked in the kernel until the end of the run. */
+static bool handle_notification(struct run *run)
 {
     union {
         struct seccomp_notif notice;
-        char room[1024]; /* a newer kernel's may be larger */
+        char buffer[1024]; /* a newer kernel may use a larger struct */
     } call = {0};
     union {
         struct seccomp_notif_resp answer;
-        char room[1024];
+        char buffer[1024];
     } reply = {0};
     const struct slot *slot = run->slot;
-    if (kernel_ioctl(slot->listener, SECCOMP_IOCTL_NOTIF_RECV, &call, slot->word))
-        return false; /* the caller was killed meanwhile */
-    uint16_t answer = answer_to(run, &call.notice.data);
+    if (kernel_ioctl(slot->listener, SECCOMP_IOCTL_NOTIF_RECV, &call, slot->token))
+        return false; /* the caller was killed in the meantime */
+    uint16_t answer = profile_answer(run, &call.notice.data);
     if (!answer) {
         run->report->arch = call.notice.data.arch;
         end_run(run, END_FORBIDDEN, call.notice.data.nr);
@@ -374,12 +386,12 @@ static bool refused_call(struct run *run)
         reply.answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
     else
         reply.answer.error = -(int)answer;
-    /* Fails when the caller was killed. */
-    kernel_ioctl(slot->listener, SECCOMP_IOCTL_NOTIF_SEND, &reply, slot->word);
+    /* Fails if the caller was killed. */
+    kernel_ioctl(slot->listener, SECCOMP_IOCTL_NOTIF_SEND, &reply, slot->token);
     return false;
 }
 
-static bool told_to_stop(struct run *run)
+static bool cancel_requested(struct run *run)
 {
     int fds[WIRE_MAX_FDS], count;
     ssize_t got = receive(run, fds, &count, false);
@@ -391,8 +403,8 @@ static bool told_to_stop(struct run *run)
     return true;
 }
 
-/* How many cores a program can keep busy at once. */
-static uint64_t most_cores(const struct run *run)
+/* How many cores a program can use at once. */
+static uint64_t max_cores(const struct run *run)
 {
     const struct options *options = run->slot->options;
     uint64_t cores = options->cpu_count ? 1 : options->cores;
@@ -400,16 +412,16 @@ static uint64_t most_cores(const struct run *run)
     return quota && quota < cores ? quota : cores;
 }
 
-/* When to look again: at the wall limit, or when a busy program could reach its CPU limit. */
-static uint64_t next_look(const struct run *run, uint64_t cpu_ns, uint64_t elapsed_ns)
+/* When to check again: at the wall limit, or when the program could reach its CPU limit. */
+static uint64_t next_check_ns(const struct run *run, uint64_t cpu_ns, uint64_t elapsed_ns)
 {
     const struct request_head *head = &run->request.head;
     uint64_t wait = head->wall_ns - elapsed_ns;
-    if (head->flags & REQUEST_PAIRED && run->look_at_ns - elapsed_ns < wait)
-        wait = run->look_at_ns - elapsed_ns;
+    if (head->flags & REQUEST_PAIRED && run->check_pipes_ns - elapsed_ns < wait)
+        wait = run->check_pipes_ns - elapsed_ns;
     if (run->slot->shared->meter.on) {
         uint64_t left = head->cpu_ns - cpu_ns;
-        left /= most_cores(run);
+        left /= max_cores(run);
         if (left < MIN_TICK_NS)
             left = MIN_TICK_NS;
         if (left < wait)
@@ -443,11 +455,11 @@ static bool limit_reached(struct run *run, uint64_t *wait)
         end_run(run, END_WALL, 0);
         return true;
     }
-    if (run->request.head.flags & REQUEST_PAIRED && elapsed >= run->look_at_ns) {
-        holds_look(run);
-        run->look_at_ns = elapsed + HOLD_LOOK_NS;
+    if (run->request.head.flags & REQUEST_PAIRED && elapsed >= run->check_pipes_ns) {
+        release_closed_pipes(run);
+        run->check_pipes_ns = elapsed + PIPE_CHECK_NS;
     }
-    *wait = next_look(run, cpu, elapsed);
+    *wait = next_check_ns(run, cpu, elapsed);
     return false;
 }
 
@@ -469,14 +481,14 @@ static void watch(struct run *run)
                                                 : -1;
         watched[REFUSED].fd = meter->v2[PIDS] ? meter->pids_events : -1;
     }
-    for (uint64_t wait = next_look(run, 0, 0);;) {
+    for (uint64_t wait = next_check_ns(run, 0, 0);;) {
         struct timespec timeout = {(time_t)(wait / 1000000000), (long)(wait % 1000000000)};
         int ready = ppoll(watched, WATCHED, &timeout, NULL);
         if (ready > 0) {
-            if (watched[LISTENER].revents & POLLIN && refused_call(run))
+            if (watched[LISTENER].revents & POLLIN && handle_notification(run))
                 break;
-            /* Version 1's event means that nothing could be reclaimed; version 2's may mean
-             * less. */
+            /* In version 1 the event means that nothing could be reclaimed. In version 2 it may
+             * mean less, so read the counter. */
             if (watched[OOM].revents && (meter->oom_event >= 0 || meter_oom(meter))) {
                 end_run(run, END_MEMORY, 0);
                 break;
@@ -487,7 +499,7 @@ static void watch(struct run *run)
             }
             if (watched[CHILDREN].revents && reap(run))
                 break;
-            if (watched[CHANNEL].revents && told_to_stop(run))
+            if (watched[CHANNEL].revents && cancel_requested(run))
                 break;
         }
         if (limit_reached(run, &wait))
@@ -497,9 +509,9 @@ static void watch(struct run *run)
     run->report->wall_ns = run->report->ended_ns - run->started_ns;
 }
 
-/* Without a pid namespace of its own the run's processes are all of the slot's but the
- * spawner and us. */
-static void kill_without_namespace(void)
+/* Without a pid namespace for the run: kills all processes of the slot except the spawner and
+ * init itself. */
+static void kill_all_processes(void)
 {
     for (int status, quiet = 0; !quiet;) {
         kill(-1, SIGKILL);
@@ -507,8 +519,8 @@ static void kill_without_namespace(void)
     }
 }
 
-/* Without a cgroup: what the kernel added up for the dead. */
-static void add_up(struct report *report)
+/* Without a cgroup: the kernel's totals for the dead processes. */
+static void read_rusage(struct report *report)
 {
     struct rusage used;
     if (getrusage(RUSAGE_CHILDREN, &used))
@@ -519,12 +531,13 @@ static void add_up(struct report *report)
     report->memory_bytes = (uint64_t)used.ru_maxrss * 1024;
 }
 
-/* From the request to the program's start. False: it did not start, and the report or the fault
- * says why. */
+/* Receives the request and starts the program. False: it did not start, and the report or the
+ * fault says why. */
 static bool begin(struct run *run, struct fault *fault)
 {
     return prepare_init(run, fault) == 0 && await_request(run, fault) == 0 &&
-           prepare_run(run, fault) == 0 && let_stage(run, fault) && launch(run, fault) == 0;
+           prepare_run(run, fault) == 0 && stage_scratch(run, fault) &&
+           start_run(run, fault) == 0;
 }
 
 void init_main(void *argument)
@@ -543,8 +556,8 @@ void init_main(void *argument)
     }
     watch(run);
     if (!slot->shared->meter.on || !(slot->options->layers & LAYER_PID))
-        kill_without_namespace();
+        kill_all_processes();
     if (!slot->shared->meter.on)
-        add_up(run->report);
+        read_rusage(run->report);
     _exit(0);
 }

@@ -24,7 +24,7 @@
 #define MNT_DETACH 2
 #endif
 
-/* In line, so that a child that shares our stack finds no return address on it to lose. */
+/* Inlined, so that a child that shares our stack can't overwrite a return address on it. */
 __attribute__((always_inline)) static inline long raw_call(long number, long a, long b, long c,
                                                            long d, long e, long f)
 {
@@ -52,11 +52,11 @@ __attribute__((always_inline)) static inline long raw_call(long number, long a, 
                      : "memory");
     return x0;
 #else
-#error "the runner knows x86-64 and aarch64"
+#error "the runner supports x86-64 and aarch64"
 #endif
 }
 
-static long answer(long result)
+static long set_errno(long result)
 {
     if (result >= 0)
         return result;
@@ -64,9 +64,9 @@ static long answer(long result)
     return -1;
 }
 
-static long worded_call(long number, long a, long b, long c, long d, long e, uint64_t word)
+static long token_call(long number, long a, long b, long c, long d, long e, uint64_t token)
 {
-    return answer(raw_call(number, a, b, c, d, e, (long)word));
+    return set_errno(raw_call(number, a, b, c, d, e, (long)token));
 }
 
 int kernel_open_tree(int dir, const char *path, unsigned flags)
@@ -74,10 +74,10 @@ int kernel_open_tree(int dir, const char *path, unsigned flags)
     return (int)syscall(SYS_open_tree, dir, path, flags);
 }
 
-int kernel_move_mount(int from, int to, const char *to_path, uint64_t word)
+int kernel_move_mount(int from, int to, const char *to_path, uint64_t token)
 {
-    return (int)worded_call(SYS_move_mount, from, (long)"", to, (long)to_path,
-                            MOVE_MOUNT_F_EMPTY_PATH, word);
+    return (int)token_call(SYS_move_mount, from, (long)"", to, (long)to_path,
+                           MOVE_MOUNT_F_EMPTY_PATH, token);
 }
 
 int kernel_mount_setattr(int dir, const char *path, unsigned flags, struct mount_attr *attr)
@@ -86,15 +86,15 @@ int kernel_mount_setattr(int dir, const char *path, unsigned flags, struct mount
 }
 
 int kernel_mount(const char *source, const char *target, const char *type, unsigned long flags,
-                 const char *data, uint64_t word)
+                 const char *data, uint64_t token)
 {
-    return (int)worded_call(SYS_mount, (long)source, (long)target, (long)type, (long)flags,
-                            (long)data, word);
+    return (int)token_call(SYS_mount, (long)source, (long)target, (long)type, (long)flags,
+                           (long)data, token);
 }
 
-int kernel_unmount(const char *target, uint64_t word)
+int kernel_unmount(const char *target, uint64_t token)
 {
-    return (int)worded_call(SYS_umount2, (long)target, MNT_DETACH, 0, 0, 0, word);
+    return (int)token_call(SYS_umount2, (long)target, MNT_DETACH, 0, 0, 0, token);
 }
 
 int kernel_pivot_root(const char *new_root, const char *put_old)
@@ -107,34 +107,34 @@ int kernel_close_range(unsigned first, unsigned last, unsigned flags)
     return (int)syscall(SYS_close_range, first, last, flags);
 }
 
-int kernel_unshare(unsigned long flags, uint64_t word)
+int kernel_unshare(unsigned long flags, uint64_t token)
 {
-    return (int)worded_call(SYS_unshare, (long)flags, 0, 0, 0, 0, word);
+    return (int)token_call(SYS_unshare, (long)flags, 0, 0, 0, 0, token);
 }
 
-int kernel_drop_capabilities(uint64_t word)
+int kernel_drop_capabilities(uint64_t token)
 {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct none[2] = {{0}};
-    return (int)worded_call(SYS_capset, (long)&head, (long)none, 0, 0, 0, word);
+    return (int)token_call(SYS_capset, (long)&head, (long)none, 0, 0, 0, token);
 }
 
-int kernel_execve(const char *path, char *const argv[], char *const envp[], uint64_t word)
+int kernel_execve(const char *path, char *const argv[], char *const envp[], uint64_t token)
 {
-    return (int)worded_call(SYS_execve, (long)path, (long)argv, (long)envp, 0, 0, word);
+    return (int)token_call(SYS_execve, (long)path, (long)argv, (long)envp, 0, 0, token);
 }
 
-int kernel_ioctl(int fd, unsigned long request, void *argument, uint64_t word)
+int kernel_ioctl(int fd, unsigned long request, void *argument, uint64_t token)
 {
-    return (int)worded_call(SYS_ioctl, fd, (long)request, (long)argument, 0, 0, word);
+    return (int)token_call(SYS_ioctl, fd, (long)request, (long)argument, 0, 0, token);
 }
 
-ssize_t kernel_recvmsg(int socket, struct msghdr *message, int flags, uint64_t word)
+ssize_t kernel_recvmsg(int socket, struct msghdr *message, int flags, uint64_t token)
 {
-    return worded_call(SYS_recvmsg, socket, (long)message, flags, 0, 0, word);
+    return token_call(SYS_recvmsg, socket, (long)message, flags, 0, 0, token);
 }
 
-int kernel_send(int socket, const void *data, size_t bytes, int fd, uint64_t word)
+int kernel_send(int socket, const void *data, size_t bytes, int fd, uint64_t token)
 {
     union {
         struct cmsghdr head;
@@ -150,21 +150,21 @@ int kernel_send(int socket, const void *data, size_t bytes, int fd, uint64_t wor
         control.head.cmsg_len = CMSG_LEN(sizeof(int));
         memcpy(CMSG_DATA(&control.head), &fd, sizeof fd);
     }
-    long sent = worded_call(SYS_sendmsg, socket, (long)&message, MSG_NOSIGNAL, 0, 0, word);
+    long sent = token_call(SYS_sendmsg, socket, (long)&message, MSG_NOSIGNAL, 0, 0, token);
     return sent < 0 ? -1 : 0;
 }
 
-int kernel_count_ipc(uint64_t word)
+int kernel_count_ipc(uint64_t token)
 {
     struct shm_info shared;
     struct seminfo semaphores;
     struct msginfo queues;
-    if (worded_call(SYS_shmctl, 0, SHM_INFO, (long)&shared, 0, 0, word) < 0 ||
-        worded_call(SYS_semctl, 0, 0, SEM_INFO, (long)&semaphores, 0, word) < 0 ||
-        worded_call(SYS_msgctl, 0, MSG_INFO, (long)&queues, 0, 0, word) < 0)
+    if (token_call(SYS_shmctl, 0, SHM_INFO, (long)&shared, 0, 0, token) < 0 ||
+        token_call(SYS_semctl, 0, 0, SEM_INFO, (long)&semaphores, 0, token) < 0 ||
+        token_call(SYS_msgctl, 0, MSG_INFO, (long)&queues, 0, 0, token) < 0)
         return -1;
     return shared.used_ids + semaphores.semusz +
-           queues.msgpool; /* where the kernel puts these counts */
+           queues.msgpool; /* the fields in which the kernel returns the counts */
 }
 
 pid_t kernel_fork(uint64_t flags)
@@ -173,38 +173,38 @@ pid_t kernel_fork(uint64_t flags)
     return (pid_t)syscall(SYS_clone3, &args, sizeof args);
 }
 
-__attribute__((noinline)) pid_t kernel_lend(uint64_t flags, int cgroup, void (*body)(void *),
-                                            void *argument, uint64_t word)
+__attribute__((noinline)) pid_t kernel_vfork(uint64_t flags, int cgroup, void (*body)(void *),
+                                             void *argument, uint64_t token)
 {
     struct clone_args args = {.flags = flags | CLONE_VM | CLONE_VFORK, .exit_signal = SIGCHLD};
     if (cgroup >= 0) {
         args.flags |= CLONE_INTO_CGROUP;
         args.cgroup = (uint64_t)cgroup;
     }
-    long child = raw_call(SYS_clone3, (long)&args, sizeof args, 0, 0, 0, (long)word);
+    long child = raw_call(SYS_clone3, (long)&args, sizeof args, 0, 0, 0, (long)token);
     if (child == 0) {
         body(argument);
         __builtin_trap();
     }
 #ifdef __SANITIZE_ADDRESS__
-    /* A child that was killed in mid-function left its frames below ours marked as in use. */
+    /* A child that was killed inside a function left its stack frames marked as in use. */
     __asan_unpoison_memory_region((char *)__builtin_frame_address(0) - (256 << 10), 256 << 10);
 #endif
-    return (pid_t)answer(child);
+    return (pid_t)set_errno(child);
 }
 
-int put_text(int fd, const char *text)
+int write_fd_text(int fd, const char *text)
 {
     size_t bytes = strlen(text);
     ssize_t done = pwrite(fd, text, bytes, 0);
     return done == (ssize_t)bytes ? 0 : -1;
 }
 
-int put_number(int fd, uint64_t number)
+int write_fd_number(int fd, uint64_t number)
 {
     char text[32];
     snprintf(text, sizeof text, "%" PRIu64, number);
-    return put_text(fd, text);
+    return write_fd_text(fd, text);
 }
 
 int write_text(int dir, const char *path, const char *text)
@@ -212,24 +212,24 @@ int write_text(int dir, const char *path, const char *text)
     int fd = openat(dir, path, O_WRONLY | O_CLOEXEC);
     if (fd < 0)
         return -1;
-    ssize_t done = write(fd, text, strlen(text)); /* some files of /proc refuse pwrite */
+    ssize_t done = write(fd, text, strlen(text)); /* some files in /proc refuse pwrite */
     int saved = errno;
     close(fd);
     errno = saved;
     return done == (ssize_t)strlen(text) ? 0 : -1;
 }
 
-ssize_t get_text(int fd, char *buffer, size_t bytes)
+ssize_t read_fd_text(int fd, char *buffer, size_t bytes)
 {
     ssize_t got = pread(fd, buffer, bytes - 1, 0);
     buffer[got > 0 ? got : 0] = 0;
     return got;
 }
 
-uint64_t get_number(int fd)
+uint64_t read_fd_number(int fd)
 {
     char text[64];
-    return get_text(fd, text, sizeof text) > 0 ? strtoull(text, NULL, 10) : 0;
+    return read_fd_text(fd, text, sizeof text) > 0 ? strtoull(text, NULL, 10) : 0;
 }
 
 uint64_t find_keyed(const char *text, const char *key)
@@ -243,8 +243,8 @@ uint64_t find_keyed(const char *text, const char *key)
     return 0;
 }
 
-uint64_t get_keyed(int fd, const char *key)
+uint64_t read_fd_keyed(int fd, const char *key)
 {
     char text[8192];
-    return get_text(fd, text, sizeof text) > 0 ? find_keyed(text, key) : 0;
+    return read_fd_text(fd, text, sizeof text) > 0 ? find_keyed(text, key) : 0;
 }

@@ -1,5 +1,5 @@
-/* System calls that the C library doesn't wrap everywhere, and small readers and writers of
- * kernel files. */
+/* System calls that the C library does not wrap everywhere, and functions to read and write files
+ * of the kernel. */
 #ifndef DEEMSTER_KERNEL_H
 #define DEEMSTER_KERNEL_H
 
@@ -9,45 +9,45 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
-/* Calls marked `word` are refused by a slot's seccomp filter unless their sixth register,
- * which none of them uses, holds the slot's secret word: programs run under the same filter
- * and don't know it (docs/adr/0003). */
+/* Functions with a parameter `token` make calls that a slot's seccomp filter refuses unless the
+ * sixth argument register, which none of these calls uses, contains the runner's secret token.
+ * Programs run under the same filter and don't know the token (docs/adr/0003). */
 
 int kernel_open_tree(int dir, const char *path, unsigned flags);
-int kernel_move_mount(int from, int to, const char *to_path, uint64_t word);
+int kernel_move_mount(int from, int to, const char *to_path, uint64_t token);
 int kernel_mount_setattr(int dir, const char *path, unsigned flags, struct mount_attr *attr);
 int kernel_mount(const char *source, const char *target, const char *type, unsigned long flags,
-                 const char *data, uint64_t word);
+                 const char *data, uint64_t token);
 int kernel_unmount(const char *target,
-                   uint64_t word); /* lazily: whoever still uses it is dead or dying */
+                   uint64_t token); /* lazily: the processes that use it are dead or dying */
 int kernel_pivot_root(const char *new_root, const char *put_old);
 int kernel_close_range(unsigned first, unsigned last, unsigned flags);
-int kernel_unshare(unsigned long flags, uint64_t word);
-int kernel_drop_capabilities(uint64_t word);
-int kernel_execve(const char *path, char *const argv[], char *const envp[], uint64_t word);
-int kernel_ioctl(int fd, unsigned long request, void *argument, uint64_t word);
-ssize_t kernel_recvmsg(int socket, struct msghdr *message, int flags, uint64_t word);
+int kernel_unshare(unsigned long flags, uint64_t token);
+int kernel_drop_capabilities(uint64_t token);
+int kernel_execve(const char *path, char *const argv[], char *const envp[], uint64_t token);
+int kernel_ioctl(int fd, unsigned long request, void *argument, uint64_t token);
+ssize_t kernel_recvmsg(int socket, struct msghdr *message, int flags, uint64_t token);
 /* Sends one packet, with a descriptor unless `fd` is -1. */
-int kernel_send(int socket, const void *data, size_t bytes, int fd, uint64_t word);
-/* How many SysV objects of any kind there are in this ipc namespace; -1: can't say. */
-int kernel_count_ipc(uint64_t word);
+int kernel_send(int socket, const void *data, size_t bytes, int fd, uint64_t token);
+/* Counts the SysV objects in this ipc namespace; -1 on errors. */
+int kernel_count_ipc(uint64_t token);
 
-/* A child in new namespaces, with memory of its own. */
+/* Forks a child into new namespaces. */
 pid_t kernel_fork(uint64_t flags);
-/* Runs `body`, which never returns, in a child that borrows our memory and stack while we
- * stand still until it is gone (as vfork does), born in the v2 cgroup of descriptor
- * `cgroup` unless that is -1. */
-pid_t kernel_lend(uint64_t flags, int cgroup, void (*body)(void *), void *argument,
-                  uint64_t word);
+/* Runs `body`, which never returns, in a child that shares our memory and stack. The caller is
+ * suspended until the child has exited, as with vfork. The child starts in the v2 cgroup of the
+ * descriptor `cgroup`, unless that is -1. */
+pid_t kernel_vfork(uint64_t flags, int cgroup, void (*body)(void *), void *argument,
+                   uint64_t token);
 
 int write_text(int dir, const char *path, const char *text);
-int put_text(int fd, const char *text);
-int put_number(int fd, uint64_t number);
-ssize_t get_text(int fd, char *buffer, size_t bytes);
-uint64_t get_number(int fd);
-/* The number behind `key` at a line's start of the text; 0 when it isn't there. */
+int write_fd_text(int fd, const char *text);
+int write_fd_number(int fd, uint64_t number);
+ssize_t read_fd_text(int fd, char *buffer, size_t bytes);
+uint64_t read_fd_number(int fd);
+/* Returns the number after `key` at the start of a line of the text; 0 if there is none. */
 uint64_t find_keyed(const char *text, const char *key);
-/* The same, of a file. */
-uint64_t get_keyed(int fd, const char *key);
+/* The same for a file. */
+uint64_t read_fd_keyed(int fd, const char *key);
 
 #endif

@@ -1,35 +1,40 @@
-/* deemster-runner: runs untrusted programs in warm boxes for one Python process.
+/* deemster-runner: runs untrusted programs in boxes that are kept ready, for one Python process.
  *
  * Processes
- *   runner    this file. Started by Python with the control channel as descriptor 0. Makes
- *             the slots, makes a dead slot again, clones mounts for /code and /data, removes
- *             its cgroups at the end. It never talks to a program.
- *   spawner   one a slot (box.c builds its world, spawn.c serves it): pid 1 of the slot's pid
- *             namespace, in the slot's mount, net, uts and user namespaces and in its
- *             cgroups. Talks to Python over the slot's own channel, so a run costs no hop
- *             through the runner.
- *   init      one a run, made ahead: pid 1 of a fresh pid namespace. Reads the request, starts
- *             and watches the program, answers the calls that the seccomp filter hands
- *             over. When it exits, the kernel kills all that is left in the namespace.
- *   program   pid 2: limits, no privileges, execve.
+ *   runner    this file. Python starts it with the control channel as descriptor 0. It makes
+ *             the slots, replaces a slot that has died, clones mounts for /code and /data, and
+ *             removes its cgroups at the end. It never talks to a program.
+ *   spawner   one per slot (box.c sets it up, spawn.c serves it): pid 1 of the slot's pid
+ *             namespace, in the slot's mount, net, uts and user namespaces and its cgroups. It
+ *             talks to Python over the slot's own channel, so that a run does not involve the
+ *             runner.
+ *   init      one per run, made before its request arrives (init.c): pid 1 of a new pid
+ *             namespace. It reads the request, starts and watches the program, and answers the
+ *             calls that the notify filter passes on. When it exits, the kernel kills everything
+ *             that is left in the namespace.
+ *   program   pid 2. It sets its limits, drops its privileges and calls execve.
  *
- * Who ends when whom dies
- *   Python dies   -> both channels close: inits exit, spawners exit, the runner removes its
- *                 cgroups and exits.
- *   runner dies   -> spawners get SIGKILL (parent-death signal), and with pid 1 all of the
- *                 slot; Python sees the closed channels and starts another runner, which
- *                 sweeps the cgroups left by this one.
- *   spawner dies  -> the kernel kills the slot; the runner makes it anew and hands Python
- *                 the new channel.
+ * Descriptors
+ *   0 control channel, 2 error messages, one file for each filter and profile (closed once
+ *   read), the locked cgroup directories, a signalfd. Each slot's end of its channel stays in
+ *   that slot; Python's end is sent over the control channel.
+ *
+ * When a process dies
+ *   Python   The channels close. Inits and spawners exit; the runner removes its cgroups and
+ *            exits.
+ *   runner   Spawners get SIGKILL (parent-death signal), and with pid 1 the whole slot ends.
+ *            Python sees the closed channels and starts another runner, which removes the
+ *            cgroups that this one left.
+ *   spawner  The kernel kills the slot. The runner makes a new one and sends Python its channel.
  *
  * Privileges
- *   With root: everything above the slot runs as root; each slot is a user namespace whose
- *   root is the host's uid uid_base + 2n and whose programs are uid_base + 2n + 1, which
- *   own nothing anywhere. Without: the runner first enters a user and a mount namespace of
- *   its own, and the one uid that it has is that of the programs too.
+ *   With root: the runner is root. Each slot is a user namespace; its root is the host's uid
+ *   uid_base + 2n and its programs are uid_base + 2n + 1, which own nothing on the host.
+ *   Without root: the runner first enters its own user and mount namespace, and its one uid is
+ *   that of the programs too.
  *
  * Exit codes: 0 the control channel was closed; 2 wrong usage; 3 slots can't be made
- * (EVENT_FAULT said why). */
+ * (EVENT_FAULT has the reason). */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <inttypes.h>
@@ -55,7 +60,7 @@
 
 #define CONTROL          0
 #define SETUP_TIMEOUT_MS 30000
-#define MOST_FAILURES    5 /* of one slot in a row, before it has served for a second */
+#define MAX_FAILURES     5 /* of one slot in a row, each within a second of its start */
 
 struct runner {
     struct options options;
@@ -69,7 +74,7 @@ struct runner {
     } slots[MAX_SLOTS];
 };
 
-static void complain(const char *format, ...)
+static void print_error(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -91,11 +96,12 @@ static time_t seconds(void)
 static const char USAGE[] =
     "usage: deemster-runner --slots N [--layers MASK] [--uid-base N] [--cpu N]... [--bind "
     "SOURCE TARGET]...\n"
-    "                       [--link TEXT PATH]... --floor FD --filter FD --profile FD...\n"
+    "                       [--link TEXT PATH]... --deny-filter FD --notify-filter FD "
+    "--profile FD...\n"
     "Runs untrusted programs in boxes; started by Deemster with a control socket as descriptor "
     "0.\n";
 
-/* A filter's file: the slot's word, the architecture in 8 bytes, then the BPF
+/* Reads a filter's file: the token and the architecture, 8 bytes each, then the BPF
  * instructions. */
 static int read_filter(int fd, struct sock_fprog *filter, struct options *options)
 {
@@ -109,7 +115,7 @@ static int read_filter(int fd, struct sock_fprog *filter, struct options *option
     if (!filter->filter || pread(fd, filter->filter, bytes, sizeof head) != (ssize_t)bytes)
         return -1;
     filter->len = (unsigned short)(bytes / 8);
-    options->word = head[0];
+    options->token = head[0];
     options->arch = (uint32_t)head[1];
     return close(fd);
 }
@@ -119,9 +125,9 @@ static int read_profile(int fd, struct profile *profile)
     return pread(fd, profile, sizeof *profile, 0) == sizeof *profile ? close(fd) : -1;
 }
 
-/* Takes one option with its values from argv; returns how many words it took, 0 when it is
+/* Parses one option with its values; returns how many elements of argv it used, 0 if it is
  * wrong. */
-static int take_option(struct options *options, int left, char **argv)
+static int parse_option(struct options *options, int left, char **argv)
 {
     const char *name = argv[0];
     if (left >= 3 && !strcmp(name, "--bind") && options->bind_count < MAX_BINDS &&
@@ -150,11 +156,11 @@ static int take_option(struct options *options, int left, char **argv)
         options->uid_base = (uid_t)number;
     else if (!strcmp(name, "--cpu") && options->cpu_count < MAX_CPUS && number < CPU_SETSIZE)
         options->cpus[options->cpu_count++] = (int)number;
-    else if (!strcmp(name, "--floor") && !options->floor.len &&
-             !read_filter((int)number, &options->floor, options))
+    else if (!strcmp(name, "--deny-filter") && !options->deny_filter.len &&
+             !read_filter((int)number, &options->deny_filter, options))
         return 2;
-    else if (!strcmp(name, "--filter") && !options->filter.len &&
-             !read_filter((int)number, &options->filter, options))
+    else if (!strcmp(name, "--notify-filter") && !options->notify_filter.len &&
+             !read_filter((int)number, &options->notify_filter, options))
         return 2;
     else if (!strcmp(name, "--profile") && options->profile_count < MAX_PROFILES &&
              !read_profile((int)number, &options->profiles[options->profile_count]))
@@ -169,14 +175,15 @@ static int parse_options(struct options *options, int argc, char **argv)
     options->layers = LAYERS_ALL;
     options->uid_base = 1900000000;
     for (int at = 1; at < argc;) {
-        int taken = take_option(options, argc - at, argv + at);
-        if (!taken) {
-            complain("can't use the option '%s'", argv[at]);
+        int used = parse_option(options, argc - at, argv + at);
+        if (!used) {
+            print_error("unknown or invalid option '%s'", argv[at]);
             return -1;
         }
-        at += taken;
+        at += used;
     }
-    return options->slots && options->floor.len && options->filter.len && options->profile_count
+    return options->slots && options->deny_filter.len && options->notify_filter.len &&
+                   options->profile_count
                ? 0
                : -1;
 }
@@ -218,7 +225,7 @@ static int map_one(const char *path, unsigned inside, unsigned outside)
     return write_text(AT_FDCWD, path, text);
 }
 
-/* Without root: a namespace in which we may clone mounts and make slots. */
+/* Without root: enters a user namespace in which the runner may clone mounts and make slots. */
 static int enter_own_namespace(struct fault *fault)
 {
     unsigned uid = geteuid(), gid = getegid();
@@ -242,8 +249,8 @@ static int send_event(enum control_event kind, unsigned slot, const struct fault
     return kernel_send(CONTROL, &event, sizeof event, fd, 0);
 }
 
-/* Child: lets go of everything that belongs to the runner or to other slots. */
-static int leave_runner(struct runner *runner, struct fault *fault)
+/* In the spawner: closes everything that belongs to the runner. */
+static int close_runner_files(struct runner *runner, struct fault *fault)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     for (int fd = 0; fd < 3; fd++)
@@ -252,7 +259,8 @@ static int leave_runner(struct runner *runner, struct fault *fault)
     close(null);
     close(runner->signals);
     for (int i = 0; i < runner->cgroups.count; i++)
-        close(runner->cgroups.list[i].dir); /* and with them the locks */
+        close(
+            runner->cgroups.list[i].dir); /* otherwise the slot would keep the runner's locks */
     sigset_t none;
     sigemptyset(&none);
     return sigprocmask(SIG_SETMASK, &none, NULL) ? fail(fault, "slot-signals") : 0;
@@ -264,7 +272,7 @@ static _Noreturn void slot_main(struct runner *runner, struct slot *slot, int sy
     char go;
     if (read(sync, &go, 1) != 1)
         _exit(1);
-    if (leave_runner(runner, &fault) == 0)
+    if (close_runner_files(runner, &fault) == 0)
         slot_enter(slot, &fault);
     slot_close_trees(slot);
     if (write(sync, &fault, sizeof fault) != sizeof fault || fault.error)
@@ -273,8 +281,9 @@ static _Noreturn void slot_main(struct runner *runner, struct slot *slot, int sy
     _exit(slot_serve(slot) ? 1 : 0);
 }
 
-/* Parent: what only it can do for the child: ids, cgroups, and the order to go on. */
-static int settle_child(struct runner *runner, unsigned number, pid_t pid, int sync,
+/* In the runner: does for the spawner what the spawner can't do itself (ids and cgroups), lets
+ * it go on, and waits until it is ready. */
+static int set_up_child(struct runner *runner, unsigned number, pid_t pid, int sync,
                         struct fault *fault)
 {
     const struct options *options = &runner->options;
@@ -292,7 +301,7 @@ static int settle_child(struct runner *runner, unsigned number, pid_t pid, int s
     }
     snprintf(path, sizeof path, "/proc/%d/oom_score_adj", (int)pid);
     write_text(AT_FDCWD, path,
-               "-1000"); /* root's alone; without it inits stand at 1000 before the spawner */
+               "-1000"); /* only root may; otherwise the program's own 1000 is enough */
     if (options->layers & LAYER_CGROUP &&
         cgroups_enter_slot(&runner->cgroups, number, pid, fault))
         return -1;
@@ -328,7 +337,7 @@ static int fork_slot(struct runner *runner, struct slot *slot, int channel[2],
         fail(fault, "slot-namespaces");
     } else {
         runner->slots[slot->number].pid = pid;
-        result = settle_child(runner, slot->number, pid, sync[0], fault);
+        result = set_up_child(runner, slot->number, pid, sync[0], fault);
     }
     close(sync[0]);
     return result;
@@ -355,11 +364,10 @@ static int make_slot(struct runner *runner, unsigned number, struct fault *fault
     if (!result && runner->options.layers & LAYER_CGROUP)
         result = cgroups_make_slot(&runner->cgroups, number, owner, &slot.shared->meter, fault);
     struct meter ours =
-        slot.shared->meter; /* the child opens and closes more: don't look there later */
+        slot.shared->meter; /* a copy: the spawner will open and close other files */
     if (!result)
         result = fork_slot(runner, &slot, channel, fault);
-    /* From here on the child's copies count, and later children must not see this slot's
-     * memory. */
+    /* The spawner has its own copies now, and later slots must not see this slot's memory. */
     slot_close_trees(&slot);
     meter_close(&ours);
     close(channel[1]);
@@ -370,7 +378,7 @@ static int make_slot(struct runner *runner, unsigned number, struct fault *fault
     return result;
 }
 
-static void forget_slot(struct runner *runner, unsigned number)
+static void clear_slot(struct runner *runner, unsigned number)
 {
     if (runner->slots[number].shared)
         munmap(runner->slots[number].shared, sizeof *runner->slots[number].shared);
@@ -388,23 +396,22 @@ static void end_slot(struct runner *runner, unsigned number)
         while (waitpid(pid, NULL, __WALL) < 0 && errno == EINTR)
             ;
     }
-    forget_slot(runner, number);
+    clear_slot(runner, number);
 }
 
 /* ---- serving ---- */
 
-/* A slot that ends by itself is made again, with the reason told; one that keeps ending
- * ends the runner. */
+/* Reports why a slot ended and makes a new one. A slot that keeps failing ends the runner. */
 static int replace_slot(struct runner *runner, unsigned number)
 {
     struct fault fault = runner->slots[number].shared->fault;
     if (!fault.error)
         fail_with(&fault, "slot-killed", ECHILD);
-    bool served = seconds() - runner->slots[number].made_at > 1;
-    runner->slots[number].failures = served ? 0 : runner->slots[number].failures + 1;
-    forget_slot(runner, number);
+    bool was_stable = seconds() - runner->slots[number].made_at > 1;
+    runner->slots[number].failures = was_stable ? 0 : runner->slots[number].failures + 1;
+    clear_slot(runner, number);
     send_event(EVENT_FAULT, number, &fault, -1);
-    if (runner->slots[number].failures >= MOST_FAILURES)
+    if (runner->slots[number].failures >= MAX_FAILURES)
         return -1;
     if (make_slot(runner, number, &fault)) {
         send_event(EVENT_FAULT, number, &fault, -1);
@@ -426,11 +433,11 @@ static int reap_slots(struct runner *runner)
     return 0;
 }
 
-/* One order on the control channel; -1 when it was closed. */
-static int obey(void)
+/* Handles one instruction on the control channel; -1 if the channel was closed. */
+static int handle_instruction(void)
 {
     struct {
-        struct order order;
+        struct instruction instruction;
         char path[PATH_MAX];
     } packet;
     ssize_t got = recv(CONTROL, &packet, sizeof packet - 1, 0);
@@ -438,13 +445,13 @@ static int obey(void)
         return errno == EINTR || errno == EAGAIN ? 0 : -1;
     if (got == 0)
         return -1;
-    bool data = packet.order.order == CONTROL_ATTACH_DATA;
-    if ((size_t)got <= sizeof packet.order || packet.order.magic != WIRE_MAGIC ||
-        (!data && packet.order.order != CONTROL_ATTACH)) {
-        complain("an order that makes no sense was dropped");
+    bool data = packet.instruction.instruction == CONTROL_ATTACH_DATA;
+    if ((size_t)got <= sizeof packet.instruction || packet.instruction.magic != WIRE_MAGIC ||
+        (!data && packet.instruction.instruction != CONTROL_ATTACH)) {
+        print_error("dropped an invalid instruction on the control channel");
         return 0;
     }
-    packet.path[(size_t)got - sizeof packet.order] = 0;
+    packet.path[(size_t)got - sizeof packet.instruction] = 0;
     int tree = open_read_only_tree(AT_FDCWD, packet.path, data ? TREE_DATA : TREE_FILES);
     if (tree < 0) {
         struct fault fault;
@@ -462,7 +469,7 @@ static int serve(struct runner *runner)
     for (;;) {
         if (poll(watched, 2, -1) < 0 && errno != EINTR)
             return 3;
-        if (watched[0].revents && obey())
+        if (watched[0].revents && handle_instruction())
             return 0;
         if (watched[1].revents && reap_slots(runner))
             return 3;

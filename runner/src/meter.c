@@ -1,4 +1,4 @@
-/* A slot's groups from inside: a fresh leaf where one is needed, limits, counters. */
+/* Sets the limits and reads the counters of a slot's control groups, from its spawner and inits. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <inttypes.h>
@@ -10,8 +10,8 @@
 #include "cgroup.h"
 #include "kernel.h"
 
-/* Page cache that earlier runs left in the group is given back above this; below it costs
- * more than it is worth. */
+/* Page cache that earlier runs left in the group is reclaimed only above this size: less is not
+ * worth the time. */
 #define STALE_BYTES (UINT64_C(8) << 20)
 
 static void close_files(struct meter *m, bool v2_only)
@@ -44,7 +44,7 @@ void meter_close(struct meter *meter)
         close(meter->slot_dir);
 }
 
-/* Version 2: takes a fresh leaf. */
+/* Version 2: replaces the group of the last run with a new one. */
 static int renew_leaf(struct meter *m)
 {
     char name[32];
@@ -70,7 +70,7 @@ static int renew_leaf(struct meter *m)
         m->reclaim = openat(m->leaf, "memory.reclaim", O_WRONLY | O_CLOEXEC);
         m->oom = openat(m->leaf, "memory.events", O_RDONLY | O_CLOEXEC);
         m->peak = openat(m->leaf, "memory.peak", O_RDWR | O_CLOEXEC);
-        m->peak_resets = m->peak >= 0 && put_text(m->peak, "reset") == 0;
+        m->peak_resets = m->peak >= 0 && write_fd_text(m->peak, "reset") == 0;
         if (m->peak < 0)
             m->peak = openat(m->leaf, "memory.peak", O_RDONLY | O_CLOEXEC);
         if (m->memory_limit < 0 || m->usage < 0 || m->oom < 0)
@@ -94,12 +94,12 @@ static int renew_leaf(struct meter *m)
 
 static uint64_t count_ooms(struct meter *m)
 {
-    return get_keyed(m->oom, "oom_kill");
+    return read_fd_keyed(m->oom, "oom_kill");
 }
 
 static uint64_t count_refusals(struct meter *m)
 {
-    return m->pids_events >= 0 ? get_keyed(m->pids_events, "max") : 0;
+    return m->pids_events >= 0 ? read_fd_keyed(m->pids_events, "max") : 0;
 }
 
 int meter_ready(struct meter *m, struct fault *fault)
@@ -109,8 +109,8 @@ int meter_ready(struct meter *m, struct fault *fault)
     if (m->slot_dir >= 0 && (m->leaf < 0 || (m->v2[MEMORY] && !m->peak_resets)) &&
         renew_leaf(m))
         return fail(fault, "cgroup-leaf");
-    uint64_t held = get_number(m->usage);
-    if (!m->own_known) { /* 0 is a good value too: in version 2 the spawner is elsewhere */
+    uint64_t held = read_fd_number(m->usage);
+    if (!m->own_known) { /* may be 0: in version 2 the spawner is in another group */
         m->own_bytes = held;
         m->own_known = true;
     }
@@ -118,7 +118,7 @@ int meter_ready(struct meter *m, struct fault *fault)
         char amount[32];
         snprintf(amount, sizeof amount, "%" PRIu64, m->v2[MEMORY] ? held : 0);
         (void)!pwrite(m->reclaim, amount, strlen(amount),
-                      0); /* best effort: EAGAIN when not all could go */
+                      0); /* best effort: EAGAIN if not all was reclaimed */
     }
     if (m->oom_event >= 0) {
         uint64_t drained;
@@ -132,17 +132,18 @@ int meter_ready(struct meter *m, struct fault *fault)
 static int set_memory_limit(struct meter *m, uint64_t bytes)
 {
     if (m->v2[MEMORY]) {
-        if (m->swap_limit >= 0 && put_text(m->swap_limit, "0"))
+        if (m->swap_limit >= 0 && write_fd_text(m->swap_limit, "0"))
             return -1;
-        return put_number(m->memory_limit, bytes);
+        return write_fd_number(m->memory_limit, bytes);
     }
-    /* Version 1 demands limit <= limit with swap at every moment, whichever way they go. */
-    if (put_number(m->memory_limit, bytes)) {
-        if (m->swap_limit < 0 || put_number(m->swap_limit, bytes) ||
-            put_number(m->memory_limit, bytes))
+    /* Version 1 requires that the limit never exceeds the limit with swap, so the order depends
+     * on whether they grow or shrink. */
+    if (write_fd_number(m->memory_limit, bytes)) {
+        if (m->swap_limit < 0 || write_fd_number(m->swap_limit, bytes) ||
+            write_fd_number(m->memory_limit, bytes))
             return -1;
     }
-    return m->swap_limit < 0 ? 0 : put_number(m->swap_limit, bytes);
+    return m->swap_limit < 0 ? 0 : write_fd_number(m->swap_limit, bytes);
 }
 
 static int set_quota(struct meter *m, uint32_t permille)
@@ -157,7 +158,7 @@ static int set_quota(struct meter *m, uint32_t permille)
     else
         snprintf(text, sizeof text, "%d", permille ? (int)permille * 100 : -1);
     m->quota_permille = permille;
-    return put_text(m->cpu_quota, text);
+    return write_fd_text(m->cpu_quota, text);
 }
 
 int meter_begin(struct meter *m, uint64_t memory_bytes, uint32_t processes,
@@ -165,16 +166,16 @@ int meter_begin(struct meter *m, uint64_t memory_bytes, uint32_t processes,
 {
     if (!m->on)
         return 0;
-    m->base_bytes = get_number(m->usage);
+    m->base_bytes = read_fd_number(m->usage);
     m->sampled_peak = 0;
     if (set_memory_limit(m, memory_bytes + m->base_bytes))
         return fail(fault, "limit-memory");
-    /* Beside the program live its init and, in version 1, the spawner. */
-    if (put_number(m->pids_limit, processes + (m->v2[PIDS] ? 1 : 2)))
+    /* The group also contains init and, in version 1, the spawner. */
+    if (write_fd_number(m->pids_limit, processes + (m->v2[PIDS] ? 1 : 2)))
         return fail(fault, "limit-processes");
     if (set_quota(m, cpu_permille))
         return fail(fault, "limit-cpu-quota");
-    if (m->peak_resets && put_text(m->peak, m->v2[MEMORY] ? "reset" : "0"))
+    if (m->peak_resets && write_fd_text(m->peak, m->v2[MEMORY] ? "reset" : "0"))
         return fail(fault, "reset-peak");
     m->base_cpu_ns = 0;
     m->base_cpu_ns = meter_cpu_ns(m);
@@ -185,8 +186,8 @@ uint64_t meter_cpu_ns(struct meter *m)
 {
     if (!m->on)
         return 0;
-    uint64_t now = m->v2[CPUACCT] ? get_keyed(m->cpu_usage, "usage_usec") * 1000
-                                  : get_number(m->cpu_usage);
+    uint64_t now = m->v2[CPUACCT] ? read_fd_keyed(m->cpu_usage, "usage_usec") * 1000
+                                  : read_fd_number(m->cpu_usage);
     return now > m->base_cpu_ns ? now - m->base_cpu_ns : 0;
 }
 
@@ -200,22 +201,22 @@ bool meter_refused(struct meter *m)
     return m->on && count_refusals(m) > m->base_refusals;
 }
 
-/* Before Linux 5.19 there is no memory.peak: look now and then, and miss what lies between. */
+/* Before Linux 5.19 there is no memory.peak; samples miss what happens between them. */
 void meter_sample(struct meter *m)
 {
     if (!m->on || m->peak >= 0)
         return;
-    uint64_t now = get_number(m->usage);
+    uint64_t now = read_fd_number(m->usage);
     if (now > m->sampled_peak)
         m->sampled_peak = now;
 }
 
-/* What of the peak was page cache of files read, not the program's own memory. Both numbers from
- * one look: the kernel brings them up to date now and then, and between two looks. */
+/* Returns how much of the peak is page cache of files, not memory of the program. Both numbers
+ * come from one read, because the kernel may update them between two. */
 static uint64_t cached_bytes(struct meter *m)
 {
     char text[8192];
-    if (m->memory_stat < 0 || get_text(m->memory_stat, text, sizeof text) <= 0)
+    if (m->memory_stat < 0 || read_fd_text(m->memory_stat, text, sizeof text) <= 0)
         return 0;
     uint64_t files = find_keyed(text, m->v2[MEMORY] ? "file" : "cache");
     uint64_t shared = find_keyed(text, "shmem");
@@ -230,10 +231,10 @@ bool meter_end(struct meter *m, struct usage *usage)
     usage->cpu_ns = meter_cpu_ns(m);
     usage->oom_kills = (uint32_t)(count_ooms(m) - m->base_ooms);
     usage->process_refusals = (uint32_t)(count_refusals(m) - m->base_refusals);
-    uint64_t peak = m->peak >= 0 ? get_number(m->peak) : m->sampled_peak;
+    uint64_t peak = m->peak >= 0 ? read_fd_number(m->peak) : m->sampled_peak;
     uint64_t own = m->base_bytes;
     if (peak > own + STALE_BYTES)
         own = m->own_bytes + cached_bytes(m);
     usage->memory_bytes = peak > own ? peak - own : 0;
-    return get_number(m->pids_now) == (m->v2[PIDS] ? 0 : 1);
+    return read_fd_number(m->pids_now) == (m->v2[PIDS] ? 0 : 1);
 }

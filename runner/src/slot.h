@@ -1,4 +1,5 @@
-/* What a slot is made of, and what its processes share. */
+/* A slot: its options, the state that its processes share, and the functions that make and serve
+ * it. */
 #ifndef DEEMSTER_SLOT_H
 #define DEEMSTER_SLOT_H
 
@@ -17,7 +18,7 @@
 #define MAX_SLOTS    256
 #define MAX_CPUS     1024
 
-#define PROGRAM_ID 1000 /* uid and gid of every judged program, inside its user namespace */
+#define PROGRAM_ID 1000 /* uid and gid of every program, inside its user namespace */
 
 enum layer {
     LAYER_SECCOMP = 1 << 0,
@@ -29,15 +30,15 @@ enum layer {
 };
 #define LAYERS_ALL 63
 
-/* What the seccomp filter hands over, by number: 0 ends the run, ALLOW goes on, else the
- * errno to answer with. */
+/* The answer to each system call that the notify filter passes on, by number: 0 ends the run,
+ * PROFILE_ALLOW allows the call, anything else is the errno to return. */
 #define PROFILE_CALLS 512
 #define PROFILE_ALLOW 0xffff
 struct profile {
     uint16_t answers[PROFILE_CALLS];
 };
 
-/* The command line, understood. */
+/* The parsed command line. */
 struct options {
     unsigned slots;
     unsigned layers;
@@ -50,24 +51,24 @@ struct options {
         const char *source, *target;
     } binds[MAX_BINDS], links[MAX_LINKS];
     struct profile profiles[MAX_PROFILES];
-    struct sock_fprog floor, filter;
-    uint32_t arch; /* AUDIT_ARCH_… that profiles speak of */
-    uint64_t word; /* see kernel.h; 0 while no filter is loaded */
+    struct sock_fprog deny_filter, notify_filter;
+    uint32_t arch;  /* the AUDIT_ARCH_… of the numbers in profiles */
+    uint64_t token; /* see kernel.h */
     int cpus[MAX_CPUS];
 };
 
-/* Shared between a spawner and the inits that it makes, by one anonymous shared mapping. */
+/* Shared by the runner, a spawner and its inits, in an anonymous shared mapping. */
 struct shared {
     struct meter meter;
     struct report report;
-    struct fault fault; /* why the slot itself ended, for the runner to tell */
+    struct fault fault; /* why the slot ended, for the runner to report */
     uint32_t flags;     /* of the request */
-    bool requested;     /* a request was read: what fails now is answered by a report */
-    bool init_died;     /* by itself: the slot is not used again */
-    bool closed;        /* Python closed the channel: nothing more to do */
-    bool code_hung;     /* something is mounted at /code */
-    bool data_hung;     /* and at /data */
-    bool staged;        /* the scratch was lent out: it is never used again */
+    bool requested;     /* a request was read: a report answers failures */
+    bool init_died;     /* unexpectedly: the slot is not used again */
+    bool closed;        /* Python closed the channel */
+    bool code_mounted;  /* something is mounted at /code */
+    bool data_mounted;  /* something is mounted at /data */
+    bool staged;        /* Python got the scratch: no other run may use it */
     uint32_t scratch_inodes;
     uint64_t scratch_bytes;
 };
@@ -76,35 +77,34 @@ struct slot {
     const struct options *options;
     unsigned number;
     struct shared *shared;
-    int channel;               /* the slot's end */
-    int proc;                  /* the slot's own, whole and writable, below what programs see */
-    int listener;              /* of the slot's filter; -1: none */
-    uint64_t word;             /* 0 until the filter is loaded, then the options' */
-    int trees[MAX_BINDS + 16]; /* detached mounts to hang into the root: binds, then devices */
+    int channel;    /* the slot's end of its channel */
+    int proc;       /* the slot's complete, writable /proc, below the one that programs see */
+    int listener;   /* of the notify filter; -1: none */
+    uint64_t token; /* 0 until the filters are loaded, then that of the options */
+    int trees[MAX_BINDS + 16]; /* detached mounts for the root: binds, then devices */
     int tree_count;
 };
 
-/* Runner side: opens the mounts that the slot will hang into its root. */
+/* In the runner: clones the mounts for the slot's root. */
 int slot_open_trees(struct slot *slot, struct fault *fault);
 void slot_close_trees(struct slot *slot);
-/* A detached, recursive, read-only copy of a directory or file. */
+/* Makes a detached, recursive, read-only mount of a directory or file. */
 enum tree_kind { TREE_FILES, TREE_DATA, TREE_DEVICE };
 int open_read_only_tree(int dir, const char *path, enum tree_kind kind);
 
-/* Child side, in fresh namespaces and already in its cgroups: builds the root and gives up
- * what isn't needed. */
+/* In the spawner, in its new namespaces and cgroups: builds the root and drops privileges. */
 int slot_enter(struct slot *slot, struct fault *fault);
 /* Mounts an empty scratch with the quotas in `shared`. */
 int scratch_mount(const struct slot *slot);
-/* Mounts a /proc that shows a program its own processes, to look at. */
+/* Mounts a read-only /proc that shows a program its own processes. */
 int proc_mount(const struct slot *slot);
-/* Child side: runs what the channel asks for. 0 once Python closed it; -1 with
- * shared->fault otherwise. */
+/* In the spawner: serves the slot's channel. Returns 0 once Python has closed it, or -1 with
+ * shared->fault. */
 int slot_serve(struct slot *slot);
 /* Sends a message with a descriptor of the scratch. */
-int slot_lend_scratch(const struct slot *slot, const void *message, size_t bytes);
-/* Waits for an order other than RUN and returns it; 0 when the channel was closed or makes no
- * sense. */
-uint32_t slot_await_order(const struct slot *slot);
+int slot_send_scratch(const struct slot *slot, const void *message, size_t bytes);
+/* Waits for an instruction other than RUN and returns it; 0 if the channel was closed or the
+ * message is invalid. */
+uint32_t slot_await_instruction(const struct slot *slot);
 
 #endif

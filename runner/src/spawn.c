@@ -1,6 +1,13 @@
-/* Serves one slot: makes an init ahead of every run, waits for its end, reads the counters, sends
- * the report, leaves nothing behind, and begins again.
- */
+/* The spawner's loop: makes an init before each run arrives, waits until the run has ended, reads
+ * the counters, sends the report, and removes everything that the run left.
+ *
+ * Processes and privileges
+ *   The spawner is root of the slot's user namespace. It never runs while an init exists (see
+ *   kernel_vfork), so the two never use the channel or the shared memory at the same time.
+ *
+ * Descriptors
+ *   the slot's channel, the listener of the notify filter, the slot's /proc, the files of the
+ *   meter, and the lowest /proc that is still mounted for a dead run. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sched.h>
@@ -16,24 +23,24 @@
 #include "init.h"
 #include "kernel.h"
 
-#define PROC_STACK  16  /* runs until their /proc mounts are taken away */
-#define LEAVE_TRIES 200 /* × 1 ms for the dead to leave the group's count */
+#define PROC_STACK  16  /* runs until their /proc mounts are unmounted */
+#define LEAVE_TRIES 200 /* 1 ms apart, until the group no longer counts dead processes */
 
-/* The scratch's first state, which tells whether a run touched it. */
+/* The state of an unused scratch, to tell whether a run has changed it. */
 struct scratch_state {
     struct timespec changed;
     mode_t mode;
     uint64_t blocks, inodes;
 };
 
-/* What the spawner remembers from run to run. */
+/* What the spawner remembers between runs. */
 struct serving {
     struct scratch_state clean;
-    int lowest; /* the lowest run's /proc still mounted */
+    int lowest; /* the lowest /proc in the stack of dead runs */
     int stacked;
 };
 
-static int see_scratch(struct scratch_state *state)
+static int read_scratch_state(struct scratch_state *state)
 {
     struct stat directory;
     struct statfs system;
@@ -51,67 +58,66 @@ static bool same_scratch(const struct scratch_state *a, const struct scratch_sta
            a->mode == b->mode && a->blocks == b->blocks && a->inodes == b->inodes;
 }
 
-/* A used scratch is not emptied but replaced: that takes the same time whatever a program
+/* Replaces a used scratch instead of emptying it, which takes the same time whatever a program
  * left in it. */
 static int renew_scratch(struct slot *slot, struct scratch_state *clean)
 {
     struct scratch_state now;
-    if (see_scratch(&now))
+    if (read_scratch_state(&now))
         return -1;
     bool staged = slot->shared->staged;
     slot->shared->staged = false;
-    /* A new size means a new mount, made by init: its first state was not seen, so make
-     * another. */
+    /* If init mounted a scratch with other quotas, its state differs too, so it is replaced. */
     if (same_scratch(&now, clean) && !staged)
         return 0;
-    if (kernel_unmount("/work", slot->word) || scratch_mount(slot))
+    if (kernel_unmount("/work", slot->token) || scratch_mount(slot))
         return -1;
-    return see_scratch(clean);
+    return read_scratch_state(clean);
 }
 
-int slot_lend_scratch(const struct slot *slot, const void *message, size_t bytes)
+int slot_send_scratch(const struct slot *slot, const void *message, size_t bytes)
 {
     int scratch = open("/work", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (scratch < 0)
         return -1;
-    int result = kernel_send(slot->channel, message, bytes, scratch, slot->word);
+    int result = kernel_send(slot->channel, message, bytes, scratch, slot->token);
     int saved = errno;
     close(scratch);
     errno = saved;
     return result;
 }
 
-uint32_t slot_await_order(const struct slot *slot)
+uint32_t slot_await_instruction(const struct slot *slot)
 {
-    struct order order;
-    struct iovec part = {&order, sizeof order};
+    struct instruction instruction;
+    struct iovec part = {&instruction, sizeof instruction};
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
     ssize_t got;
     do
-        got = kernel_recvmsg(slot->channel, &message, 0, slot->word);
+        got = kernel_recvmsg(slot->channel, &message, 0, slot->token);
     while (got < 0 && errno == EINTR);
-    return got == sizeof order && !(message.msg_flags & MSG_TRUNC) && order.magic == WIRE_MAGIC
-               ? order.order
+    return got == sizeof instruction && !(message.msg_flags & MSG_TRUNC) &&
+                   instruction.magic == WIRE_MAGIC
+               ? instruction.instruction
                : 0;
 }
 
-/* Tells how the run ended. With HOLD the scratch goes along, and stays until Python has read
- * what it wants of it. */
+/* Sends the report. With COLLECT it also sends the scratch, and waits until Python has read it. */
 static int send_report(struct slot *slot)
 {
     const struct report *report = &slot->shared->report;
-    if (!(slot->shared->flags & REQUEST_HOLD))
-        return kernel_send(slot->channel, report, sizeof *report, -1, slot->word);
-    if (slot_lend_scratch(slot, report, sizeof *report))
+    if (!(slot->shared->flags & REQUEST_COLLECT))
+        return kernel_send(slot->channel, report, sizeof *report, -1, slot->token);
+    if (slot_send_scratch(slot, report, sizeof *report))
         return -1;
-    for (uint32_t order = 0; order != ORDER_RELEASE;)
-        if (!(order = slot_await_order(slot)))
+    for (uint32_t instruction = 0; instruction != INSTRUCTION_RELEASE;)
+        if (!(instruction = slot_await_instruction(slot)))
             return -1;
     return 0;
 }
 
-/* Reads the counters once all of the run is dead. Dying processes leave the count a moment
- * after they are reaped. */
+/* Reads the counters after the run's processes are dead. The group counts a process for a moment
+ * after it was reaped, so this waits until the count is right. */
 static bool collect_usage(struct slot *slot)
 {
     struct report *report = &slot->shared->report;
@@ -130,14 +136,14 @@ static bool collect_usage(struct slot *slot)
     return empty;
 }
 
-/* Makes an init and waits until it and all of its run are dead. */
+/* Makes an init and waits until it and all processes of its run are dead. */
 static int spawn_and_reap(struct slot *slot, struct run *run)
 {
     const unsigned layers = slot->options->layers;
     struct shared *shared = slot->shared;
     pid_t init =
-        kernel_lend(layers & LAYER_PID ? CLONE_NEWPID : 0,
-                    shared->meter.on ? shared->meter.leaf : -1, init_main, run, slot->word);
+        kernel_vfork(layers & LAYER_PID ? CLONE_NEWPID : 0,
+                     shared->meter.on ? shared->meter.leaf : -1, init_main, run, slot->token);
     if (init < 0)
         return fail(&shared->fault, "spawn-init");
     int status;
@@ -147,7 +153,7 @@ static int spawn_and_reap(struct slot *slot, struct run *run)
     if (shared->closed || shared->fault.error)
         return -1;
     if ((!WIFEXITED(status) || WEXITSTATUS(status)) && shared->report.end != END_FAULT) {
-        /* Out of memory, the kernel may pick init itself; anything else is our fault. */
+        /* If memory runs out, the kernel may kill init itself; any other death is a sandbox fault. */
         struct fault fault = {0};
         shared->init_died = true;
         fail_with(&fault, "init-died", ECHILD);
@@ -158,11 +164,11 @@ static int spawn_and_reap(struct slot *slot, struct run *run)
     return 0;
 }
 
-/* The /proc of a dead run shows nothing, and the next run's covers it. An unmount costs as much
- * as half the rest of a run, however many mounts it takes away, so the stack goes at once when it
- * is high enough. A path always leads to the top of a stack: to take all of it, it is moved below
- * a mount of its own, and that one is unmounted. */
-static int take_away_proc(struct serving *serving, uint64_t word)
+/* The /proc of a dead run is empty, and that of the next run covers it. An unmount takes half as
+ * long as the rest of a run, however many mounts it removes, so this removes sixteen at once. A path
+ * always leads to the topmost mount: to remove the whole stack, this moves it below another mount
+ * and unmounts that one. */
+static int unmount_proc_stack(struct serving *serving, uint64_t token)
 {
     if (serving->stacked++ == 0) {
         serving->lowest = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -171,22 +177,22 @@ static int take_away_proc(struct serving *serving, uint64_t word)
     if (serving->stacked < PROC_STACK)
         return 0;
     serving->stacked = 0;
-    bool gone = kernel_mount("tmpfs", "/run", "tmpfs", 0, "size=4k,nr_inodes=4", word) == 0 &&
+    bool gone = kernel_mount("tmpfs", "/run", "tmpfs", 0, "size=4k,nr_inodes=4", token) == 0 &&
                 mkdir("/run/stack", 0700) == 0 &&
-                kernel_move_mount(serving->lowest, AT_FDCWD, "/run/stack", word) == 0 &&
-                kernel_unmount("/run", word) == 0;
+                kernel_move_mount(serving->lowest, AT_FDCWD, "/run/stack", token) == 0 &&
+                kernel_unmount("/run", token) == 0;
     close(serving->lowest);
     return gone ? 0 : -1;
 }
 
-/* Leaves nothing of the run behind. */
+/* Removes everything that the run left. */
 static int clean_up(struct slot *slot, struct serving *serving)
 {
     const unsigned layers = slot->options->layers;
-    if (layers & LAYER_PID && take_away_proc(serving, slot->word))
+    if (layers & LAYER_PID && unmount_proc_stack(serving, slot->token))
         return fail(&slot->shared->fault, "unmount-proc");
-    if (layers & LAYER_IPC && kernel_count_ipc(slot->word) &&
-        kernel_unshare(CLONE_NEWIPC, slot->word))
+    if (layers & LAYER_IPC && kernel_count_ipc(slot->token) &&
+        kernel_unshare(CLONE_NEWIPC, slot->token))
         return fail(&slot->shared->fault, "renew-ipc");
     if (renew_scratch(slot, &serving->clean))
         return fail(&slot->shared->fault, "renew-scratch");
@@ -197,7 +203,7 @@ static int serve(struct slot *slot, struct run *run)
 {
     struct shared *shared = slot->shared;
     struct serving serving = {0};
-    if (see_scratch(&serving.clean))
+    if (read_scratch_state(&serving.clean))
         return fail(&shared->fault, "begin-serving");
     run->slot = slot;
     run->report = &shared->report;
@@ -206,7 +212,7 @@ static int serve(struct slot *slot, struct run *run)
         shared->report.magic = WIRE_MAGIC;
         shared->flags = 0;
         shared->requested = false;
-        run->exec_error = 0; /* its memory was the last init's too */
+        run->exec_error = 0; /* the last init used the same memory */
         if (meter_ready(&shared->meter, &shared->fault) || spawn_and_reap(slot, run))
             return shared->closed ? 0 : -1;
         bool empty = collect_usage(slot);
@@ -214,7 +220,7 @@ static int serve(struct slot *slot, struct run *run)
             return 0;
         if (!empty)
             return fail_with(&shared->fault, "group-not-empty", EBUSY);
-        if (shared->init_died) /* and may have left anything */
+        if (shared->init_died) /* it may have left anything */
             return fail_with(&shared->fault, "init-died", ECHILD);
         if (clean_up(slot, &serving))
             return -1;
@@ -223,7 +229,7 @@ static int serve(struct slot *slot, struct run *run)
 
 int slot_serve(struct slot *slot)
 {
-    struct run *run = calloc(1, sizeof *run); /* too large for the stack that init borrows */
+    struct run *run = calloc(1, sizeof *run); /* too large for the stack that init shares */
     if (!run)
         return fail(&slot->shared->fault, "begin-serving");
     int result = serve(slot, run);

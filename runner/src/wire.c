@@ -1,13 +1,15 @@
+/* Parses requests from Python, which it does not trust to be well-formed. */
 #include "wire.h"
 
 #include <string.h>
 
-_Static_assert(sizeof(struct request_head) == 96, "the Python side unpacks this layout");
-_Static_assert(sizeof(struct report) == 96, "the Python side unpacks this layout");
-_Static_assert(sizeof(struct event) == 48, "the Python side unpacks this layout");
+_Static_assert(sizeof(struct request_head) == 96,
+               "src/deemster/sandbox/wire.py unpacks this layout");
+_Static_assert(sizeof(struct report) == 96, "src/deemster/sandbox/wire.py unpacks this layout");
+_Static_assert(sizeof(struct event) == 48, "src/deemster/sandbox/wire.py unpacks this layout");
 
-/* Cuts `count` strings off *text, which holds *left bytes. */
-static int cut_strings(char **text, size_t *left, uint32_t count, char **out)
+/* Splits `count` strings off *text, which has *left bytes. */
+static int split_strings(char **text, size_t *left, uint32_t count, char **out)
 {
     for (uint32_t i = 0; i < count; i++) {
         char *end = memchr(*text, 0, *left);
@@ -27,9 +29,9 @@ const char *wire_parse_request(char *packet, size_t bytes, struct request *out)
     if (bytes < sizeof *head)
         return "shorter than its head";
     if (bytes > WIRE_MAX_REQUEST)
-        return "longer than any request";
+        return "longer than a request may be";
     memcpy(head, packet, sizeof *head);
-    if (head->magic != WIRE_MAGIC || head->order != ORDER_RUN)
+    if (head->magic != WIRE_MAGIC || head->instruction != INSTRUCTION_RUN)
         return "not a run request";
     if (head->flags & ~(uint32_t)REQUEST_FLAGS_KNOWN || head->reserved)
         return "unknown flags";
@@ -39,7 +41,7 @@ const char *wire_parse_request(char *packet, size_t bytes, struct request *out)
     if (head->argc < 1 || head->argc > WIRE_MAX_STRINGS || head->envc > WIRE_MAX_STRINGS)
         return "too few or too many strings";
     if (head->text_bytes != bytes - sizeof *head)
-        return "text length differs";
+        return "the text has another length";
     if (!head->cpu_ns || !head->wall_ns || !head->memory_bytes || !head->processes ||
         !head->scratch_inodes || !head->scratch_bytes)
         return "a limit is missing";
@@ -51,8 +53,8 @@ const char *wire_parse_request(char *packet, size_t bytes, struct request *out)
         return "a limit is out of range";
     char *text = packet + sizeof *head;
     size_t left = head->text_bytes;
-    if (cut_strings(&text, &left, head->argc, out->argv) ||
-        cut_strings(&text, &left, head->envc, out->envp) || left)
+    if (split_strings(&text, &left, head->argc, out->argv) ||
+        split_strings(&text, &left, head->envc, out->envp) || left)
         return "strings don't fill the text";
     if (out->argv[0][0] != '/')
         return "the program's path is not absolute";

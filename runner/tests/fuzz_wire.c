@@ -1,4 +1,4 @@
-/* libFuzzer's door to the request parser. Whatever it accepts must keep its promises. */
+/* Fuzz target: whatever the request parser accepts must satisfy these conditions. */
 #include <stdlib.h>
 #include <string.h>
 

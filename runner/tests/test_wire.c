@@ -1,4 +1,4 @@
-/* The request parser's own tests: every check in it is made to fail once. */
+/* Unit tests of the request parser: each of its checks fails once. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +16,10 @@ static int failures;
     } while (0)
 
 static const char TEXT[] =
-    "/bin/true\0one\0HOME=/work"; /* the literal's own NUL ends the last */
+    "/bin/true\0one\0HOME=/work"; /* the literal's own NUL ends the last string */
 
-/* A packet on the heap, exactly as long as it says, so that the sanitizer sees a step beyond it. */
+/* Makes a packet on the heap of exactly the stated length, so that the sanitizer detects reads
+ * beyond it. */
 static char *packet(struct request_head *head, size_t *bytes)
 {
     *bytes = sizeof *head + sizeof TEXT;
@@ -30,11 +31,11 @@ static char *packet(struct request_head *head, size_t *bytes)
     return out;
 }
 
-static struct request_head sound(void)
+static struct request_head valid_head(void)
 {
     return (struct request_head){
         .magic = WIRE_MAGIC,
-        .order = ORDER_RUN,
+        .instruction = INSTRUCTION_RUN,
         .cpu_ns = 1,
         .wall_ns = 1,
         .memory_bytes = 64 << 20,
@@ -59,9 +60,9 @@ static const char *parse(struct request_head head, long cut)
     return wrong;
 }
 
-static void accepts_a_sound_request(void)
+static void accepts_a_valid_request(void)
 {
-    struct request_head head = sound();
+    struct request_head head = valid_head();
     static struct request out;
     size_t bytes;
     char *copy = packet(&head, &bytes);
@@ -73,7 +74,7 @@ static void accepts_a_sound_request(void)
 
 #define REFUSES(change)                                                                        \
     do {                                                                                       \
-        struct request_head head = sound();                                                    \
+        struct request_head head = valid_head();                                               \
         change;                                                                                \
         EXPECT(parse(head, 0) != NULL);                                                        \
     } while (0)
@@ -81,7 +82,7 @@ static void accepts_a_sound_request(void)
 static void refuses_each_wrong_field(void)
 {
     REFUSES(head.magic = 0);
-    REFUSES(head.order = ORDER_CANCEL);
+    REFUSES(head.instruction = INSTRUCTION_CANCEL);
     REFUSES(head.flags = 1u << 31);
     REFUSES(head.flags = REQUEST_FLAGS_KNOWN + 1);
     REFUSES(head.flags = REQUEST_CODE | REQUEST_SAME_CODE);
@@ -93,7 +94,7 @@ static void refuses_each_wrong_field(void)
     REFUSES(head.envc = UINT32_MAX);
     REFUSES(head.argc = 1);     /* strings left over */
     REFUSES(head.argc = 3);     /* one too few for the environment */
-    REFUSES(head.text_bytes--); /* differs from what came */
+    REFUSES(head.text_bytes--); /* differs from the packet */
     REFUSES(head.text_bytes = UINT32_MAX);
     REFUSES(head.cpu_ns = 0);
     REFUSES(head.wall_ns = 0);
@@ -114,7 +115,7 @@ static void refuses_each_wrong_field(void)
 static void accepts_each_known_flag(void)
 {
     for (uint32_t flag = 1; flag & REQUEST_FLAGS_KNOWN; flag <<= 1) {
-        struct request_head head = sound();
+        struct request_head head = valid_head();
         head.flags = flag;
         EXPECT(parse(head, 0) == NULL);
     }
@@ -124,12 +125,12 @@ static void refuses_a_cut_packet(void)
 {
     size_t whole = sizeof(struct request_head) + sizeof TEXT;
     for (size_t cut = 1; cut <= whole; cut++)
-        EXPECT(parse(sound(), (long)cut) != NULL);
+        EXPECT(parse(valid_head(), (long)cut) != NULL);
 }
 
 static void refuses_a_relative_program(void)
 {
-    struct request_head head = sound();
+    struct request_head head = valid_head();
     static struct request out;
     size_t bytes;
     char *copy = packet(&head, &bytes);
@@ -140,7 +141,7 @@ static void refuses_a_relative_program(void)
 
 static void refuses_text_without_an_end(void)
 {
-    struct request_head head = sound();
+    struct request_head head = valid_head();
     static struct request out;
     size_t bytes;
     char *copy = packet(&head, &bytes);
@@ -151,7 +152,7 @@ static void refuses_text_without_an_end(void)
 
 int main(void)
 {
-    accepts_a_sound_request();
+    accepts_a_valid_request();
     refuses_each_wrong_field();
     accepts_each_known_flag();
     refuses_a_cut_packet();

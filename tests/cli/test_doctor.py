@@ -52,7 +52,7 @@ def test_x8_a_layer_given_up_is_told() -> None:
 def test_x8_in_a_fresh_user_namespace_the_boxes_have_one_id(tmp_path: Path) -> None:
     _, found = doctor(*UNSHARE)
     checks = by_name(found)
-    assert checks["privileges"]["detail"].startswith("one id")
+    assert checks["privileges"]["detail"].startswith("one uid")
     assert checks["mount, user and pid namespaces"]["ok"]
     assert checks["seccomp filter"]["ok"]
     (tmp_path / "hello.py").write_text("print('hello')")
@@ -72,7 +72,7 @@ def test_x8_in_a_fresh_user_namespace_the_boxes_have_one_id(tmp_path: Path) -> N
         ("own-user-namespace", "user namespaces"),
         ("cgroup-memory", "Delegate=yes"),
         ("mount-proc", "systempaths"),
-        ("load-filter", "SECCOMP"),
+        ("load-notify-filter", "SECCOMP"),
     ],
 )
 def test_x8_every_kind_of_failure_has_its_mend(step: str, words: str) -> None:

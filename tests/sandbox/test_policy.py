@@ -1,4 +1,4 @@
-"""X4: the two filters, each without the other's help, and the profiles."""
+"""X4: each seccomp filter works without the other, and profiles are checked."""
 
 import errno
 
@@ -24,26 +24,26 @@ def call(name: str) -> Command:
 
 
 @pytest.mark.parametrize("name", ["bpf", "add_key", "ptrace", "io_uring_setup", "setns"])
-async def test_x4_the_floor_refuses_what_the_filter_would_let_pass(
+async def test_x4_the_deny_filter_refuses_calls_that_the_notify_filter_allows(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def let_all_pass(_: int) -> bytes:
+    def allow_all(_: int) -> bytes:
         return policy._export(policy._new_filter(pyseccomp.ALLOW))
 
-    monkeypatch.setattr(policy, "_build_filter", let_all_pass)
+    monkeypatch.setattr(policy, "_build_notify_filter", allow_all)
     async with Boxes.open(runner=RUNNER) as boxes:
         report = await boxes.run(call(name))
     assert report.stdout.split() == [b"-1", str(errno.ENOSYS).encode()]
 
 
-async def test_x4_a_call_that_both_refuse_is_named() -> None:
+async def test_x4_a_call_that_both_filters_refuse_is_named() -> None:
     async with Boxes.open(runner=RUNNER) as boxes:
         report = await boxes.run(call("add_key"))
     assert (report.status, report.syscall) == (RunStatus.FORBIDDEN_SYSCALL, "add_key")
 
 
-def test_every_slot_has_a_word_of_its_own() -> None:
-    one, two = (policy.build_policy([Profile("p")]).filter[:8] for _ in range(2))
+def test_every_runner_has_its_own_token() -> None:
+    one, two = (policy.build_policy([Profile("p")]).notify_filter[:8] for _ in range(2))
     assert one != two
     assert any(one)
 
@@ -56,7 +56,7 @@ def test_every_slot_has_a_word_of_its_own() -> None:
         (Profile("p", errno={"socket": "ENOSUCH"}), "ENOSUCH"),
     ],
 )
-def test_a_profile_that_makes_no_sense_is_refused_by_name(profile: Profile, named: str) -> None:
+def test_an_invalid_profile_is_refused_with_its_mistake(profile: Profile, named: str) -> None:
     with pytest.raises(Refused, match=named):
         policy.build_policy([profile])
 
@@ -71,7 +71,7 @@ def test_a_profile_that_makes_no_sense_is_refused_by_name(profile: Profile, name
         (pyseccomp.Arch.X86_64, -1, "#-1"),
     ],
 )
-def test_x4_calls_have_names_also_by_another_abi(arch: int, number: int, name: str) -> None:
+def test_x4_calls_of_other_abis_have_names_too(arch: int, number: int, name: str) -> None:
     if pyseccomp.system_arch() != pyseccomp.Arch.X86_64:
-        pytest.skip("names of x86-64")
+        pytest.skip("the names are those of x86-64")
     assert policy.name_syscall(arch, number) == name

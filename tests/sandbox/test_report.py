@@ -1,4 +1,4 @@
-"""J7: one table names how a run ended."""
+"""J7: the status of a run follows from how it ended."""
 
 import signal
 
@@ -6,7 +6,7 @@ import pytest
 
 from deemster.domain.limits import MIB, Limits
 from deemster.domain.run_status import RunStatus
-from deemster.sandbox.report import judge_run
+from deemster.sandbox.report import status_of
 from deemster.sandbox.wire import End, RawReport
 
 LIMITS = Limits(cpu_ms=1000, memory_bytes=64 * MIB)
@@ -22,12 +22,15 @@ CASES = {
     "exit code 0": (raw(End.EXITED), RunStatus.OK),
     "another exit code": (raw(End.EXITED, 3), RunStatus.NONZERO_EXIT),
     "a signal": (raw(End.SIGNALLED, signal.SIGSEGV), RunStatus.SIGNALLED),
-    "the CPU clock": (raw(End.CPU), RunStatus.TIME_LIMIT),
+    "CPU limit": (raw(End.CPU), RunStatus.TIME_LIMIT),
     "RLIMIT_CPU": (raw(End.SIGNALLED, signal.SIGXCPU, cpu_ns=2 * 10**9), RunStatus.TIME_LIMIT),
-    "a feigned SIGXCPU": (raw(End.SIGNALLED, signal.SIGXCPU), RunStatus.SIGNALLED),
+    "a SIGXCPU that the program sent itself": (
+        raw(End.SIGNALLED, signal.SIGXCPU),
+        RunStatus.SIGNALLED,
+    ),
     "exit 0 beyond the CPU limit": (raw(End.EXITED, cpu_ns=10**9), RunStatus.TIME_LIMIT),
-    "the wall clock": (raw(End.WALL), RunStatus.WALL_LIMIT),
-    "both clocks": (raw(End.WALL, cpu_ns=10**9), RunStatus.TIME_LIMIT),
+    "wall limit": (raw(End.WALL), RunStatus.WALL_LIMIT),
+    "both limits": (raw(End.WALL, cpu_ns=10**9), RunStatus.TIME_LIMIT),
     "out of memory": (raw(End.MEMORY), RunStatus.MEMORY_LIMIT),
     "a child out of memory": (raw(End.EXITED, oom_kills=1), RunStatus.MEMORY_LIMIT),
     "killed for memory": (
@@ -39,32 +42,32 @@ CASES = {
         RunStatus.MEMORY_LIMIT,
     ),
     "too many processes": (raw(End.PROCESSES), RunStatus.PROCESS_LIMIT),
-    "a refused fork that was borne": (
+    "a refused fork that the program survived": (
         raw(End.EXITED, process_refusals=1),
         RunStatus.PROCESS_LIMIT,
     ),
-    "a fork bomb that ate all memory": (
+    "a fork bomb that used all memory": (
         raw(End.MEMORY, oom_kills=1, process_refusals=9),
         RunStatus.PROCESS_LIMIT,
     ),
     "a forbidden call": (raw(End.FORBIDDEN, 41, oom_kills=1), RunStatus.FORBIDDEN_SYSCALL),
     "a file beyond its limit": (raw(End.SIGNALLED, signal.SIGXFSZ), RunStatus.SIGNALLED),
     "cancelled": (raw(End.CANCELLED), RunStatus.CANCELLED),
-    "our own fault": (raw(End.FAULT), RunStatus.INTERNAL_ERROR),
+    "a fault of the sandbox": (raw(End.FAULT), RunStatus.INTERNAL_ERROR),
 }
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_j7_an_end_has_one_name(case: str) -> None:
+def test_j7_each_end_has_one_status(case: str) -> None:
     report, status = CASES[case]
-    assert judge_run(report, LIMITS, flooded=False) is status
+    assert status_of(report, LIMITS, output_truncated=False) is status
 
 
 @pytest.mark.parametrize("end", [End.CANCELLED, End.EXITED, End.SIGNALLED, End.CPU])
-def test_j2_a_flood_is_an_output_limit_however_it_ended(end: End) -> None:
-    assert judge_run(raw(end, 9), LIMITS, flooded=True) is RunStatus.OUTPUT_LIMIT
+def test_j2_truncated_output_is_an_output_limit_however_the_run_ended(end: End) -> None:
+    assert status_of(raw(end, 9), LIMITS, output_truncated=True) is RunStatus.OUTPUT_LIMIT
 
 
-def test_x4_a_forbidden_call_outranks_a_flood() -> None:
-    status = judge_run(raw(End.FORBIDDEN, 41), LIMITS, flooded=True)
+def test_x4_a_forbidden_call_outranks_truncated_output() -> None:
+    status = status_of(raw(End.FORBIDDEN, 41), LIMITS, output_truncated=True)
     assert status is RunStatus.FORBIDDEN_SYSCALL

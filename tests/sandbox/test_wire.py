@@ -1,4 +1,4 @@
-"""The two descriptions of the runner's messages are one."""
+"""wire.py and wire.h define the same messages."""
 
 import re
 import struct
@@ -21,7 +21,7 @@ PROBE = r"""
 #include "wire.h"
 #define AT(type, field) printf(#type "." #field " %zu\n", offsetof(struct type, field))
 int main(void) {
-    printf("order %zu\nrequest %zu\nreport %zu\nevent %zu\n", sizeof(struct order),
+    printf("instruction %zu\nrequest %zu\nreport %zu\nevent %zu\n", sizeof(struct instruction),
            sizeof(struct request_head), sizeof(struct report), sizeof(struct event));
     AT(request_head, profile); AT(request_head, cpu_ns); AT(request_head, scratch_bytes);
     AT(request_head, scratch_inodes); AT(request_head, cpu_permille); AT(request_head, argc);
@@ -45,7 +45,7 @@ def layout(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
 
 
 def offset(structure: struct.Struct, field: int) -> int:
-    """Where the n-th item of a packed format begins."""
+    """Returns the offset of the n-th item of a packed format."""
     items = re.findall(r"(\d*)([A-Za-z])", structure.format.lstrip("="))
     flat = [
         code if code != "s" else f"{count}s"
@@ -55,14 +55,14 @@ def offset(structure: struct.Struct, field: int) -> int:
     return struct.calcsize("=" + "".join(flat[:field]))
 
 
-def test_structures_have_the_sizes_of_the_header(layout: dict[str, int]) -> None:
-    assert layout["order"] == wire.ORDER.size
+def test_structures_have_the_same_sizes_as_in_the_header(layout: dict[str, int]) -> None:
+    assert layout["instruction"] == wire.INSTRUCTION.size
     assert layout["request"] == wire.REQUEST.size
     assert layout["report"] == wire.REPORT.size
     assert layout["event"] == wire.EVENT.size
 
 
-def test_fields_lie_where_the_header_puts_them(layout: dict[str, int]) -> None:
+def test_fields_have_the_same_offsets_as_in_the_header(layout: dict[str, int]) -> None:
     request = ("profile", 3), ("cpu_ns", 4), ("scratch_bytes", 9), ("scratch_inodes", 10)
     more = ("cpu_permille", 13), ("argc", 14), ("text_bytes", 16)
     for name, index in (*request, *more):
@@ -88,7 +88,7 @@ def constants(text: str, prefix: str) -> dict[str, int]:
     }
 
 
-def test_numbers_are_those_of_the_headers() -> None:
+def test_constants_have_the_same_values_as_in_the_headers() -> None:
     header = (HEADERS / "wire.h").read_text()
     assert constants(header, "END") == {end.name: end.value for end in wire.End}
     assert constants(header, "EVENT") == {event.name: event.value for event in wire.Event}
@@ -98,8 +98,9 @@ def test_numbers_are_those_of_the_headers() -> None:
     known = re.search(r"REQUEST_FLAGS_KNOWN (\d+)", header)
     assert known is not None
     assert int(known[1]) == sum(wire.RequestFlag)
-    orders = {**constants(header, "ORDER"), **constants(header, "CONTROL")}
-    assert orders == {order.name: order.value for order in wire.Instruction}
+    instructions = {**constants(header, "INSTRUCTION"), **constants(header, "CONTROL")}
+    expected = {item.name: item.value for item in wire.Instruction}
+    assert instructions == expected
     layers = constants((HEADERS / "slot.h").read_text(), "LAYER")
     assert layers == {layer.name: layer.value for layer in Layers}
 
@@ -108,7 +109,9 @@ def test_numbers_are_those_of_the_headers() -> None:
     st.lists(st.text(), max_size=50).map(lambda more: ["/bin/true", *more]),
     st.dictionaries(st.text(), st.text()),
 )
-def test_a_request_is_packed_whole_or_refused(argv: list[str], env: dict[str, str]) -> None:
+def test_a_request_is_packed_completely_or_refused(
+    argv: list[str], env: dict[str, str]
+) -> None:
     try:
         packet = wire.pack_request(argv, env, Limits(), 0, wire.RequestFlag(0))
     except Refused:

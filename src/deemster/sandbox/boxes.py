@@ -1,4 +1,4 @@
-"""Warm boxes: give them a command, await its report."""
+"""Runs commands in boxes that are kept ready, and returns their reports."""
 
 import asyncio
 import os
@@ -10,12 +10,12 @@ from pathlib import Path
 from deemster.domain.errors import Refused
 from deemster.sandbox import wire
 from deemster.sandbox.command import STANDARD_PROFILES, Bind, Command, Layers, Profile
-from deemster.sandbox.pair import CancelRule, Conversation, Pair, Partner, conclude
+from deemster.sandbox.pair import CancelRule, Pair, PairMember, PairRun
 from deemster.sandbox.policy import build_policy
 from deemster.sandbox.pool import Pool
 from deemster.sandbox.report import Report, make_report
 from deemster.sandbox.runner import PACKAGED_RUNNER, RunnerConfig, SandboxFault
-from deemster.sandbox.slot import Collect, DirectoryId, Handling, Request, Shown, Slot
+from deemster.sandbox.slot import Collect, DirectoryId, Mounts, RunIO, Slot, SlotRequest
 from deemster.sandbox.staging import Stage
 from deemster.sandbox.streams import Sink, Source
 
@@ -38,7 +38,7 @@ class Boxes:
         runner: Path | None = None,
         cpus: Sequence[int] = (),
     ) -> AsyncIterator["Boxes"]:
-        """Starts a runner with warm slots; leaving the block ends all that runs in them."""
+        """Starts a runner with its slots; leaving the block ends everything in them."""
         config = RunnerConfig(
             slots=slots,
             layers=layers,
@@ -70,19 +70,21 @@ class Boxes:
     ) -> Report:
         """Runs a command in a free box.
 
-        Output goes to the sinks as it comes, or into the report. `stage` fills the scratch, in
-        a thread, before the program and its clocks start; what it makes belongs to the program.
-        `collect` reads the scratch, in a thread, before it is wiped. What either raises comes
-        out here. Raises SandboxFault when the cage failed, never for what the program did.
+        Output goes to the sinks as it arrives, or else into the report. `stage` fills the
+        scratch directory before the program and its clocks start; its files belong to the
+        program. `collect` reads the scratch before it is wiped. Both run in a thread, and
+        their exceptions are raised here. Raises SandboxFault when the sandbox itself failed,
+        never for what the program did.
         """
-        [slot] = await self._pool.take([wanted_by(command)])
+        [slot] = await self._pool.acquire([mounts_of(command)])
         try:
-            handling = Handling(stdin, stdout, stderr, stage, collect)
-            return await self._run_in(slot, command, handling)
+            return await self._run_in(
+                slot, command, RunIO(stdin, stdout, stderr, stage, collect)
+            )
         finally:
-            self._pool.give_back(slot)
+            self._pool.release(slot)
 
-    async def run_pair(  # noqa: PLR0913 - two of everything
+    async def run_pair(  # noqa: PLR0913 - options for two programs
         self,
         program: Command,
         companion: Command,
@@ -104,72 +106,70 @@ class Boxes:
         program has ended. Raises what `run` raises, and ends both.
         """
         if self.slot_count < 2:
-            raise Refused("A pair takes two boxes; this pool has one.")
-        slots = await self._pool.take([wanted_by(program), wanted_by(companion)])
+            raise Refused("A pair needs two boxes; this pool has one.")
+        slots = await self._pool.acquire([mounts_of(program), mounts_of(companion)])
         try:
             with ExitStack() as closing:
-                talk = Conversation(closing, drain_unread=drain_unread)
-                ours = Handling(
-                    stdin=talk.to_program.reader,
-                    stdout=talk.to_companion.writer,
+                pair = PairRun(closing, drain_unread=drain_unread)
+                program_io = RunIO(
+                    stdin=pair.to_program.reader,
+                    stdout=pair.to_companion.writer,
                     stderr=program_stderr,
                     stage=program_stage,
-                    gate=talk.gate,
+                    before_start=pair.wait_for_both,
                 )
-                theirs = Handling(
-                    stdin=talk.to_companion.reader,
-                    stdout=talk.to_program.writer,
+                companion_io = RunIO(
+                    stdin=pair.to_companion.reader,
+                    stdout=pair.to_program.writer,
                     stderr=companion_stderr,
                     stage=stage,
                     collect=collect,
-                    gate=talk.gate,
+                    before_start=pair.wait_for_both,
                 )
                 async with asyncio.TaskGroup() as group:
-                    one = Partner(self._run_in(slots[0], program, ours), slots[0].cancel, group)
-                    two = Partner(
-                        self._run_in(slots[1], companion, theirs), slots[1].cancel, group
-                    )
-                    blame = await talk.hold(one, two, wall_s, cancel_program_if)
-            return conclude(
-                one.running.result(), two.running.result(), blame, flooded=talk.flooded
-            )
+                    run_program = self._run_in(slots[0], program, program_io)
+                    run_companion = self._run_in(slots[1], companion, companion_io)
+                    one = PairMember(group.create_task(run_program), slots[0].cancel)
+                    two = PairMember(group.create_task(run_companion), slots[1].cancel)
+                    blame = await pair.supervise(one, two, wall_s, cancel_program_if)
+            return pair.conclude(one.task.result(), two.task.result(), blame)
         except BaseExceptionGroup as group_error:
             raise group_error.exceptions[0] from None
         finally:
             for slot in slots:
-                self._pool.give_back(slot)
+                self._pool.release(slot)
 
-    async def _run_in(self, slot: Slot, command: Command, handling: Handling) -> Report:
+    async def _run_in(self, slot: Slot, command: Command, io: RunIO) -> Report:
         with ExitStack() as closing:
-            request, shown = await self._prepare(slot, command, handling, closing)
-            slot.shown = None  # unless the slot says that it came so far
-            ended = await slot.run(request, handling)
-        if ended.raw.end is wire.End.FAULT:
-            if ended.raw.step == "init-died":
-                slot.die()  # as it will of itself
+            request, mounts = await self._prepare(slot, command, io, closing)
+            slot.mounts = None  # not known until the slot has reported
+            result = await slot.run(request, io)
+        if result.raw.end is wire.End.FAULT:
+            if result.raw.step == "init-died":
+                slot.close()  # the runner replaces this slot anyway
             raise SandboxFault(
-                f"The sandbox could not run {command.argv[0]}: step {ended.raw.step} failed "
-                f"({os.strerror(ended.raw.error)})."
+                f"The sandbox could not run {command.argv[0]}: step {result.raw.step} failed "
+                f"({os.strerror(result.raw.error)})."
             )
-        slot.shown = shown
-        return make_report(ended.raw, command.limits, ended.stdout, ended.stderr)
+        slot.mounts = mounts
+        return make_report(result.raw, command.limits, result.stdout, result.stderr)
 
     async def _prepare(
-        self, slot: Slot, command: Command, handling: Handling, closing: ExitStack
-    ) -> tuple[Request, Shown]:
-        """The run as the slot takes it, and what the slot shows from then on."""
+        self, slot: Slot, command: Command, io: RunIO, closing: ExitStack
+    ) -> tuple[SlotRequest, Mounts]:
+        """Returns the request for the slot, and the mounts that the slot has afterwards."""
         flags = wire.RequestFlag(0)
-        if handling.stage is not None:
+        if io.stage is not None:
             flags |= wire.RequestFlag.STAGE
-        if handling.collect is not None:
-            flags |= wire.RequestFlag.HOLD
-        if handling.gate is not None:
+        if io.collect is not None:
+            flags |= wire.RequestFlag.COLLECT
+        if io.before_start is not None:
             flags |= wire.RequestFlag.PAIRED
         if command.address_space:
             flags |= wire.RequestFlag.ADDRESS_SPACE
-        shown = slot.shown or Shown()
-        code = await self._show(command.code, shown.code, CODE, closing)
-        data = await self._show(command.data, shown.data, DATA, closing)
+        present = slot.mounts or Mounts()
+        code = await self._plan_mount(command.code, present.code, CODE, closing)
+        data = await self._plan_mount(command.data, present.data, DATA, closing)
         limits = command.limits
         packet = wire.pack_request(
             command.argv,
@@ -178,41 +178,40 @@ class Boxes:
             self.profile_index(command.profile),
             flags | code.flag | data.flag,
         )
-        mounts = code.mounts + data.mounts
-        request = Request(packet, mounts, limits.output_bytes, limits.wall_ms / 1000)
-        return request, Shown(code.identity, data.identity)
+        descriptors = code.descriptors + data.descriptors
+        request = SlotRequest(packet, descriptors, limits.output_bytes, limits.wall_ms / 1000)
+        return request, Mounts(code.directory, data.directory)
 
-    async def _show(
+    async def _plan_mount(
         self,
         directory: Path | None,
-        shown: DirectoryId | None,
-        place: "CodeMount",
+        present: DirectoryId | None,
+        point: "MountPoint",
         closing: ExitStack,
-    ) -> "MountCache":
-        """What to tell a slot of one directory, with a mount unless it shows that already."""
+    ) -> "MountPlan":
         if directory is None:
-            return MountCache(wire.RequestFlag(0), None)  # what is there will be taken away
-        if identify(directory) == shown:
-            return MountCache(place.same, shown)
-        mount = await self._pool.attach(directory, place.order)
+            return MountPlan(wire.RequestFlag(0), None)  # init unmounts what is there
+        if identify(directory) == present:
+            return MountPlan(point.keep, present)
+        mount = await self._pool.attach(directory, point.instruction)
         closing.callback(os.close, mount)
-        # By the mount: the path may have come to lead elsewhere meanwhile.
-        return MountCache(place.new, identify(mount), (mount,))
+        # Identified by the mount: the path may lead to another directory by now.
+        return MountPlan(point.replace, identify(mount), (mount,))
 
     @asynccontextmanager
     async def raw_slot(self) -> AsyncIterator[Slot]:
-        """A slot with its channel in blocking mode, for measurements beside this API."""
-        [slot] = await self._pool.take([Shown()])
+        """Lends out a slot with its channel in blocking mode, for benchmarks and tests."""
+        [slot] = await self._pool.acquire([Mounts()])
         loop = asyncio.get_running_loop()
         loop.remove_reader(slot.channel)
         slot.channel.setblocking(True)
-        slot.shown = None
+        slot.mounts = None
         try:
             yield slot
         finally:
             slot.channel.setblocking(False)
-            loop.add_reader(slot.channel, slot.hear)
-            self._pool.give_back(slot)
+            loop.add_reader(slot.channel, slot.receive)
+            self._pool.release(slot)
 
     def profile_index(self, profile: str) -> int:
         index = self._pool.config.policy.index.get(profile)
@@ -222,30 +221,31 @@ class Boxes:
 
 
 @dataclass(frozen=True, slots=True)
-class CodeMount:
-    """/code or /data, in the runner's words."""
+class MountPoint:
+    """/code or /data: the flags and the instruction that the runner knows for it."""
 
-    same: wire.RequestFlag
-    new: wire.RequestFlag
-    order: wire.Instruction
+    keep: wire.RequestFlag
+    replace: wire.RequestFlag
+    instruction: wire.Instruction
 
 
-CODE = CodeMount(wire.RequestFlag.SAME_CODE, wire.RequestFlag.CODE, wire.Instruction.ATTACH)
-DATA = CodeMount(
+CODE = MountPoint(wire.RequestFlag.SAME_CODE, wire.RequestFlag.CODE, wire.Instruction.ATTACH)
+DATA = MountPoint(
     wire.RequestFlag.SAME_DATA, wire.RequestFlag.DATA, wire.Instruction.ATTACH_DATA
 )
 
 
 @dataclass(frozen=True, slots=True)
-class MountCache:
+class MountPlan:
+    """What the request says about one mount point, with a new mount if one is needed."""
+
     flag: wire.RequestFlag
-    identity: DirectoryId | None
-    mounts: tuple[int, ...] = ()
+    directory: DirectoryId | None
+    descriptors: tuple[int, ...] = ()
 
 
-def wanted_by(command: Command) -> Shown:
-    """What a box has to show for it."""
-    return Shown(
+def mounts_of(command: Command) -> Mounts:
+    return Mounts(
         None if command.code is None else identify(command.code),
         None if command.data is None else identify(command.data),
     )

@@ -1,4 +1,4 @@
-"""Tries each layer of the cage on this machine, and says how to mend what doesn't hold."""
+"""Tries each layer of the sandbox on this machine, and suggests fixes for those that fail."""
 
 import os
 import re
@@ -16,27 +16,27 @@ OLDEST_KERNEL = (5, 14)
 CGROUP_ROOT = Path("/sys/fs/cgroup")
 
 ALLOW_NAMESPACES = (
-    "Let users make user namespaces (sysctl kernel.unprivileged_userns_clone=1, "
+    "Allow users to create user namespaces (sysctl kernel.unprivileged_userns_clone=1, "
     "kernel.apparmor_restrict_unprivileged_userns=0, user.max_user_namespaces=10000), or start "
-    "Deemster as root; in a container, start that with --privileged."
+    "Deemster as root; start a container with --privileged."
 )
-GET_CGROUPS = (
-    "As root, mount the memory, pids and cpuacct controllers (or cgroup2); in a container, "
-    "start that with --privileged --cgroupns=private; as a user, start Deemster in a group of "
-    "its own: systemd-run --user --scope -p Delegate=yes deemster …"
+PROVIDE_CGROUPS = (
+    "As root, mount the memory, pids and cpuacct controllers (or cgroup2); start a container "
+    "with --privileged --cgroupns=private; as a user, start Deemster in a delegated cgroup: "
+    "systemd-run --user --scope -p Delegate=yes deemster …"
 )
-MENDS = (
+FIXES = (
     (r"own-user-namespace|slot-namespaces|own-id-maps|uid_map|gid_map", ALLOW_NAMESPACES),
-    (r"cgroup-", GET_CGROUPS),
+    (r"cgroup-", PROVIDE_CGROUPS),
     (
         r"mount-proc|init-proc",
         (
-            "Something covers parts of /proc, as container engines do; start the container "
-            "with --security-opt systempaths=unconfined."
+            "Parts of /proc are masked, as container engines do; start the container with "
+            "--security-opt systempaths=unconfined."
         ),
     ),
     (
-        r"load-f",
+        r"load-",
         "Use a kernel with CONFIG_SECCOMP_FILTER and SECCOMP_RET_USER_NOTIF (5.0).",
     ),
     (r"clone-bind|clone-device|root-|mount-", "Run `deemster doctor` as root to compare."),
@@ -49,15 +49,16 @@ class Check:
     ok: bool
     detail: str
     mend: str = ""
+    """How to fix it; the name is a key of `deemster doctor --json`."""
     required: bool = True
 
 
 def suggest_fix(fault: str) -> str:
-    return next((mend for pattern, mend in MENDS if re.search(pattern, fault)), "")
+    return next((fix for pattern, fix in FIXES if re.search(pattern, fault)), "")
 
 
 async def check_sandbox(runner: Path | None) -> AsyncIterator[Check]:
-    """Each check as soon as it is known."""
+    """Yields each check as soon as it is done."""
     yield check_kernel()
     yield check_runner(runner or PACKAGED_RUNNER)
     yield check_privileges()
@@ -89,15 +90,15 @@ def check_kernel() -> Check:
 
 def check_runner(path: Path) -> Check:
     ok = os.access(path, os.X_OK)
-    mend = "" if ok else "Reinstall Deemster, or set DEEMSTER_RUNNER to the runner's path."
-    return Check("runner", ok, str(path), mend)
+    fix = "" if ok else "Reinstall Deemster, or set DEEMSTER_RUNNER to the runner's path."
+    return Check("runner", ok, str(path), fix)
 
 
 def check_privileges() -> Check:
     maps = Path("/proc/self/uid_map").read_text().split()
     if os.geteuid() == 0 and int(maps[2]) > 1:
-        return Check("privileges", ok=True, detail="root: each box has ids of its own")
-    detail = "one id: programs run under this user's own, in namespaces"
+        return Check("privileges", ok=True, detail="root: each box has its own uids")
+    detail = "one uid: programs run under this user's uid, in namespaces"
     return Check("privileges", ok=True, detail=detail)
 
 
@@ -108,7 +109,7 @@ async def check_layers(name: str, layers: Layers, runner: Path | None) -> Check:
     except SandboxFault as fault:
         return Check(name, ok=False, detail=str(fault), mend=suggest_fix(str(fault)))
     ok = report.status is RunStatus.OK
-    return Check(name, ok, "holds" if ok else f"a program that does nothing: {report.status}")
+    return Check(name, ok, "works" if ok else f"/bin/true ended with {report.status}")
 
 
 async def check_seccomp(runner: Path | None) -> Check:
@@ -120,12 +121,17 @@ async def check_seccomp(runner: Path | None) -> Check:
     except SandboxFault as fault:
         return Check(name, ok=False, detail=str(fault), mend=suggest_fix(str(fault)))
     ok = (report.status, report.syscall) == (RunStatus.FORBIDDEN_SYSCALL, "unshare")
-    detail = "refuses and names calls" if ok else f"let unshare pass ({report.status})"
-    return Check(name, ok, detail, "" if ok else "Report this: the filter must refuse it.")
+    detail = "refuses and names calls" if ok else f"allowed unshare ({report.status})"
+    return Check(
+        name,
+        ok,
+        detail,
+        "" if ok else "Please report this as a bug: the filter must refuse it.",
+    )
 
 
 async def check_cgroup(runner: Path | None) -> Check:
-    """A memory limit must be kept by the kernel, not only be written."""
+    """Checks that the kernel enforces a memory limit, not only that it can be set."""
     name = "cgroups: memory, processes, CPU time"
     limits = Limits(memory_bytes=16 * MIB, scratch_bytes=64 * MIB, file_bytes=64 * MIB)
     fill = ("/bin/dd", "if=/dev/zero", "of=/work/fill", "bs=1M", "count=64")
@@ -138,13 +144,13 @@ async def check_cgroup(runner: Path | None) -> Check:
     detail = (
         f"version {cgroup_version()}"
         if ok
-        else f"a memory limit was not kept ({report.status})"
+        else f"the kernel did not enforce a memory limit ({report.status})"
     )
-    return Check(name, ok, detail, "" if ok else GET_CGROUPS)
+    return Check(name, ok, detail, "" if ok else PROVIDE_CGROUPS)
 
 
 def cgroup_version() -> str:
-    """By controller: a host may have both."""
+    """Returns the version that the memory controller uses: a host may have both."""
     mounts = Path("/proc/self/mountinfo").read_text()
     v1 = re.search(r" - cgroup \S+ \S*\bmemory\b", mounts)
     v2 = " - cgroup2 " in mounts
@@ -156,18 +162,18 @@ def check_peak() -> Check:
     kernel = re.match(r"(\d+)\.(\d+)", os.uname().release)
     old = kernel is not None and (int(kernel[1]), int(kernel[2])) < (5, 19)
     if cgroup_version() == "2" and old:
-        detail = "sampled: this kernel keeps no memory.peak"
-        mend = "Use Linux 5.19 or newer for exact peaks; limits are exact without it."
-        return Check(name, ok=False, detail=detail, mend=mend, required=False)
-    return Check(name, ok=True, detail="kept by the kernel")
+        detail = "sampled: this kernel has no memory.peak"
+        fix = "Use Linux 5.19 or newer for exact peaks; limits are exact anyway."
+        return Check(name, ok=False, detail=detail, mend=fix, required=False)
+    return Check(name, ok=True, detail="recorded by the kernel")
 
 
 def check_swap() -> Check:
     swap = len(Path("/proc/swaps").read_text().splitlines()) > 1
     detail = (
-        "on: programs don't use it, but the rest of the machine may slow them"
+        "on: programs don't use it, but swapping by other processes may slow them down"
         if swap
         else "off"
     )
-    mend = "Turn swap off (swapoff -a) for steady timings." if swap else ""
-    return Check("swap", ok=not swap, detail=detail, mend=mend, required=False)
+    fix = "Turn swap off (swapoff -a) for steady timings." if swap else ""
+    return Check("swap", ok=not swap, detail=detail, mend=fix, required=False)

@@ -1,4 +1,4 @@
-"""What to run in a box, and which layers the box has."""
+"""Describes a command to run in a box, and the layers and profiles of the box."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,11 +9,11 @@ from types import MappingProxyType
 from deemster.domain.limits import Limits
 
 CODE_DIR = "/code"
-"""Where the program's own files are seen, read-only."""
+"""Where the program finds its own files, read-only."""
 DATA_DIR = "/data"
-"""Where test data is seen, read-only, by those who may: checkers, never contestants."""
+"""Where checkers and interactors find test data, read-only; submissions never get it."""
 WORK_DIR = "/work"
-"""The writable scratch, also the working directory and (by links) /tmp and /dev/shm."""
+"""The writable scratch: the working directory and, by links, /tmp and /dev/shm."""
 
 ENVIRONMENT: Mapping[str, str] = MappingProxyType(
     {
@@ -26,11 +26,11 @@ ENVIRONMENT: Mapping[str, str] = MappingProxyType(
         "PYTHONHASHSEED": "0",
     }
 )
-"""All that a program finds in its environment, whatever the host's is (J5)."""
+"""The whole environment of a program, independent of the host's (J5)."""
 
 
 class Layers(Flag):
-    """What can be left out; mount, user and the slot's pid namespace always stand."""
+    """The layers that can be left out; every slot has mount, user and pid namespaces."""
 
     SECCOMP = auto()
     CGROUP = auto()
@@ -44,7 +44,7 @@ class Layers(Flag):
 
 @dataclass(frozen=True, slots=True)
 class Bind:
-    """A host path shown read-only in every box."""
+    """A host path that is mounted read-only in every box."""
 
     source: Path
     target: str
@@ -52,21 +52,21 @@ class Bind:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Which system calls a program has beyond the base list: see `policy.py`."""
+    """The system calls that a program may make beyond the base list in `policy.py`."""
 
     name: str
     may_exec: bool = False
-    """Start other programs (compilers, shells)."""
+    """It may start other programs, as compilers and shells do."""
     allow: frozenset[str] = frozenset()
     errno: Mapping[str, str] = field(default_factory=dict)
-    """Calls answered with this error instead of ending the program, which only probes."""
+    """Calls that fail with this error instead of ending the run."""
 
 
 STANDARD_PROFILES = (
     Profile("program"),
     Profile("compiler", may_exec=True, errno={"socket": "EACCES"}),
 )
-"""Compilers start others, and look up names by way of a daemon that isn't there."""
+"""Compilers start other programs, and try to reach a name service daemon."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +75,11 @@ class Command:
     """argv[0] is an absolute path inside the box."""
     limits: Limits = Limits()
     profile: str = "program"
-    """The name of a profile that the boxes were opened with."""
+    """Name of one of the profiles that the boxes were opened with."""
     environment: Mapping[str, str] = field(default_factory=lambda: ENVIRONMENT)
     code: Path | None = None
-    """A host directory, shown read-only at /code. What others may read in it, programs can."""
+    """A host directory to mount read-only at /code; it must be readable for everybody."""
     data: Path | None = None
-    """Another one, at /data, from which nothing can be executed."""
+    """A host directory to mount read-only at /data, where nothing can be executed."""
     address_space: bool = False
-    """Also bound the address space by the memory limit (not for runtimes that reserve it)."""
+    """Also limit the address space; not for runtimes that reserve more than they use."""

@@ -1,4 +1,4 @@
-"""Two runs that talk to each other through pipes of the kernel's, watched from outside."""
+"""Two runs that talk to each other through kernel pipes, and the clock that they share."""
 
 import asyncio
 import fcntl
@@ -6,100 +6,99 @@ import os
 import select
 import termios
 from array import array
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from deemster.domain.run_status import RunStatus
 from deemster.sandbox.report import Report
-from deemster.sandbox.streams import CHUNK_BYTES, Direct
+from deemster.sandbox.streams import CHUNK_BYTES, DirectStream
 
 Side = Literal["program", "companion"]
 CancelRule = Callable[[Report], bool]
-"""Whether the companion's report, which came first, is the end of the program too."""
+"""Whether the report of a companion that ended first cancels the program."""
 
-LOOKS: Final = 100
-BETWEEN_LOOKS_S: Final = 0.002
-"""Two who talk always have something under way: one look at that says little, and on a busy
-machine neither may have its turn for a while."""
+SAMPLES: Final = 100
+SAMPLE_INTERVAL_S: Final = 0.002
+"""A single sample says little: two programs that talk always have data in a pipe, and on a busy
+machine neither may run for a while."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """What came of both; their standard outputs went to each other."""
+    """The result of a pair; the reports hold no stdout, which went to the other side."""
 
     program: Report
     companion: Report
     ended_first: Side
-    """By the moment from which the other could know of it: no consequence comes first."""
+    """By the recorded times, in which a cause always precedes its consequence."""
     hung: bool = False
-    """The pair's own clock ended what was left of it."""
+    """The pair's own clock ended it."""
     blame: Side | None = None
-    """Who kept a hung pair from going on."""
+    """The side that kept a hung pair from going on."""
     flooded: bool = False
     """The program was still writing, faster than the companion read."""
 
 
 class Pipe:
-    """A pipe from one program to the other, which can be looked at without being in its way."""
+    """A pipe from one program to the other, whose state can be read without side effects."""
 
     def __init__(self, closing: ExitStack) -> None:
         reader, writer = os.pipe2(os.O_CLOEXEC)
-        self.reader, self.writer = Direct(reader), Direct(writer)
+        self.reader, self.writer = DirectStream(reader), DirectStream(writer)
         closing.callback(self.reader.close)
         closing.callback(self.writer.close)
-        # Counts as neither reader nor writer.
-        self._place = os.open(f"/proc/self/fd/{reader}", os.O_PATH | os.O_CLOEXEC)
-        closing.callback(os.close, self._place)
-        self._open_to_all()
+        # An O_PATH descriptor counts as neither reader nor writer.
+        self._path = os.open(f"/proc/self/fd/{reader}", os.O_PATH | os.O_CLOEXEC)
+        closing.callback(os.close, self._path)
+        self._allow_all()
 
     def has_ended(self) -> bool:
-        """Nobody can write to it any more."""
-        return bool(self._look(os.O_RDONLY, select.POLLIN) & select.POLLHUP)
+        """Whether the pipe has no writer left."""
+        return bool(self._poll(os.O_RDONLY, select.POLLIN) & select.POLLHUP)
 
     def is_full(self) -> bool:
-        return not self._look(os.O_WRONLY, select.POLLOUT)
+        return not self._poll(os.O_WRONLY, select.POLLOUT)
 
-    def open(self, way: int) -> int:
-        """An end of our own."""
-        self._open_to_all()  # without root a program could have changed that
-        return os.open(f"/proc/self/fd/{self._place}", way | os.O_NONBLOCK | os.O_CLOEXEC)
+    def open(self, mode: int) -> int:
+        self._allow_all()  # without root a program could have changed that
+        return os.open(f"/proc/self/fd/{self._path}", mode | os.O_NONBLOCK | os.O_CLOEXEC)
 
-    def _look(self, way: int, event: int) -> int:
-        fd = self.open(way)
+    def _poll(self, mode: int, event: int) -> int:
+        fd = self.open(mode)
         try:
             poll = select.poll()
             poll.register(fd, event)
-            return next((seen for _, seen in poll.poll(0)), 0)
+            return next((events for _, events in poll.poll(0)), 0)
         finally:
             os.close(fd)
 
-    def _open_to_all(self) -> None:
-        """Programs open /dev/stdin and /dev/stdout by name, under ids that are not ours."""
-        Path(f"/proc/self/fd/{self._place}").chmod(0o666)
+    def _allow_all(self) -> None:
+        """Lets programs open /dev/stdin and /dev/stdout by name, under their own uid."""
+        Path(f"/proc/self/fd/{self._path}").chmod(0o666)
 
 
-class Gauge:
-    """Tells whether a pipe is in use, though it may be full, or empty, at every look."""
+class PipeMonitor:
+    """Tells whether a pipe is used, even if it is full, or empty, at every sample."""
 
     def __init__(self, pipe: Pipe, closing: ExitStack) -> None:
-        # Open both ways, it is always ready for one: so no edge that a write makes is dropped.
+        # Open for both, it is always ready for one, so epoll drops no edge that a write makes.
         self._fd = pipe.open(os.O_RDWR)
         closing.callback(os.close, self._fd)
         self._edges = closing.enter_context(select.epoll())
         self._edges.register(self._fd, select.EPOLLIN | select.EPOLLOUT | select.EPOLLET)
         self._edges.poll(0)
-        self.unread_bytes = self._count()
+        self.unread_bytes = self._count_unread()
         self._writes = self._reads = 0
 
-    def look(self) -> None:
+    def sample(self) -> None:
         written = bool(self._edges.poll(0))
-        unread_bytes = self._count()
-        no_fuller = written and unread_bytes == self.unread_bytes
+        unread_bytes = self._count_unread()
+        written_and_read = written and unread_bytes == self.unread_bytes
         self._writes += written
-        self._reads += unread_bytes < self.unread_bytes or no_fuller
+        self._reads += unread_bytes < self.unread_bytes or written_and_read
         self.unread_bytes = unread_bytes
 
     @property
@@ -108,27 +107,24 @@ class Gauge:
 
     @property
     def is_read(self) -> bool:
-        """It got emptier, or no fuller for what was written.
-
-        Seen once that may be a write between two lines of ours.
-        """
+        """Whether it was read at least twice: once may be a write between poll and count."""
         return self._reads > 1
 
-    def _count(self) -> int:
+    def _count_unread(self) -> int:
         count = array("i", [0])
         fcntl.ioctl(self._fd, termios.FIONREAD, count)
         return count[0]
 
 
-class Drain:
-    """Keeps a pipe readable for who writes to it, and in the end reads it to no purpose."""
+class PipeDrain:
+    """Keeps a pipe open for its writer, and can discard what is written to it."""
 
     def __init__(self, pipe: Pipe, closing: ExitStack) -> None:
         self._fd = pipe.open(os.O_RDONLY)
         closing.callback(self._close)
 
     def start(self, _: object = None) -> None:
-        """From now on nobody else reads."""
+        """Starts to discard, once the pipe has no other reader."""
         if self._fd >= 0:
             asyncio.get_running_loop().add_reader(self._fd, self._read)
 
@@ -146,87 +142,85 @@ class Drain:
         self._fd = -1
 
 
-class Partner:
-    """One of the two: its run, and how to end that early."""
+@dataclass(frozen=True, slots=True)
+class PairMember:
+    """One of the two runs, and how to end it early."""
 
-    def __init__(
-        self,
-        run: Coroutine[Any, Any, Report],
-        cancel: Callable[[], None],
-        group: asyncio.TaskGroup,
-    ) -> None:
-        self.running = group.create_task(run)
-        self._cancel = cancel
+    task: asyncio.Task[Report]
+    cancel: Callable[[], None]
 
     def end(self) -> None:
-        if not self.running.done():
-            self._cancel()
+        if not self.task.done():
+            self.cancel()
 
 
-class Conversation:
-    """The pipes of a pair, its common start and its clock."""
+class PairRun:
+    """The two pipes of a pair, its common start and its clock."""
 
     def __init__(self, closing: ExitStack, *, drain_unread: bool) -> None:
         self.to_program = Pipe(closing)
         self.to_companion = Pipe(closing)
-        self._drain = Drain(self.to_program, closing) if drain_unread else None
-        self.flooded = False
+        self._drain = PipeDrain(self.to_program, closing) if drain_unread else None
+        self._flooded = False
         self._ready = asyncio.Barrier(2)
-        self._begun = asyncio.Event()
+        self._started = asyncio.Event()
 
-    async def gate(self) -> None:
-        """Lets both start in the same moment."""
+    async def wait_for_both(self) -> None:
+        """Lets both start at the same moment."""
         await self._ready.wait()
-        self._begun.set()
+        self._started.set()
 
-    async def hold(
-        self, program: Partner, companion: Partner, wall_s: float, cancel_program_if: CancelRule
+    async def supervise(
+        self, program: PairMember, companion: PairMember, wall_s: float, cancel_rule: CancelRule
     ) -> Side | None:
-        """Follows both until their ends are certain; says whom to blame if time ran out."""
+        """Waits until both have ended or are being ended; returns the blame if time ran out."""
         if self._drain is not None:
-            program.running.add_done_callback(self._drain.start)
-        await self._begun.wait()
+            program.task.add_done_callback(self._drain.start)
+        await self._started.wait()
         loop = asyncio.get_running_loop()
         deadline_s = loop.time() + wall_s
-        both = {program.running, companion.running}
+        both = {program.task, companion.task}
         ended, _ = await asyncio.wait(both, timeout=wall_s, return_when=asyncio.FIRST_COMPLETED)
-        if ended == {companion.running} and cancel_program_if(companion.running.result()):
+        if ended == {companion.task} and cancel_rule(companion.task.result()):
             program.end()
             return None
         await asyncio.wait(both, timeout=max(0.0, deadline_s - loop.time()))
-        if all(running.done() for running in both):
+        if all(task.done() for task in both):
             return None
-        blame = await self._whom_to_blame(program, companion)
+        blame = await self._find_blame(program, companion)
         program.end()
         companion.end()
         return blame
 
-    async def _whom_to_blame(self, program: Partner, companion: Partner) -> Side:
-        """The companion, if all the while it had something to read and room to answer.
+    async def _find_blame(self, program: PairMember, companion: PairMember) -> Side:
+        """Samples both pipes to tell which side kept the pair from going on.
 
-        But who alone talks, and is heard, is to blame for not coming to an end.
+        It is the companion if at every sample it had something to read and space to write, but
+        read nothing; or if only the companion wrote and the program read it.
         """
-        idle, ended = True, self.to_companion.has_ended()
+        companion_idle, ended = True, self.to_companion.has_ended()
         with ExitStack() as closing:
-            said, answered = Gauge(self.to_companion, closing), Gauge(self.to_program, closing)
-            for _ in range(LOOKS):
-                if program.running.done():
+            questions = PipeMonitor(self.to_companion, closing)
+            answers = PipeMonitor(self.to_program, closing)
+            for _ in range(SAMPLES):
+                if program.task.done():
                     return "companion"
-                if companion.running.done():
+                if companion.task.done():
                     return "program"
-                said.look()
-                answered.look()
-                has_news = ended or said.unread_bytes > 0
-                idle = idle and has_news and not self.to_program.is_full()
-                await asyncio.sleep(BETWEEN_LOOKS_S)
-        if idle:
-            self.flooded = said.is_read
-            return "program" if self.flooded else "companion"
-        return "companion" if answered.is_read and not said.is_written else "program"
+                questions.sample()
+                answers.sample()
+                has_input = ended or questions.unread_bytes > 0
+                companion_idle = companion_idle and has_input and not self.to_program.is_full()
+                await asyncio.sleep(SAMPLE_INTERVAL_S)
+        if companion_idle:
+            self._flooded = questions.is_read
+            return "program" if self._flooded else "companion"
+        return "companion" if answers.is_read and not questions.is_written else "program"
 
-
-def conclude(program: Report, companion: Report, blame: Side | None, *, flooded: bool) -> Pair:
-    first: Side = "program" if program.ended_ns <= companion.ended_ns else "companion"
-    # Both may have come to their ends while the clock ran out.
-    hung = blame is not None and RunStatus.CANCELLED in {program.status, companion.status}
-    return Pair(program, companion, first, hung, blame if hung else None, hung and flooded)
+    def conclude(self, program: Report, companion: Report, blame: Side | None) -> Pair:
+        first: Side = "program" if program.ended_ns <= companion.ended_ns else "companion"
+        # Both may have ended by themselves while the blame was being found.
+        hung = blame is not None and RunStatus.CANCELLED in {program.status, companion.status}
+        return Pair(
+            program, companion, first, hung, blame if hung else None, hung and self._flooded
+        )

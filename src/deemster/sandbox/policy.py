@@ -1,13 +1,12 @@
-"""Which system calls a program has: two filters for all, and a profile a language.
+"""Builds the two seccomp filters of a slot, and the profile of each language.
 
-The filters are built with libseccomp and loaded once, when a slot is made; every run inherits
-them. The *filter* lets pass what any program may call. What only the runner's own processes
-call passes with the slot's secret word in a register that the call does not use. All else is
-handed to the run's init, which looks it up in the program's *profile*: go on, answer with an
-error, or (by default) name the call and end the run. Below it, the *floor* refuses what
-neither the runner nor any profile needs, whatever init would answer. It refuses by
-SECCOMP_RET_TRACE, the one refusal that ranks below a notice, so that such a call is still
-named. docs/adr/0003 has the measurements.
+A slot loads both filters once, and every run inherits them. The *notify filter* allows what
+any program may call. It allows the runner's own calls if an unused register has the runner's
+secret token. It passes every other call to the run's init, which looks it up in the program's
+*profile*: allow, fail with an error, or (by default) report the call and end the run. The
+*deny filter* refuses what neither the runner nor any profile needs, whatever init answers. It
+uses SECCOMP_RET_TRACE, which ranks below a notification, so that init still learns the call.
+docs/adr/0003 has the measurements.
 """
 
 import errno as errnos
@@ -16,7 +15,7 @@ import secrets
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import IO, Final
+from typing import Final
 
 import pyseccomp
 
@@ -52,7 +51,7 @@ BASE: Final = frozenset(
     write writev
     """.split()
 )
-"""What any program of any language may call; the other layers bound what these can do."""
+"""Every program may make these calls; the other layers limit what they can do."""
 
 ERRNO: Final = {
     "sched_setaffinity": "EPERM",
@@ -63,13 +62,13 @@ ERRNO: Final = {
     "mbind": "EPERM",
     "set_mempolicy": "EPERM",
 }
-"""Calls that programs make in good faith and do without."""
+"""Harmless calls that programs try and can do without."""
 
 MAP_HUGETLB: Final = 0x40000
 MFD_HUGETLB: Final = 0x4
-"""Huge pages are counted by no memory limit."""
+"""No memory limit counts huge pages."""
 
-POLITE: Final = {
+ERRNO_BY_ARGUMENT: Final = {
     "ioctl": "EPERM",
     "memfd_create": "EINVAL",
     "mmap": "ENOMEM",
@@ -78,65 +77,31 @@ POLITE: Final = {
     "prlimit64": "EPERM",
     "setpriority": "EPERM",
 }
-"""What a profile answers when one of these is handed over for its argument."""
+"""Errors for calls that the notify filter allows only with certain arguments."""
 
 RUNNER: Final = frozenset(
     """
     capset execve ioctl mount move_mount msgctl recvmsg semctl sendmsg shmctl umount2 unshare
     """.split()
 )
-"""What the runner's own processes call besides, with the word."""
-WORD_ARGUMENT: Final = 5
-"""The sixth: none of them uses it, and execve clears it."""
+"""Calls of the runner's own processes, which need the token."""
+TOKEN_ARGUMENT: Final = 5
+"""The sixth argument: none of these calls uses it, and execve clears it."""
 
 CLONE_NEW: Final = 0x7E020000
-"""All namespace flags that clone takes."""
-LOW_WORD: Final = 0xFFFFFFFF
+"""All namespace flags of clone."""
+LOW_32_BITS: Final = 0xFFFFFFFF
 IOCTL_REQUESTS: Final = (
-    *(
-        0x5401,
-        0x802C542A,
-        0x5413,
-        0x540F,
-        0x541B,
-    ),  # TCGETS, TCGETS2, TIOCGWINSZ, TIOCGPGRP, FIONREAD
-    *(0x5421, 0x5450, 0x5451, 0x5452),  # FIONBIO, FIONCLEX, FIOCLEX, FIOASYNC
+    *(0x5401, 0x802C542A, 0x5413, 0x540F),  # TCGETS, TCGETS2, TIOCGWINSZ, TIOCGPGRP
+    *(0x541B, 0x5421, 0x5450, 0x5451, 0x5452),  # FIONREAD, FIONBIO, FIONCLEX, FIOCLEX, FIOASYNC
 )
-"""What programs ask of pipes and files; nothing that steers a terminal or a device."""
+"""Requests about pipes and files; none that controls a terminal or a device."""
 PERSONALITIES: Final = (0x0, 0xFFFFFFFF)
 PRCTL_OPTIONS: Final = (
-    *(
-        1,
-        2,
-        3,
-        4,
-        5,
-        6,
-        7,
-        13,
-        14,
-        15,
-        16,
-        19,
-        20,
-        21,
-        22,
-        23,
-        25,
-        26,
-        27,
-        29,
-        30,
-        36,
-        37,
-        38,
-        39,
-        40,
-    ),
-    *(41, 42, 47, 52, 53, 65, 66, 0x41555856, 0x53564D41),
+    *(*range(1, 8), *range(13, 17), *range(19, 24), 25, 26, 27, 29, 30, *range(36, 43)),
+    *(47, 52, 53, 65, 66, 0x41555856, 0x53564D41),
 )
-"""Names, timer slack, reading of flags; nothing that changes what a program may do."""
-
+"""Names, timer slack and flags to read; nothing that changes what a program may do."""
 
 PROFILE_CALLS: Final = 512
 ALLOW: Final = 0xFFFF
@@ -144,27 +109,27 @@ ALLOW: Final = 0xFFFF
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What the runner takes: two filters, the slot's word, and a table of answers a profile."""
+    """The runner's input: two filters, with the token in front, and a table per profile."""
 
-    floor: bytes
-    filter: bytes
+    deny_filter: bytes
+    notify_filter: bytes
     profiles: tuple[bytes, ...]
     index: dict[str, int]
 
 
 def build_policy(profiles: Sequence[Profile]) -> Policy:
-    word = secrets.randbits(63) | 1
-    head = struct.pack("=QQ", word, pyseccomp.system_arch())
+    token = secrets.randbits(63) | 1
+    head = struct.pack("=QQ", token, pyseccomp.system_arch())
     return Policy(
-        floor=head + _build_floor(profiles),
-        filter=head + _build_filter(word),
+        deny_filter=head + _build_deny_filter(profiles),
+        notify_filter=head + _build_notify_filter(token),
         profiles=tuple(_build_profile(profile) for profile in profiles),
         index={profile.name: at for at, profile in enumerate(profiles)},
     )
 
 
 def name_syscall(arch: int, number: int) -> str:
-    """The name of a refused call; one by a foreign ABI carries that in front."""
+    """Returns a call's name, with the ABI in front unless it is the native one."""
     x32 = 0x40000000
     if arch == pyseccomp.system_arch():
         if number > 0 and number & x32:
@@ -185,10 +150,10 @@ def _architecture(arch: int) -> str:
     return names.get(arch, hex(arch))
 
 
-def _build_floor(profiles: Sequence[Profile]) -> bytes:
-    policy = _new_filter(pyseccomp.TRACE(0))  # no tracer: ENOSYS
+def _build_deny_filter(profiles: Sequence[Profile]) -> bytes:
+    policy = _new_filter(pyseccomp.TRACE(0))  # without a tracer: ENOSYS
     extra = frozenset[str]().union(*(profile.allow for profile in profiles))
-    masked = {"clone", "clone3", "execveat", "seccomp", *POLITE}
+    masked = {"clone", "clone3", "execveat", "seccomp", *ERRNO_BY_ARGUMENT}
     for name in sorted(BASE | ERRNO.keys() | RUNNER | masked | extra):
         _add(policy, pyseccomp.ALLOW, name)
     return _export(policy)
@@ -201,7 +166,7 @@ def _new_filter(default: int) -> pyseccomp.SyscallFilter:
     return policy
 
 
-def _build_filter(word: int) -> bytes:
+def _build_notify_filter(token: int) -> bytes:
     policy = _new_filter(pyseccomp.NOTIFY)
     allow, equal = pyseccomp.ALLOW, pyseccomp.EQ
     for name in sorted(BASE):
@@ -209,21 +174,21 @@ def _build_filter(word: int) -> bytes:
     for name, error in ERRNO.items():
         _add(policy, pyseccomp.ERRNO(getattr(errnos, error)), name)
     for name in sorted(RUNNER):
-        _add(policy, allow, name, pyseccomp.Arg(WORD_ARGUMENT, equal, word))
-    # Its flags lie in memory, where a filter can't look: libc falls back to clone.
-    _add(policy, allow, "clone3", pyseccomp.Arg(WORD_ARGUMENT, equal, word))
+        _add(policy, allow, name, pyseccomp.Arg(TOKEN_ARGUMENT, equal, token))
+    # A filter can't read its flags, which are in memory; libc falls back to clone.
+    _add(policy, allow, "clone3", pyseccomp.Arg(TOKEN_ARGUMENT, equal, token))
     enosys = pyseccomp.ERRNO(errnos.ENOSYS)
-    _add(policy, enosys, "clone3", pyseccomp.Arg(WORD_ARGUMENT, pyseccomp.NE, word))
+    _add(policy, enosys, "clone3", pyseccomp.Arg(TOKEN_ARGUMENT, pyseccomp.NE, token))
     _add(policy, allow, "clone", pyseccomp.Arg(0, pyseccomp.MASKED_EQ, CLONE_NEW, 0))
     _add(policy, allow, "mmap", pyseccomp.Arg(3, pyseccomp.MASKED_EQ, MAP_HUGETLB, 0))
     _add(policy, allow, "memfd_create", pyseccomp.Arg(1, pyseccomp.MASKED_EQ, MFD_HUGETLB, 0))
-    # Of itself only: without root its init has the same id.
-    itself = pyseccomp.Arg(0, pyseccomp.MASKED_EQ, LOW_WORD, 0)
+    # A program may change only itself: without root its init has the same uid.
+    itself = pyseccomp.Arg(0, pyseccomp.MASKED_EQ, LOW_32_BITS, 0)
     _add(policy, allow, "prlimit64", itself)
-    itself = pyseccomp.Arg(1, pyseccomp.MASKED_EQ, LOW_WORD, 0)
+    itself = pyseccomp.Arg(1, pyseccomp.MASKED_EQ, LOW_32_BITS, 0)
     _add(policy, allow, "setpriority", itself)
-    for request in IOCTL_REQUESTS:  # the kernel looks at the low half only
-        low = pyseccomp.Arg(1, pyseccomp.MASKED_EQ, LOW_WORD, request)
+    for request in IOCTL_REQUESTS:  # the kernel reads only the low half
+        low = pyseccomp.Arg(1, pyseccomp.MASKED_EQ, LOW_32_BITS, request)
         _add(policy, allow, "ioctl", low)
     for option in PRCTL_OPTIONS:
         _add(policy, allow, "prctl", pyseccomp.Arg(0, equal, option))
@@ -237,10 +202,10 @@ def _build_profile(profile: Profile) -> bytes:
     exec_calls = ("execve", "execveat") if profile.may_exec else ()
     for name in (*profile.allow, *exec_calls):
         answers[_number(profile, name)] = ALLOW
-    for name, error in {**POLITE, **profile.errno}.items():
+    for name, error in {**ERRNO_BY_ARGUMENT, **profile.errno}.items():
         value = getattr(errnos, error, None)
         if not isinstance(value, int):
-            raise Refused(f"Profile {profile.name!r} answers with the unknown error {error!r}.")
+            raise Refused(f"Profile {profile.name!r} names the unknown error {error!r}.")
         answers[_number(profile, name)] = value
     return struct.pack(f"={PROFILE_CALLS}H", *answers)
 
@@ -250,7 +215,9 @@ def _number(profile: Profile, name: str) -> int:
     if not 0 <= number < PROFILE_CALLS:
         raise Refused(f"Profile {profile.name!r} names the unknown system call {name!r}.")
     if name in BASE:
-        raise Refused(f"Profile {profile.name!r} names {name!r}, which every program has.")
+        raise Refused(
+            f"Profile {profile.name!r} names the call {name!r}, which every program may make."
+        )
     return number
 
 
@@ -258,7 +225,7 @@ def _add(policy: pyseccomp.SyscallFilter, action: int, name: str, *args: pysecco
     try:
         policy.add_rule(action, name, *args)
     except OSError as error:
-        # Not on this architecture, or younger than this libseccomp: refused by default.
+        # Unknown to this architecture or this libseccomp: the default refuses it.
         if error.errno not in (errnos.EINVAL, errnos.EDOM, errnos.EFAULT):
             raise
 
@@ -267,9 +234,5 @@ def _export(policy: pyseccomp.SyscallFilter) -> bytes:
     fd = os.memfd_create("filter", os.MFD_CLOEXEC)
     with os.fdopen(fd, "w+b", buffering=0) as file:
         policy.export_bpf(file)
-        return _read_all(file)
-
-
-def _read_all(file: IO[bytes]) -> bytes:
-    file.seek(0)
-    return file.read()
+        file.seek(0)
+        return file.read()

@@ -1,4 +1,4 @@
-"""Keeps one runner alive and hands its slots out, in order of asking."""
+"""Keeps one runner alive and hands out its slots, first come first served."""
 
 import asyncio
 import socket
@@ -10,7 +10,7 @@ from typing import Self
 from deemster.sandbox import wire
 from deemster.sandbox.fair_queue import FairQueue
 from deemster.sandbox.runner import Runner, RunnerConfig, SandboxFault, explain
-from deemster.sandbox.slot import Shown, Slot
+from deemster.sandbox.slot import Mounts, Slot
 
 FIRST_PAUSE_S = 0.05
 LONGEST_PAUSE_S = 5.0
@@ -18,13 +18,13 @@ START_TIMEOUT_S = 60.0
 
 
 class Pool:
-    """A runner that ends is started again; runs that it took along are to be repeated."""
+    """Restarts its runner when that ends; the runs that were under way raise SandboxFault."""
 
     def __init__(self, config: RunnerConfig) -> None:
         self.config = config
         self._runner: Runner | None = None
-        self._leaving: Runner | None = None
-        """Stopped, but not seen to be gone: whoever was to see to that may be cancelled."""
+        self._stopping: Runner | None = None
+        """Told to stop, but perhaps still running, if the call that waited was cancelled."""
         self._slots: set[Slot] = set()
         self._queue: FairQueue[Slot] = FairQueue()
         self._ended = asyncio.Event()
@@ -37,15 +37,15 @@ class Pool:
         await pool._start()
         try:
             async with asyncio.TaskGroup() as group:
-                keeper = group.create_task(pool._keep_running())
+                restarting = group.create_task(pool._restart_runner())
                 try:
                     yield pool
                 finally:
-                    keeper.cancel()
+                    restarting.cancel()
                     await asyncio.shield(pool._stop())
                     pool._queue.fail_waiters(SandboxFault("The sandbox was closed."))
         except BaseExceptionGroup as group_error:
-            # What the block raised is the caller's, not a group of one.
+            # What the block raised reaches the caller as it is, not in a group of one.
             if len(group_error.exceptions) == 1:
                 raise group_error.exceptions[0] from None
             raise
@@ -54,58 +54,56 @@ class Pool:
     def runner_pid(self) -> int:
         pid = self._runner.pid if self._runner is not None else None
         if pid is None:
-            raise SandboxFault("The sandbox runner is being started again.")
+            raise SandboxFault("The sandbox runner is being restarted; try again.")
         return pid
 
-    # -- what runs need --
-
-    async def take(self, wanted: Sequence[Shown]) -> list[Slot]:
-        """A free slot for each, all at once, where little has to be hung or taken away."""
-        slots = await self._queue.acquire([fitting(each) for each in wanted])
+    async def acquire(self, wanted: Sequence[Mounts]) -> list[Slot]:
+        """Waits for a free slot for each, preferring slots that have these mounts already."""
+        slots = await self._queue.acquire([prefer_mounts(mounts) for mounts in wanted])
         for slot in slots:
-            slot.held = True
+            slot.acquired = True
         return slots
 
-    def give_back(self, slot: Slot) -> None:
-        """It is handed out again at once, or when it has ended what its run left to do."""
-        slot.held = False
-        self._put(slot)
+    def release(self, slot: Slot) -> None:
+        """Makes the slot available now, or as soon as its abandoned run has ended."""
+        slot.acquired = False
+        self._offer(slot)
 
-    def _put(self, slot: Slot) -> None:
-        if not slot.held and not slot.dead and not slot.busy_for_nobody:
+    def _offer(self, slot: Slot) -> None:
+        if not slot.acquired and not slot.closed and not slot.finishing:
             self._queue.release(slot)
 
-    async def attach(self, directory: Path, order: wire.Instruction) -> int:
+    async def attach(self, directory: Path, instruction: wire.Instruction) -> int:
         if self._runner is None:
-            raise SandboxFault("The sandbox runner is being started again; try again.")
-        return await self._runner.attach(directory, order)
+            raise SandboxFault("The sandbox runner is being restarted; try again.")
+        return await self._runner.attach(directory, instruction)
 
     # -- slots --
 
-    def _new_slot(self, number: int, channel: socket.socket) -> None:
-        slot = Slot(number, channel, self._put, self._slot_died)
+    def _add_slot(self, number: int, channel: socket.socket) -> None:
+        slot = Slot(number, channel, self._offer, self._remove_slot)
         self._slots.add(slot)
         if self._first_slot is not None and not self._first_slot.done():
             self._first_slot.set_result(None)
-        self._put(slot)
+        self._offer(slot)
 
-    def _slot_died(self, slot: Slot) -> None:
+    def _remove_slot(self, slot: Slot) -> None:
         self._slots.discard(slot)
         self._queue.remove(slot)
         if slot.stuck and self._runner is not None:
             self._runner.kill()
 
-    # -- the runner's life --
+    # -- starting and stopping the runner --
 
     async def _start(self) -> None:
-        """Starts a runner and returns once its first slot is there."""
+        """Starts a runner and waits for its first slot."""
         self._ended.clear()
         self._first_slot = asyncio.get_running_loop().create_future()
-        runner = Runner(self.config, self._new_slot, self._runner_ended)
+        runner = Runner(self.config, self._add_slot, self._runner_ended)
         self._runner = runner
         try:
             await runner.start()
-            async with asyncio.timeout(START_TIMEOUT_S):  # unlike wait_for it loses no cancel
+            async with asyncio.timeout(START_TIMEOUT_S):  # wait_for could lose a cancellation
                 await self._first_slot
         except TimeoutError:
             await asyncio.shield(self._stop())
@@ -117,19 +115,19 @@ class Pool:
     def _runner_ended(self) -> None:
         self._ended.set()
         for slot in list(self._slots):
-            slot.die()
+            slot.close()
         if self._first_slot is not None and not self._first_slot.done():
             assert self._runner is not None
             fault = self._runner.last_fault
-            reason = explain(fault) if fault else "it ended without a word"
+            reason = explain(fault) if fault else "the runner ended without giving a reason"
             self._first_slot.set_exception(
                 SandboxFault(
                     f"The sandbox can't be set up: {reason}. `deemster doctor` says what to do."
                 )
             )
 
-    async def _keep_running(self) -> None:
-        """Starts another runner when one ends; who waits meanwhile hears why that fails."""
+    async def _restart_runner(self) -> None:
+        """Starts another runner whenever one ends; if that fails, waiting callers are told."""
         pause_s = FIRST_PAUSE_S
         while True:
             await self._ended.wait()
@@ -145,17 +143,19 @@ class Pool:
 
     async def _stop(self) -> None:
         for slot in list(self._slots):
-            slot.die()
+            slot.close()
         if self._runner is not None:
-            self._leaving, self._runner = self._runner, None
-        if self._leaving is not None:
-            await self._leaving.stop()
-            self._leaving = None
+            self._stopping, self._runner = self._runner, None
+        if self._stopping is not None:
+            await self._stopping.stop()
+            self._stopping = None
 
 
-def fitting(wanted: Shown) -> Callable[[Slot], int]:
-    def fit(slot: Slot) -> int:
-        shown = slot.shown
-        return 0 if shown is None else (shown.code == wanted.code) + (shown.data == wanted.data)
+def prefer_mounts(wanted: Mounts) -> Callable[[Slot], int]:
+    def score(slot: Slot) -> int:
+        present = slot.mounts
+        if present is None:
+            return 0
+        return (present.code == wanted.code) + (present.data == wanted.data)
 
-    return fit
+    return score

@@ -1,4 +1,4 @@
-"""What happened in a box: the facts, and the one table that names them (J7)."""
+"""The report of a run, and the table that derives its status (J7)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,16 +16,16 @@ class Report:
     signal: int | None = None
     syscall: str | None = None
     cpu_ns: int = 0
-    """Of the whole process tree."""
+    """CPU time of the whole process tree."""
     wall_ns: int = 0
     memory_bytes: int = 0
-    """Peak of the whole process tree, files in the scratch included."""
+    """Peak memory of the whole process tree, including files in the scratch."""
     stdout: bytes = b""
     stderr: bytes = b""
     stdout_truncated: bool = False
     stderr_truncated: bool = False
     ended_ns: int = 0
-    """By CLOCK_MONOTONIC, as time.monotonic_ns() has it."""
+    """On the clock of time.monotonic_ns()."""
 
     @property
     def started_ns(self) -> int:
@@ -33,18 +33,16 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """All that a status is decided by."""
-
+class _Facts:
     raw: RawReport
     limits: Limits
-    flooded: bool
+    output_truncated: bool
 
 
-RULES: tuple[tuple[Callable[[Facts], bool], RunStatus], ...] = (
+RULES: tuple[tuple[Callable[[_Facts], bool], RunStatus], ...] = (
     (lambda f: f.raw.end is End.FAULT, RunStatus.INTERNAL_ERROR),
     (lambda f: f.raw.end is End.FORBIDDEN, RunStatus.FORBIDDEN_SYSCALL),
-    (lambda f: f.flooded, RunStatus.OUTPUT_LIMIT),
+    (lambda f: f.output_truncated, RunStatus.OUTPUT_LIMIT),
     (lambda f: f.raw.end is End.CANCELLED, RunStatus.CANCELLED),
     (
         lambda f: f.raw.end is End.PROCESSES or f.raw.process_refusals > 0,
@@ -59,11 +57,11 @@ RULES: tuple[tuple[Callable[[Facts], bool], RunStatus], ...] = (
     (lambda f: f.raw.code != 0, RunStatus.NONZERO_EXIT),
     (lambda _: True, RunStatus.OK),
 )
-"""The first rule that holds names the run."""
+"""The first rule that applies gives the status."""
 
 
-def judge_run(raw: RawReport, limits: Limits, *, flooded: bool) -> RunStatus:
-    facts = Facts(raw, limits, flooded)
+def status_of(raw: RawReport, limits: Limits, *, output_truncated: bool) -> RunStatus:
+    facts = _Facts(raw, limits, output_truncated)
     return next(status for rule, status in RULES if rule(facts))
 
 
@@ -74,7 +72,7 @@ def make_report(
     stderr: tuple[bytes, bool],
 ) -> Report:
     return Report(
-        status=judge_run(raw, limits, flooded=stdout[1] or stderr[1]),
+        status=status_of(raw, limits, output_truncated=stdout[1] or stderr[1]),
         exit_code=raw.code if raw.end is End.EXITED else None,
         signal=raw.code if raw.end is End.SIGNALLED else None,
         syscall=name_syscall(raw.arch, raw.code) if raw.end is End.FORBIDDEN else None,

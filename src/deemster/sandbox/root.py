@@ -1,4 +1,4 @@
-"""The host paths that every box shows, read-only."""
+"""The host paths that are mounted read-only into every box."""
 
 from pathlib import Path
 
@@ -14,17 +14,17 @@ TOP = ("/bin", "/lib", "/lib32", "/lib64", "/libx32")
 
 
 def base_binds() -> list[Bind]:
-    shown = [*DIRECTORIES, *(path for path in TOP if not Path(path).is_symlink())]
-    return [Bind(Path(path), path) for path in shown if Path(path).exists()]
+    paths = [*DIRECTORIES, *(path for path in TOP if not Path(path).is_symlink())]
+    return [Bind(Path(path), path) for path in paths if Path(path).exists()]
 
 
 def base_links() -> list[tuple[str, str]]:
-    """Pairs of a link's text and its place."""
+    """Returns the target and the path of each symbolic link."""
     return [(str(Path(path).readlink()), path) for path in TOP if Path(path).is_symlink()]
 
 
 def merge_binds(more: tuple[Bind, ...]) -> list[Bind]:
-    """The base and more of them, without what another one already shows."""
+    """Adds binds to the base, except for paths inside a directory that is bound already."""
     merged = base_binds()
     for bind in more:
         inside = any(

@@ -1,6 +1,5 @@
-"""One runner process: starts it, hears of its slots, has it clone mounts, ends it."""
+"""One runner process: starts it, receives its slots, asks it for mounts, stops it."""
 
-import array
 import asyncio
 import contextlib
 import os
@@ -21,7 +20,7 @@ PACKAGED_RUNNER = Path(__file__).parent / "bin" / "deemster-runner"
 
 
 class SandboxFault(Unavailable):
-    """The cage itself failed; the program is not to blame and the run can be tried again."""
+    """The sandbox itself failed, not the program; the run can be tried again."""
 
     code = "sandbox_fault"
 
@@ -37,7 +36,7 @@ class RunnerConfig:
 
 
 class Runner:
-    """One process. `on_slot` gets each slot's channel; `on_end` is called when it is gone."""
+    """One process. `on_slot` gets each slot's channel; `on_end` is called when it has ended."""
 
     def __init__(
         self,
@@ -51,7 +50,9 @@ class Runner:
         self._attaching: deque[asyncio.Future[int]] = deque()
         self.last_fault: wire.RunnerEvent | None = None
         self._loop = asyncio.get_running_loop()
-        self._control, self._theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._control, self._runner_end = socket.socketpair(
+            socket.AF_UNIX, socket.SOCK_SEQPACKET
+        )
         self._control.setblocking(False)
         self._spawning: asyncio.Future[subprocess.Popen[bytes]] | None = None
         self._process: subprocess.Popen[bytes] | None = None
@@ -61,8 +62,10 @@ class Runner:
         return self._process.pid if self._process is not None else None
 
     async def start(self) -> None:
-        self._spawning = self._loop.run_in_executor(None, _spawn, self._config, self._theirs)
-        self._spawning.add_done_callback(lambda _: self._theirs.close())
+        self._spawning = self._loop.run_in_executor(
+            None, _spawn, self._config, self._runner_end
+        )
+        self._spawning.add_done_callback(lambda _: self._runner_end.close())
         try:
             self._process = await asyncio.shield(self._spawning)
         except OSError as error:
@@ -70,9 +73,9 @@ class Runner:
                 f"The sandbox runner {self._config.executable} can't be started "
                 f"({error.strerror}); reinstall Deemster or set DEEMSTER_RUNNER."
             ) from error
-        self._loop.add_reader(self._control, self._hear)
+        self._loop.add_reader(self._control, self._receive)
 
-    def _hear(self) -> None:
+    def _receive(self) -> None:
         try:
             packet, fds, _, _ = socket.recv_fds(self._control, wire.EVENT.size, 1)
         except BlockingIOError:
@@ -80,65 +83,63 @@ class Runner:
         except OSError:
             packet, fds = b"", []
         if not packet:
-            self._gone()
+            self._end()
             return
         event = wire.unpack_event(packet)
         match event.event:
             case wire.Event.SLOT:
                 self._on_slot(event.slot, socket.socket(fileno=fds[0]))
             case wire.Event.ATTACHED:
-                self._answer(fds[0])
+                self._answer_attach(fds[0])
             case wire.Event.REFUSED:
-                self._answer(
-                    SandboxFault(f"A directory can't be shown in a box: {explain(event)}.")
+                self._answer_attach(
+                    SandboxFault(f"A directory can't be mounted in a box: {explain(event)}.")
                 )
             case wire.Event.FAULT:
                 self.last_fault = event
 
-    def _answer(self, answer: int | SandboxFault) -> None:
-        waiting = self._attaching.popleft()
-        if waiting.cancelled():
+    def _answer_attach(self, answer: int | SandboxFault) -> None:
+        mount = self._attaching.popleft()
+        if mount.cancelled():
             if isinstance(answer, int):
                 os.close(answer)
         elif isinstance(answer, int):
-            waiting.set_result(answer)
+            mount.set_result(answer)
         else:
-            waiting.set_exception(answer)
+            mount.set_exception(answer)
 
-    def _gone(self) -> None:
+    def _end(self) -> None:
         self._loop.remove_reader(self._control)
         while self._attaching:
-            waiting = self._attaching.popleft()
-            if not waiting.done():
-                waiting.set_exception(SandboxFault("The sandbox runner ended; try again."))
+            mount = self._attaching.popleft()
+            if not mount.done():
+                mount.set_exception(SandboxFault("The sandbox runner ended; try again."))
         self._on_end()
 
-    async def attach(
-        self, directory: Path, order: wire.Instruction = wire.Instruction.ATTACH
-    ) -> int:
-        """A descriptor of a read-only mount of the directory, to be hung into one slot."""
-        waiting: asyncio.Future[int] = self._loop.create_future()
+    async def attach(self, directory: Path, instruction: wire.Instruction) -> int:
+        """Returns a descriptor of a read-only mount of the directory, for one slot."""
+        mount: asyncio.Future[int] = self._loop.create_future()
         try:
-            self._control.send(attach_order(directory, order))
+            self._control.send(wire.pack_instruction(instruction, directory))
         except OSError as error:
             raise SandboxFault("The sandbox runner ended; try again.") from error
-        self._attaching.append(waiting)
+        self._attaching.append(mount)
         try:
-            return await waiting
+            return await mount
         except asyncio.CancelledError:
-            if waiting.done() and not waiting.cancelled() and not waiting.exception():
-                os.close(waiting.result())  # it came in the same moment
+            if mount.done() and not mount.cancelled() and not mount.exception():
+                os.close(mount.result())  # it arrived together with the cancellation
             raise
 
     def kill(self) -> None:
-        """Ends it and all of its slots at once, whatever they do; `on_end` follows."""
+        """Ends the runner and all of its slots at once; `on_end` follows."""
         if self._process is not None:
             self._process.kill()
 
     async def stop(self) -> None:
         """Closes the control channel, which ends the runner and its slots.
 
-        Who is cancelled here, or in `start`, leaves the rest to another call.
+        If this call or `start` is cancelled, call `stop` again to finish.
         """
         if self._control.fileno() >= 0:
             self._loop.remove_reader(self._control)
@@ -147,11 +148,7 @@ class Runner:
             with contextlib.suppress(OSError):
                 self._process = await asyncio.shield(self._spawning)
         if self._process is not None:
-            await asyncio.to_thread(_reap, self._process)
-
-
-def attach_order(directory: Path, order: wire.Instruction) -> bytes:
-    return wire.pack_order(order, str(directory.absolute()))
+            await asyncio.to_thread(_wait_or_kill, self._process)
 
 
 def explain(event: wire.RunnerEvent) -> str:
@@ -160,16 +157,17 @@ def explain(event: wire.RunnerEvent) -> str:
 
 def _spawn(config: RunnerConfig, control: socket.socket) -> subprocess.Popen[bytes]:
     policy = config.policy
-    files = [_as_file(data) for data in (policy.floor, policy.filter, *policy.profiles)]
+    filters = (policy.deny_filter, policy.notify_filter)
+    fds = [_as_file(data) for data in (*filters, *policy.profiles)]
     arguments = [str(config.executable), "--slots", str(config.slots)]
-    arguments += ["--layers", str(config.layers.value), "--floor", str(files[0])]
-    arguments += ["--filter", str(files[1])]
-    for fd in files[2:]:
+    arguments += ["--layers", str(config.layers.value)]
+    arguments += ["--deny-filter", str(fds[0]), "--notify-filter", str(fds[1])]
+    for fd in fds[2:]:
         arguments += ["--profile", str(fd)]
     for bind in merge_binds(config.binds):
         arguments += ["--bind", str(bind.source), bind.target]
-    for text, place in base_links():
-        arguments += ["--link", text, place]
+    for target, path in base_links():
+        arguments += ["--link", target, path]
     for cpu in config.cpus:
         arguments += ["--cpu", str(cpu)]
     try:
@@ -177,13 +175,14 @@ def _spawn(config: RunnerConfig, control: socket.socket) -> subprocess.Popen[byt
             arguments,
             stdin=control.fileno(),
             stdout=subprocess.DEVNULL,
-            pass_fds=files,
+            pass_fds=fds,
             start_new_session=True,
             env={"PATH": "/usr/bin:/bin", "LC_ALL": "C"},
             cwd="/",
         )
     finally:
-        close_all(files)
+        for fd in fds:
+            os.close(fd)
 
 
 def _as_file(data: bytes) -> int:
@@ -192,20 +191,9 @@ def _as_file(data: bytes) -> int:
     return fd
 
 
-def _reap(process: subprocess.Popen[bytes]) -> None:
+def _wait_or_kill(process: subprocess.Popen[bytes]) -> None:
     try:
         process.wait(timeout=30)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-
-
-def send_with_fds(channel: socket.socket, packet: bytes, fds: list[int]) -> None:
-    ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))]
-    channel.sendmsg([packet], ancillary)
-
-
-def close_all(fds: list[int]) -> None:
-    for fd in fds:
-        with contextlib.suppress(OSError):
-            os.close(fd)

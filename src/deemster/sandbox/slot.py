@@ -1,4 +1,4 @@
-"""One slot of a runner: sends it a run, watches its streams, takes its report."""
+"""One slot of a runner: sends it a run, serves the run's streams, receives its report."""
 
 import asyncio
 import os
@@ -8,9 +8,16 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from deemster.sandbox import wire
-from deemster.sandbox.runner import SandboxFault, send_with_fds
+from deemster.sandbox.runner import SandboxFault
 from deemster.sandbox.staging import Stage, stage_as_program
-from deemster.sandbox.streams import Direct, OutputPipe, Sink, Source, open_input, open_output
+from deemster.sandbox.streams import (
+    DirectStream,
+    OutputPipe,
+    Sink,
+    Source,
+    open_input,
+    open_output,
+)
 
 GRACE_S = 30.0
 """How long after its wall limit a run's report may take before the slot is given up."""
@@ -19,16 +26,14 @@ DirectoryId = tuple[int, int]
 """Device and inode."""
 
 Collect = Callable[[int], object]
-"""Reads what it wants from the scratch, given as a descriptor, before that is wiped."""
-
-Gate = Callable[[], Awaitable[object]]
+"""Reads files from the scratch directory, given as a descriptor, before it is wiped."""
 
 RawAndScratch = tuple[wire.RawReport, int]
-"""A report, and a descriptor of the scratch that came with it, or -1."""
+"""A report, and a descriptor of the scratch directory that came with it, or -1."""
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class Mounts:
     """The host directories at /code and /data."""
 
     code: DirectoryId | None = None
@@ -36,22 +41,20 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Handling:
-    """What Python itself does for a run, outside the box."""
+class RunIO:
+    """The streams and callbacks that Python serves for one run."""
 
-    stdin: Source | Direct = b""
-    stdout: Sink | Direct | None = None
+    stdin: Source | DirectStream = b""
+    stdout: Sink | DirectStream | None = None
     stderr: Sink | None = None
     stage: Stage | None = None
     collect: Collect | None = None
-    gate: Gate | None = None
-    """Awaited when all is ready, just before the program starts."""
+    before_start: Callable[[], Awaitable[object]] | None = None
+    """Awaited after staging, just before the program starts."""
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """A run as the slot takes it."""
-
+class SlotRequest:
     packet: bytes
     mounts: tuple[int, ...]
     output_bytes: int
@@ -59,84 +62,88 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class SlotResult:
+    """A report, and for each output stream its bytes and whether it was truncated."""
+
     raw: wire.RawReport
     stdout: tuple[bytes, bool]
     stderr: tuple[bytes, bool]
 
 
 class Slot:
-    """Serves one run at a time. `on_free` and `on_dead` tell the pool what became of it."""
+    """Runs one program at a time.
+
+    Calls `on_free` when an abandoned run has ended, and `on_close` when the slot is lost.
+    """
 
     def __init__(
         self,
         number: int,
         channel: socket.socket,
         on_free: Callable[["Slot"], None],
-        on_dead: Callable[["Slot"], None],
+        on_close: Callable[["Slot"], None],
     ) -> None:
         channel.setblocking(False)
         self.number = number
         self.channel = channel
-        self.shown: Shown | None = Shown()
-        """None while that is not known for certain."""
-        self.held = False
-        """Somebody took it and has not given it back."""
+        self.mounts: Mounts | None = Mounts()
+        """None while a run may have changed them."""
+        self.acquired = False
         self._on_free = on_free
-        self._on_dead = on_dead
+        self._on_close = on_close
         self._loop = asyncio.get_running_loop()
         self._report: asyncio.Future[RawAndScratch] | None = None
-        self._lent: asyncio.Future[int] | None = None
-        """The scratch, once it is there to be filled."""
+        self._scratch: asyncio.Future[int] | None = None
+        """The empty scratch directory, while a run waits to fill it."""
         self._abandoned = False
         self._collecting = False
-        self._left_collecting = False
+        self._collecting_abandoned = False
         self.stuck = False
-        """It gave no report in time: closing its channel can't be relied on to end it."""
-        self._loop.add_reader(channel, self.hear)
+        """It sent no report in time, so closing its channel may not end it."""
+        self._loop.add_reader(channel, self.receive)
 
-    async def run(self, request: Request, handling: Handling) -> Ended:
-        """Runs one request to its end. A cancelled caller leaves at once; the program dies."""
+    async def run(self, request: SlotRequest, io: RunIO) -> SlotResult:
+        """Runs one program to its end; a cancelled caller returns at once and ends it."""
         with ExitStack() as closing:
-            stdin = open_input(handling.stdin)
+            stdin = open_input(io.stdin)
             closing.callback(stdin.close)
-            out = open_output(handling.stdout, request.output_bytes, self.cancel)
+            out = open_output(io.stdout, request.output_bytes, self.cancel)
             closing.callback(out.close)
-            err = OutputPipe(request.output_bytes, handling.stderr, self.cancel)
+            err = OutputPipe(request.output_bytes, io.stderr, self.cancel)
             closing.callback(err.close)
-            if handling.gate is not None and handling.stage is None:
-                await handling.gate()
-            fds = [stdin.given, out.given, err.given, *request.mounts]
-            report = self._send(request.packet, fds)
+            if io.before_start is not None and io.stage is None:
+                await io.before_start()
+            fds = [stdin.child_fd, out.child_fd, err.child_fd, *request.mounts]
+            report = self._send_request(request.packet, fds)
             for stream in (stdin, out, err):
                 stream.start(self._loop)
-            if handling.stage is not None:
-                await self._let_stage(handling.stage, handling.gate, report)
+            if io.stage is not None:
+                await self._stage_and_start(io, io.stage, report)
             raw, scratch = await self._await_report(report, request.wall_s + GRACE_S)
             if scratch >= 0:
                 failed = raw.end is wire.End.FAULT
-                await self._let_collect(None if failed else handling.collect, scratch)
-            return Ended(raw, (out.finish(), out.truncated), (err.finish(), err.truncated))
+                await self._collect(None if failed else io.collect, scratch)
+            return SlotResult(raw, (out.finish(), out.truncated), (err.finish(), err.truncated))
 
-    def _send(self, packet: bytes, fds: list[int]) -> asyncio.Future[RawAndScratch]:
+    def _send_request(self, packet: bytes, fds: list[int]) -> asyncio.Future[RawAndScratch]:
         report = self._report = self._loop.create_future()
         try:
-            send_with_fds(self.channel, packet, fds)
+            socket.send_fds(self.channel, [packet], fds)
         except OSError as error:
             self._report = None
-            self.die()
+            self.close()
             raise SandboxFault("The sandbox slot is gone; try again.") from error
         return report
 
     # -- before the program starts --
 
-    async def _let_stage(
-        self, stage: Stage, gate: Gate | None, report: asyncio.Future[RawAndScratch]
+    async def _stage_and_start(
+        self, io: RunIO, stage: Stage, report: asyncio.Future[RawAndScratch]
     ) -> None:
-        """Has the scratch filled, in a thread, and starts the program.
+        """Fills the scratch in a thread, then starts the program.
 
-        Who waits for that may leave, but the run is ended only once the thread has let go of
-        the scratch: nothing that it still writes may turn up in another run.
+        If the caller is cancelled, the run ends only after the thread is done with the
+        scratch, so that nothing the thread writes can appear in another run.
         """
         scratch = await self._await_scratch(report)
         if scratch < 0:
@@ -145,44 +152,44 @@ class Slot:
         staging.add_done_callback(lambda _: os.close(scratch))
         try:
             await asyncio.shield(staging)
-        except BaseException:  # ours, or the stage's own
+        except BaseException:
             if report.done():
-                self._pass_over(report)
+                self._discard_report(report)
             else:
                 self._abandoned = True
-            staging.add_done_callback(self._end_staging)
+            staging.add_done_callback(self._cancel_after_staging)
             raise
-        if gate is not None:
+        if io.before_start is not None:
             try:
-                await gate()
+                await io.before_start()
             except BaseException:
-                self._leave(report)
+                self._abandon(report)
                 raise
-        self._order(wire.Instruction.START)
+        self._send(wire.Instruction.START)
 
     async def _await_scratch(self, report: asyncio.Future[RawAndScratch]) -> int:
-        """A descriptor of the scratch, or -1 when a report came instead."""
-        lent = self._lent = self._loop.create_future()
+        """Returns a descriptor of the scratch, or -1 when a report came instead."""
+        received = self._scratch = self._loop.create_future()
         try:
-            either = asyncio.FIRST_COMPLETED
-            await asyncio.wait([lent, report], timeout=GRACE_S, return_when=either)
+            first = asyncio.FIRST_COMPLETED
+            await asyncio.wait([received, report], timeout=GRACE_S, return_when=first)
         except asyncio.CancelledError:
-            if lent.done():
-                os.close(lent.result())
-            self._leave(report)
+            if received.done():
+                os.close(received.result())
+            self._abandon(report)
             raise
         finally:
-            self._lent = None
-        if not lent.done() and not report.done():
-            raise self._given_up()
-        return lent.result() if lent.done() else -1
+            self._scratch = None
+        if not received.done() and not report.done():
+            raise self._give_up()
+        return received.result() if received.done() else -1
 
-    def _end_staging(self, staging: asyncio.Future[None]) -> None:
+    def _cancel_after_staging(self, staging: asyncio.Future[None]) -> None:
         if not staging.cancelled():
-            staging.exception()  # the caller heard of it, or left
+            staging.exception()  # marks it as retrieved: the caller got it or was cancelled
         self.cancel()
 
-    # -- its end --
+    # -- after the program has ended --
 
     async def _await_report(
         self, report: asyncio.Future[RawAndScratch], timeout_s: float
@@ -190,67 +197,68 @@ class Slot:
         try:
             await asyncio.wait([report], timeout=timeout_s)
         except asyncio.CancelledError:
-            self._leave(report)
+            self._abandon(report)
             raise
         if not report.done():
-            raise self._given_up()
+            raise self._give_up()
         return report.result()
 
-    def _leave(self, report: asyncio.Future[RawAndScratch]) -> None:
-        if report.done():  # it came in the same moment
-            self._pass_over(report)
+    def _abandon(self, report: asyncio.Future[RawAndScratch]) -> None:
+        if report.done():  # it arrived together with the cancellation
+            self._discard_report(report)
         else:
             self._abandoned = True
             self.cancel()
 
-    def _pass_over(self, report: asyncio.Future[RawAndScratch]) -> None:
+    def _discard_report(self, report: asyncio.Future[RawAndScratch]) -> None:
         if report.exception() is None and report.result()[1] >= 0:
-            self._release(report.result()[1])
+            self._release_scratch(report.result()[1])
 
-    def _given_up(self) -> SandboxFault:
+    def _give_up(self) -> SandboxFault:
         self.stuck = self._abandoned = True
-        self.die()
+        self.close()
         return SandboxFault("The sandbox did not answer in time; try again.")
 
-    async def _let_collect(self, collect: Collect | None, scratch: int) -> None:
-        """Lets the collector read, in a thread; who waits for it may leave."""
+    async def _collect(self, collect: Collect | None, scratch: int) -> None:
+        """Runs the collector in a thread, which goes on if the caller is cancelled."""
         if collect is None:
-            self._release(scratch)
+            self._release_scratch(scratch)
             return
         self._collecting = True
-        reading = self._loop.run_in_executor(None, collect, scratch)
-        reading.add_done_callback(lambda _: self._end_collecting(scratch))
+        collecting = self._loop.run_in_executor(None, collect, scratch)
+        collecting.add_done_callback(lambda _: self._end_collecting(scratch))
         try:
-            await asyncio.shield(reading)
+            await asyncio.shield(collecting)
         except asyncio.CancelledError:
-            self._left_collecting = self._collecting  # it may have ended in the same moment
-            reading.add_done_callback(lambda done: done.exception())  # nobody else hears of it
+            self._collecting_abandoned = self._collecting  # it may have just ended
+            collecting.add_done_callback(lambda done: done.exception())  # marks as retrieved
             raise
 
     def _end_collecting(self, scratch: int) -> None:
         self._collecting = False
-        self._release(scratch)
-        if self._left_collecting:
-            self._left_collecting = False
+        self._release_scratch(scratch)
+        if self._collecting_abandoned:
+            self._collecting_abandoned = False
             self._on_free(self)
 
-    def _release(self, scratch: int) -> None:
+    def _release_scratch(self, scratch: int) -> None:
         os.close(scratch)
-        self._order(wire.Instruction.RELEASE)
+        self._send(wire.Instruction.RELEASE)
 
     # -- the channel --
 
     def cancel(self) -> None:
-        """Ends the running program; its report still comes."""
-        self._order(wire.Instruction.CANCEL)
+        """Ends the running program; its report still arrives."""
+        self._send(wire.Instruction.CANCEL)
 
-    def _order(self, order: wire.Instruction) -> None:
+    def _send(self, instruction: wire.Instruction) -> None:
         try:
-            self.channel.send(wire.pack_order(order))
+            self.channel.send(wire.pack_instruction(instruction))
         except OSError:
-            self.die()
+            self.close()
 
-    def hear(self) -> None:
+    def receive(self) -> None:
+        """Handles one message from the slot."""
         try:
             packet, fds, _, _ = socket.recv_fds(self.channel, wire.REPORT.size, 1)
         except BlockingIOError:
@@ -258,39 +266,39 @@ class Slot:
         except OSError:
             packet, fds = b"", []
         if not packet:
-            self.die()
-        elif len(packet) == wire.ORDER.size:
-            self._hear_note(wire.unpack_note(packet), fds)
+            self.close()
+        elif len(packet) == wire.INSTRUCTION.size:
+            self._receive_note(wire.unpack_note(packet), fds)
         else:
-            self._hear_report(packet, fds[0] if fds else -1)
+            self._receive_report(packet, fds[0] if fds else -1)
 
-    def _hear_note(self, note: wire.Note, fds: list[int]) -> None:
+    def _receive_note(self, note: wire.Note, fds: list[int]) -> None:
         assert note is wire.Note.STAGE
-        if self._lent is not None and not self._lent.done():
-            self._lent.set_result(fds[0])
-        else:  # who asked for it has left
+        if self._scratch is not None and not self._scratch.done():
+            self._scratch.set_result(fds[0])
+        else:  # the caller was cancelled
             os.close(fds[0])
 
-    def _hear_report(self, packet: bytes, scratch: int) -> None:
+    def _receive_report(self, packet: bytes, scratch: int) -> None:
         report, self._report = self._report, None
-        if report is None:  # nobody asked for one
-            self.die()
+        if report is None:  # no run is under way
+            self.close()
         elif self._abandoned:
             self._abandoned = False
             if scratch >= 0:
-                self._release(scratch)
+                self._release_scratch(scratch)
             self._on_free(self)
         elif not report.done():
             report.set_result((wire.unpack_report(packet), scratch))
 
     @property
-    def busy_for_nobody(self) -> bool:
-        """Its caller has left; it frees itself once the report is in and the scratch read."""
+    def finishing(self) -> bool:
+        """Its caller was cancelled, and its report or its collector is still outstanding."""
         return self._abandoned or self._collecting
 
-    def die(self) -> None:
-        """Closes the channel: the runner makes the slot anew; its run is to be repeated."""
-        if self.channel.fileno() < 0:
+    def close(self) -> None:
+        """Closes the channel, which ends the run; the runner then makes a new slot."""
+        if self.closed:
             return
         self._loop.remove_reader(self.channel)
         self.channel.close()
@@ -299,8 +307,8 @@ class Slot:
             report.set_exception(
                 SandboxFault("The sandbox slot died in the middle of a run; try again.")
             )
-        self._on_dead(self)
+        self._on_close(self)
 
     @property
-    def dead(self) -> bool:
+    def closed(self) -> bool:
         return self.channel.fileno() < 0

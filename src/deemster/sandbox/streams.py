@@ -1,4 +1,4 @@
-"""Carries bytes between a box and the loop: never more than a chunk in memory at a time."""
+"""The streams of a run: moves bytes between a box and Python, one chunk at a time."""
 
 import asyncio
 import fcntl
@@ -14,22 +14,22 @@ CHUNK_BYTES = 64 * 1024
 
 Sink = Callable[[bytes], None]
 Source = Union[bytes, int, "SealedInput"]
-"""What a program reads: bytes, a descriptor of ours to pump from, or a sealed file."""
+"""What a program reads: bytes, a descriptor that Python copies from, or a sealed input."""
 
 SEALS: Final = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
 SMALL_BYTES: Final = 256 * 1024
-"""Copied in less time than a thread takes."""
-MOST_BYTES_AT_ONCE: Final = 1 << 30
+"""Up to this size, copying is faster than starting a thread."""
+MAX_COPY_BYTES: Final = 1 << 30
 OPEN_TRIES: Final = 1_000
 
 
-class Direct:
-    """A stream that is the program's alone; our descriptor of it is closed once it was sent."""
+class DirectStream:
+    """A stream of the program that Python does not serve: its descriptor is sent and closed."""
 
     truncated = False
 
     def __init__(self, fd: int) -> None:
-        self.given = fd
+        self.child_fd = fd
 
     def start(self, _: asyncio.AbstractEventLoop) -> None:
         self.close()
@@ -38,34 +38,36 @@ class Direct:
         return b""
 
     def close(self) -> None:
-        fd, self.given = self.given, -1
+        fd, self.child_fd = self.child_fd, -1
         if fd >= 0:
             os.close(fd)
 
 
 class OutputPipe:
-    """Reads one output stream of a program up to a cap, and says when it went over."""
+    """Reads one output stream of a program, up to a limit, and reports an overflow."""
 
-    def __init__(self, cap_bytes: int, sink: Sink | None, on_flood: Callable[[], None]) -> None:
-        self.reader, self.given = os.pipe2(os.O_CLOEXEC)
-        os.fchmod(self.given, 0o666)  # so that the program can open /dev/stdout by its name
+    def __init__(
+        self, limit_bytes: int, sink: Sink | None, on_overflow: Callable[[], None]
+    ) -> None:
+        self.reader, self.child_fd = os.pipe2(os.O_CLOEXEC)
+        os.fchmod(self.child_fd, 0o666)  # lets the program open /dev/stdout by name
         os.set_blocking(self.reader, False)
         self.truncated = False
-        self._left = cap_bytes
-        self._kept = bytearray()
-        self._sink = sink or self._kept.extend
-        self._on_flood = on_flood
+        self._left_bytes = limit_bytes
+        self._captured = bytearray()
+        self._sink = sink or self._captured.extend
+        self._on_overflow = on_overflow
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Begins to read; the writing end is the program's alone from here on."""
-        os.close(self.given)
-        self.given = -1
+        """Starts to read, and leaves the writing end to the program."""
+        os.close(self.child_fd)
+        self.child_fd = -1
         self._loop = loop
         loop.add_reader(self.reader, self._read_some)
 
     def _read_some(self) -> bool:
-        """Reads one chunk; false when there is nothing more now."""
+        """Reads one chunk; returns false when the pipe is empty."""
         try:
             chunk = os.read(self.reader, CHUNK_BYTES)
         except BlockingIOError:
@@ -73,16 +75,16 @@ class OutputPipe:
         if not chunk:
             self._stop_reading()
             return False
-        self._take(chunk)
+        self._accept(chunk)
         return True
 
-    def _take(self, chunk: bytes) -> None:
-        if self._left:
-            self._sink(chunk[: self._left])
-        if len(chunk) > self._left and not self.truncated:
+    def _accept(self, chunk: bytes) -> None:
+        if self._left_bytes:
+            self._sink(chunk[: self._left_bytes])
+        if len(chunk) > self._left_bytes and not self.truncated:
             self.truncated = True
-            self._on_flood()
-        self._left -= min(self._left, len(chunk))
+            self._on_overflow()
+        self._left_bytes -= min(self._left_bytes, len(chunk))
 
     def _stop_reading(self) -> None:
         if self._loop is not None:
@@ -90,40 +92,42 @@ class OutputPipe:
             self._loop = None
 
     def finish(self) -> bytes:
-        """Takes what is still in the pipe once all writers are dead, and closes it."""
+        """Reads what is left in the pipe after all writers are dead, and closes it."""
         while not self.truncated and self._read_some():
             pass
         self.close()
-        return bytes(self._kept)
+        return bytes(self._captured)
 
     def close(self) -> None:
         self._stop_reading()
-        for fd in (self.reader, self.given):
+        for fd in (self.reader, self.child_fd):
             if fd >= 0:
                 os.close(fd)
-        self.reader = self.given = -1
+        self.reader = self.child_fd = -1
 
 
 def open_output(
-    sink: Sink | Direct | None, cap_bytes: int, on_flood: Callable[[], None]
-) -> Direct | OutputPipe:
-    return sink if isinstance(sink, Direct) else OutputPipe(cap_bytes, sink, on_flood)
+    sink: Sink | DirectStream | None, limit_bytes: int, on_overflow: Callable[[], None]
+) -> DirectStream | OutputPipe:
+    return (
+        sink if isinstance(sink, DirectStream) else OutputPipe(limit_bytes, sink, on_overflow)
+    )
 
 
-def open_input(source: "Source | Direct") -> "Direct | InputPump":
-    if isinstance(source, Direct):
+def open_input(source: "Source | DirectStream") -> "DirectStream | InputPump":
+    if isinstance(source, DirectStream):
         return source
     if isinstance(source, int):
         return InputPump(source)
     if isinstance(source, SealedInput):
-        return Direct(source.open())
+        return DirectStream(source.open())
     if source:
-        return Direct(sealed_input(source))
-    return Direct(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
+        return DirectStream(sealed_input(source))
+    return DirectStream(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
 
 
 def sealed_input(data: bytes) -> int:
-    """A descriptor to read `data` from; nobody can write to it, however they open it again."""
+    """Returns a descriptor to read `data` from, which no program can change."""
     fd = _new_file()
     view = memoryview(data)
     while view:
@@ -133,10 +137,7 @@ def sealed_input(data: bytes) -> int:
 
 
 class SealedInput:
-    """A file's bytes as they were, in memory, for any number of runs at once.
-
-    Each run reads them from the beginning, and none can change them.
-    """
+    """A copy of a file in memory that any number of runs read and none can change."""
 
     def __init__(self) -> None:
         self._fd = _new_file()
@@ -144,13 +145,13 @@ class SealedInput:
 
     @classmethod
     def from_file(cls, path: Path) -> Self:
-        """Copies a file, within the kernel. It blocks: `load` uses a thread for big ones."""
+        """Copies a file inside the kernel; blocks, so `load` uses a thread for big files."""
         sealed = cls()
         with path.open("rb", buffering=0) as file:
-            while moved := os.sendfile(
-                sealed._fd, file.fileno(), sealed.size_bytes, MOST_BYTES_AT_ONCE
+            while copied := os.sendfile(
+                sealed._fd, file.fileno(), sealed.size_bytes, MAX_COPY_BYTES
             ):
-                sealed.size_bytes += moved
+                sealed.size_bytes += copied
         _seal(sealed._fd)
         return sealed
 
@@ -161,25 +162,27 @@ class SealedInput:
         return await asyncio.to_thread(cls.from_file, path)
 
     def open(self) -> int:
-        """A descriptor with an offset of its own, to be read only."""
+        """Returns a read-only descriptor with its own offset."""
         if self._fd < 0:
-            raise Refused("A sealed input was used after it was closed.")
+            raise Refused("The sealed input is closed and can't be used for another run.")
         for _ in range(OPEN_TRIES):
-            # Without root a program has our own id: it can't write, but it can change the mode.
+            # Without root a program has our uid: it can't write, but it can change the mode.
             os.fchmod(self._fd, 0o444)
             try:
                 return os.open(f"/proc/self/fd/{self._fd}", os.O_RDONLY | os.O_CLOEXEC)
             except PermissionError:
                 continue
-        raise Unavailable("A sealed input can't be opened: a program keeps locking it; retry.")
+        raise Unavailable(
+            "The sealed input can't be opened: a program keeps changing its mode; try again."
+        )
 
     def close(self) -> None:
-        """Runs that have begun read on."""
+        """Frees the copy once the runs that read it have ended."""
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)
 
-    __del__ = close  # whoever was to have it may have been cancelled
+    __del__ = close  # for a caller that was cancelled
 
     def __enter__(self) -> Self:
         return self
@@ -208,20 +211,20 @@ def _seal(fd: int) -> None:
 
 
 class InputPump:
-    """Feeds a program's stdin from a descriptor of ours, which itself never enters the box."""
+    """Copies from a descriptor, which stays outside the box, to a program's stdin."""
 
     def __init__(self, source: int) -> None:
-        self.given, self._writer = os.pipe2(os.O_CLOEXEC)
-        os.fchmod(self.given, 0o444)
+        self.child_fd, self._writer = os.pipe2(os.O_CLOEXEC)
+        os.fchmod(self.child_fd, 0o444)
         os.set_blocking(self._writer, False)
         self._source = source
         self._always_ready = False
-        self._waiting = b""
+        self._unwritten = b""
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
-        os.close(self.given)
-        self.given = -1
+        os.close(self.child_fd)
+        self.child_fd = -1
         self._loop = loop
         self._await_source()
 
@@ -229,30 +232,30 @@ class InputPump:
         assert self._loop is not None
         if not self._always_ready:
             try:
-                self._loop.add_reader(self._source, self._move)
-            except PermissionError:  # epoll has nothing to say about plain files and /dev/zero
+                self._loop.add_reader(self._source, self._copy)
+            except PermissionError:  # epoll can't watch plain files and /dev/zero
                 self._always_ready = True
         if self._always_ready:
-            self._loop.add_writer(self._writer, self._move)
+            self._loop.add_writer(self._writer, self._copy)
 
-    def _move(self) -> None:
+    def _copy(self) -> None:
         assert self._loop is not None
         try:
-            if not self._waiting:
-                self._waiting = os.read(self._source, CHUNK_BYTES)
-                if not self._waiting:
+            if not self._unwritten:
+                self._unwritten = os.read(self._source, CHUNK_BYTES)
+                if not self._unwritten:
                     self.close()
                     return
-            self._waiting = self._waiting[os.write(self._writer, self._waiting) :]
+            self._unwritten = self._unwritten[os.write(self._writer, self._unwritten) :]
         except BlockingIOError:
             pass
-        except OSError:  # the program closed its stdin, or the source broke: no more input
+        except OSError:  # the program closed its stdin, or the source failed
             self.close()
             return
         self._loop.remove_reader(self._source)
         self._loop.remove_writer(self._writer)
-        if self._waiting:
-            self._loop.add_writer(self._writer, self._move)
+        if self._unwritten:
+            self._loop.add_writer(self._writer, self._copy)
         else:
             self._await_source()
 
@@ -261,7 +264,7 @@ class InputPump:
             self._loop.remove_reader(self._source)
             self._loop.remove_writer(self._writer)
             self._loop = None
-        for fd in (self.given, self._writer):
+        for fd in (self.child_fd, self._writer):
             if fd >= 0:
                 os.close(fd)
-        self.given = self._writer = -1
+        self.child_fd = self._writer = -1

@@ -1,9 +1,10 @@
-"""The runner's messages, packed and unpacked; the twin of runner/src/wire.h."""
+"""Packs and unpacks the messages to and from the runner, as runner/src/wire.h defines them."""
 
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag
+from pathlib import Path
 from typing import Final
 
 from deemster.domain.errors import Refused
@@ -13,7 +14,7 @@ MAGIC: Final = 0x314D4544
 MAX_REQUEST: Final = 96 * 1024
 MAX_STRINGS: Final = 2048
 
-ORDER: Final = struct.Struct("=II")
+INSTRUCTION: Final = struct.Struct("=II")
 REQUEST: Final = struct.Struct("=4I6Q8I")
 REPORT: Final = struct.Struct("=IIiI3QIIiIQ32s")
 EVENT: Final = struct.Struct("=IIIi32s")
@@ -41,7 +42,7 @@ class Event(IntEnum):
 
 class RequestFlag(IntFlag):
     CODE = 1
-    HOLD = 2
+    COLLECT = 2
     ADDRESS_SPACE = 4
     SAME_CODE = 8
     DATA = 16
@@ -86,8 +87,9 @@ class RunnerEvent:
     step: str
 
 
-def pack_order(order: Instruction, text: str = "") -> bytes:
-    return ORDER.pack(MAGIC, order) + text.encode()
+def pack_instruction(instruction: Instruction, directory: Path | None = None) -> bytes:
+    path = "" if directory is None else str(directory.absolute())
+    return INSTRUCTION.pack(MAGIC, instruction) + path.encode()
 
 
 def pack_request(
@@ -101,12 +103,12 @@ def pack_request(
     strings = [*argv, *env]
     if not argv or len(argv) > MAX_STRINGS or len(env) > MAX_STRINGS:
         raise Refused(
-            f"A command has from 1 to {MAX_STRINGS} arguments; this one has {len(argv)}."
+            f"A command may have 1 to {MAX_STRINGS} arguments; this one has {len(argv)}."
         )
     if not argv[0].startswith("/"):
-        raise Refused(f"The program's path must be absolute; {argv[0]!r} is not.")
+        raise Refused(f"The path of a program must be absolute; {argv[0]!r} is not.")
     if any("\0" in text for text in strings):
-        raise Refused("A command's arguments can't hold a zero byte.")
+        raise Refused("A command's arguments and environment can't contain a zero byte.")
     text = b"".join(item.encode("utf-8", "surrogateescape") + b"\0" for item in strings)
     head = REQUEST.pack(
         MAGIC,
@@ -141,23 +143,23 @@ def unpack_report(packet: bytes) -> RawReport:
         REPORT.unpack(packet)
     )
     if magic != MAGIC:
-        raise ValueError("not a report")
+        raise ValueError("the packet is not a report")
     return RawReport(
         End(end), code, arch, cpu, wall, memory, ooms, refusals, error, ended, _text(step)
     )
 
 
 def unpack_note(packet: bytes) -> Note:
-    magic, note = ORDER.unpack(packet)
+    magic, note = INSTRUCTION.unpack(packet)
     if magic != MAGIC:
-        raise ValueError("not a note")
+        raise ValueError("the packet is not a note")
     return Note(note)
 
 
 def unpack_event(packet: bytes) -> RunnerEvent:
     magic, event, slot, error, step = EVENT.unpack(packet)
     if magic != MAGIC:
-        raise ValueError("not an event")
+        raise ValueError("the packet is not an event")
     return RunnerEvent(Event(event), slot, error, _text(step))
 
 
