@@ -71,7 +71,9 @@ JUDGEMENTS: dict[Verdict, JuryJudgement] = {
     Verdict.RUNTIME_ERROR: judgement(
         Verdict.RUNTIME_ERROR,
         GOOD,
-        failing(Verdict.RUNTIME_ERROR, ending=ProgramExit(RunStatus.SIGNALLED, signal=11)),
+        failing(
+            Verdict.RUNTIME_ERROR, program_exit=ProgramExit(RunStatus.SIGNALLED, signal=11)
+        ),
     ),
     Verdict.COMPILE_ERROR: JuryJudgement(
         Verdict.COMPILE_ERROR,

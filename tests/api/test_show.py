@@ -127,7 +127,7 @@ async def test_a_wrong_answer_to_a_sample_shows_both(
 
 
 @pytest.mark.parametrize(
-    ("ending", "reason"),
+    ("program_exit", "reason"),
     [
         (ProgramExit(RunStatus.SIGNALLED, signal=6), "signal 6"),
         (ProgramExit(RunStatus.NONZERO_EXIT, exit_code=3), "exit code 3"),
@@ -138,10 +138,10 @@ async def test_a_wrong_answer_to_a_sample_shows_both(
     ],
 )
 async def test_a_runtime_error_says_how_it_ended(
-    ada: Api, pool: Pool, artifacts: Artifacts, ending: ProgramExit, reason: str
+    ada: Api, pool: Pool, artifacts: Artifacts, program_exit: ProgramExit, reason: str
 ) -> None:
     """A2, X4."""
-    case = failing(Verdict.RUNTIME_ERROR, ending=ending)
+    case = failing(Verdict.RUNTIME_ERROR, program_exit=program_exit)
     shown = await show(ada, pool, artifacts, judgement(Verdict.RUNTIME_ERROR, case))
     assert shown["reason"] == reason
 

@@ -39,7 +39,7 @@ def test_only_the_named_languages_are_shown(deemster: Deemster) -> None:
 def test_a_language_that_is_not_known_is_refused(deemster: Deemster) -> None:
     done = deemster("languages", "klingon")
     assert done.code == 2
-    assert "No language is called 'klingon'" in done.err
+    assert "There is no language 'klingon'" in done.err
 
 
 def test_self_tests_pass_in_the_cage(deemster: Deemster) -> None:

@@ -195,8 +195,8 @@ def test_a_language_can_be_named(deemster: Deemster, write: Write, tmp_path: Pat
     [
         (("missing.py",), "There is no file missing.py"),
         (("..",), ".. is a directory"),
-        (("notes.txt",), "doesn't tell its language"),
-        (("notes.txt", "--language", "klingon"), "No language is called 'klingon'"),
+        (("notes.txt",), "The language of 'notes.txt' is unknown"),
+        (("notes.txt", "--language", "klingon"), "There is no language 'klingon'"),
         (("big.py",), "make it smaller"),
         (("notes.txt", "--language", "py", "--stdin", "missing"), "can't be read"),
         (("notes.txt", "--language", "py", "--stdin", "."), "is a directory"),

@@ -66,7 +66,7 @@ async def test_a_name_is_found_in_any_case_and_shown_as_chosen(
 
 
 def test_wrong_names_are_told(operate: Deemster) -> None:
-    assert "can't be called" in operate("user", "add", "../x").err
+    assert "can't be the name of an account" in operate("user", "add", "../x").err
     assert "There is no account nobody" in operate("user", "token", "nobody").err
 
 

@@ -78,7 +78,7 @@ def compare(found: SubmissionReport | None, truth: Truth, report: PackageReport)
     judgement = found.judgement
     assert judgement is not None, found.reasons
     failed = judgement.failed_case
-    seen = failed and f"{failed.name}: {failed.ending}, {failed.message.reveal()!r}"
+    seen = failed and f"{failed.name}: {failed.program_exit}, {failed.message.reveal()!r}"
     assert judgement.verdict is truth.verdict, (seen, judgement.fault.reveal())
     if truth.score is not None:
         assert judgement.score == pytest.approx(truth.score)

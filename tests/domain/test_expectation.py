@@ -1,4 +1,4 @@
-"""Whether what an author expects came true."""
+"""Expectations of example submissions, compared with results."""
 
 import pytest
 from hypothesis import given
@@ -19,7 +19,7 @@ from deemster.domain.expectation import (
 from deemster.domain.verdict import Verdict
 
 
-def seen(*verdicts: Verdict, score: float | None = None) -> Observed:
+def observed(*verdicts: Verdict, score: float | None = None) -> Observed:
     cases = [ObservedCase(f"secret/{n}", each, f"said {n}") for n, each in enumerate(verdicts)]
     final = next((each for each in verdicts if each is not Verdict.ACCEPTED), Verdict.ACCEPTED)
     return Observed(final, cases, score, best_score=100, group_scores=[("secret/g", 30.0)])
@@ -28,40 +28,48 @@ def seen(*verdicts: Verdict, score: float | None = None) -> Observed:
 @pytest.mark.parametrize(
     ("expectation", "judged", "agrees"),
     [
-        (Expectation((Verdict.ACCEPTED,)), seen(Verdict.ACCEPTED), True),
-        (Expectation((Verdict.ACCEPTED,)), seen(Verdict.WRONG_ANSWER), False),
-        (Expectation(), seen(Verdict.WRONG_ANSWER), True),
-        (Expectation(rules=(CaseRule(permitted=AC | TLE),)), seen(Verdict.TIME_LIMIT), True),
+        (Expectation((Verdict.ACCEPTED,)), observed(Verdict.ACCEPTED), True),
+        (Expectation((Verdict.ACCEPTED,)), observed(Verdict.WRONG_ANSWER), False),
+        (Expectation(), observed(Verdict.WRONG_ANSWER), True),
         (
             Expectation(rules=(CaseRule(permitted=AC | TLE),)),
-            seen(Verdict.RUNTIME_ERROR),
+            observed(Verdict.TIME_LIMIT),
+            True,
+        ),
+        (
+            Expectation(rules=(CaseRule(permitted=AC | TLE),)),
+            observed(Verdict.RUNTIME_ERROR),
             False,
         ),
-        (Expectation(rules=(CaseRule(required=RTE),)), seen(Verdict.MEMORY_LIMIT), True),
-        (Expectation(rules=(CaseRule(required=WA),)), seen(Verdict.ACCEPTED), False),
-        (Expectation(rules=(CaseRule(message="said 1"),)), seen(*[Verdict.ACCEPTED] * 2), True),
+        (Expectation(rules=(CaseRule(required=RTE),)), observed(Verdict.MEMORY_LIMIT), True),
+        (Expectation(rules=(CaseRule(required=WA),)), observed(Verdict.ACCEPTED), False),
+        (
+            Expectation(rules=(CaseRule(message="said 1"),)),
+            observed(*[Verdict.ACCEPTED] * 2),
+            True,
+        ),
         (
             Expectation(rules=(CaseRule(message="said 9"),)),
-            seen(*[Verdict.ACCEPTED] * 2),
+            observed(*[Verdict.ACCEPTED] * 2),
             False,
         ),
         (
             Expectation(rules=(CaseRule(score=(10, 50)),)),
-            seen(Verdict.ACCEPTED, score=50),
+            observed(Verdict.ACCEPTED, score=50),
             True,
         ),
         (
             Expectation(rules=(CaseRule(score=(10, 50)),)),
-            seen(Verdict.ACCEPTED, score=51),
+            observed(Verdict.ACCEPTED, score=51),
             False,
         ),
-        (Expectation(rules=(CaseRule("secret/g", score=(30, 30)),)), seen(), True),
-        (Expectation(rules=(CaseRule("secret/g", score=(31, 31)),)), seen(), False),
-        (Expectation(not_best_score=True), seen(Verdict.ACCEPTED, score=99), True),
-        (Expectation(not_best_score=True), seen(Verdict.ACCEPTED, score=100), False),
+        (Expectation(rules=(CaseRule("secret/g", score=(30, 30)),)), observed(), True),
+        (Expectation(rules=(CaseRule("secret/g", score=(31, 31)),)), observed(), False),
+        (Expectation(not_best_score=True), observed(Verdict.ACCEPTED, score=99), True),
+        (Expectation(not_best_score=True), observed(Verdict.ACCEPTED, score=100), False),
     ],
 )
-def test_what_agrees_with_an_expectation(
+def test_an_expectation_agrees_with_some_results_only(
     expectation: Expectation, judged: Observed, agrees: bool
 ) -> None:
     found = disagreements(expectation, judged)
@@ -89,12 +97,12 @@ def test_what_agrees_with_an_expectation(
         ("secret/1/2", "secret/1", False),
     ],
 )
-def test_patterns_name_cases_and_the_groups_above_them(
+def test_a_pattern_matches_cases_and_the_groups_that_contain_them(
     pattern: str, name: str, matches: bool
 ) -> None:
     assert matches_name(pattern, name) is matches
 
 
 @given(st.text("ab/*{,}", max_size=30), st.text("ab/", min_size=1, max_size=10))
-def test_any_pattern_can_be_asked(pattern: str, name: str) -> None:
+def test_every_pattern_gives_an_answer(pattern: str, name: str) -> None:
     assert matches_name(pattern, name) in {True, False}

@@ -1,4 +1,4 @@
-"""A5: ids sort by the time they were made, also many in one millisecond."""
+"""Ids sort by creation time, also those of the same millisecond (A5)."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -11,9 +11,9 @@ from deemster.domain.ids import ALPHABET, GENERATED_ID, Clock, new_id
 MANY = 10_000
 
 
-def millisecond(minted: str) -> int:
+def millisecond(made: str) -> int:
     number = 0
-    for digit in minted.partition("_")[2]:
+    for digit in made.partition("_")[2]:
         number = number << 5 | ALPHABET.index(digit)
     return number >> 80
 
@@ -30,23 +30,23 @@ def test_ids_of_one_process_are_in_the_order_they_were_made() -> None:
 def test_an_id_begins_with_the_time_in_milliseconds() -> None:
     """A5."""
     before = time.time_ns() // 1_000_000
-    minted = new_id("sub")
-    assert before <= millisecond(minted) <= time.time_ns() // 1_000_000
+    made = new_id("sub")
+    assert before <= millisecond(made) <= time.time_ns() // 1_000_000
 
 
-def test_what_follows_the_time_can_not_be_guessed_from_the_id_before() -> None:
-    """A5: more than 60 bits differ by chance, whatever the time did."""
+def test_an_id_can_not_be_guessed_from_the_one_before() -> None:
+    """A5: more than 60 bits are random."""
     made = [new_id("sub") for _ in range(MANY)]
     assert len({each[-13:] for each in made}) == MANY
 
 
-def test_a_clock_that_is_set_back_or_stands_still_goes_on(
+def test_ticks_grow_when_the_system_clock_stops_or_goes_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A5."""
     clock = Clock()
-    told = iter([5_000_000, 5_000_000, 1_000_000, 9_000_000])
-    monkeypatch.setattr(time, "time_ns", lambda: next(told))
+    readings = iter([5_000_000, 5_000_000, 1_000_000, 9_000_000])
+    monkeypatch.setattr(time, "time_ns", lambda: next(readings))
     ticks = [clock.tick() for _ in range(4)]
     assert ticks == [5 << 12, (5 << 12) + 1, (5 << 12) + 2, 9 << 12]
 

@@ -1,4 +1,4 @@
-"""What reaches a contestant, and what does not."""
+"""Contestants see their own results and no hidden test data."""
 
 import dataclasses
 
@@ -26,7 +26,7 @@ def jury_case(number: int, verdict: Verdict, *, is_sample: bool = False) -> Jury
         verdict=verdict,
         is_sample=is_sample,
         limit_ms=1000,
-        ending=ProgramExit(RunStatus.NONZERO_EXIT, exit_code=3),
+        program_exit=ProgramExit(RunStatus.NONZERO_EXIT, exit_code=3),
         message=JuryText(SECRET),
         output=JuryText(SECRET),
         expected=JuryText(SECRET),
@@ -57,7 +57,7 @@ def test_a_failed_sample_shows_expected_and_got() -> None:
     assert shown.failed_case.expected == shown.failed_case.got == SECRET
 
 
-def test_a_slow_case_says_its_limit_and_a_crash_its_reason() -> None:
+def test_a_slow_case_shows_its_limit_and_a_crash_its_reason() -> None:
     """A2."""
     slow = for_contestant(JuryJudgement(Verdict.TIME_LIMIT, [jury_case(7, Verdict.TIME_LIMIT)]))
     assert slow.failed_case is not None
@@ -69,7 +69,7 @@ def test_a_slow_case_says_its_limit_and_a_crash_its_reason() -> None:
     assert crash.failed_case.reason == "exit code 3"
 
 
-def test_the_compilers_words_are_shown_for_compile_errors_only() -> None:
+def test_compiler_output_is_shown_for_compile_errors_only() -> None:
     """A2."""
     record = CompileRecord("c", "GCC 12", output="warning: odd")
     failed = for_contestant(JuryJudgement(Verdict.COMPILE_ERROR, compiled=record))
@@ -78,7 +78,7 @@ def test_the_compilers_words_are_shown_for_compile_errors_only() -> None:
     assert passed.compiler_output is None
 
 
-def test_no_field_of_what_a_contestant_sees_can_hold_a_jury_text() -> None:
+def test_no_field_of_a_contestant_judgement_can_hold_a_jury_text() -> None:
     """A11: the types are different, so that a leak is a type error."""
     for field in dataclasses.fields(ContestantJudgement):
         assert "Jury" not in str(field.type)

@@ -26,7 +26,7 @@ def test_a_placeholder_is_filled_inside_an_argument() -> None:
     )
 
 
-def test_a_list_spreads_into_arguments_of_its_own() -> None:
+def test_a_list_becomes_several_arguments() -> None:
     assert fill(["cc", "{sources}", "-lm"], {"sources": ("a.c", "b c.c")}) == (
         "cc",
         "a.c",
@@ -53,7 +53,7 @@ def test_a_value_that_looks_like_a_placeholder_stays_as_it_is() -> None:
         ("new\nline.c", "main.c"),
     ],
 )
-def test_the_users_file_name_is_kept_where_it_is_harmless(
+def test_a_harmless_file_name_of_the_user_is_kept(
     catalogue: Catalogue, given: str, kept: str
 ) -> None:
     assert catalogue.named("c").file_name(given, "") == kept
@@ -94,12 +94,12 @@ def test_a_language_is_found_by_id_by_alias_and_by_file(catalogue: Catalogue) ->
 def test_an_unknown_language_is_refused_with_the_known_ones(
     catalogue: Catalogue, name: str
 ) -> None:
-    with pytest.raises(Refused, match=r"choose one of: .*bash, c, .*cpp, cpp17, cpp23,"):
+    with pytest.raises(Refused, match=r"use one of .*bash, c, .*cpp, cpp17, cpp23,"):
         catalogue.named(name)
 
 
 @pytest.mark.parametrize("file_name", ["program", "program.", "program.exe", ""])
-def test_a_file_name_that_tells_no_language_is_refused(
+def test_a_file_name_without_a_known_extension_is_refused(
     catalogue: Catalogue, file_name: str
 ) -> None:
     with pytest.raises(Refused, match="--language"):
@@ -149,7 +149,7 @@ def test_the_text_of_a_file_chooses_among_languages_that_share_it(catalogue: Cat
         ),
     ],
 )
-def test_how_to_install_a_language_is_said_in_commands(
+def test_a_language_lists_the_commands_that_install_it(
     catalogue: Catalogue, packages: tuple[str, ...], npm: tuple[str, ...], commands: str
 ) -> None:
     assert replace(catalogue.named("c"), packages=packages, npm=npm).installation == commands

@@ -1,4 +1,4 @@
-"""How results add up: the default grader, subtasks, and what checkers may give."""
+"""Scores of cases, groups and subtasks, and the scores that checkers may give."""
 
 import pytest
 
@@ -70,7 +70,7 @@ def test_the_default_grader_of_the_legacy_format(
 
 
 @pytest.mark.parametrize(
-    ("scored", "given", "expected"),
+    ("subtask", "given", "expected"),
     [
         (Subtask(40), [(AC, 40), (AC, 40)], (AC, 40)),
         (Subtask(40), [(AC, 40), (WA, 0)], (WA, 0)),
@@ -85,31 +85,31 @@ def test_the_default_grader_of_the_legacy_format(
         (Subtask(40, Aggregation.SUM), [(AC, 20), (JE, 0)], (JE, 20)),
     ],
 )
-def test_a_subtask_is_worth_what_its_cases_are(
-    scored: Subtask, given: list[tuple[Verdict, float]], expected: tuple[Verdict, float]
+def test_a_subtask_aggregates_the_scores_of_its_cases(
+    subtask: Subtask, given: list[tuple[Verdict, float]], expected: tuple[Verdict, float]
 ) -> None:
-    graded = grade_subtask(group(scored), scored, results(*given))
+    graded = grade_subtask(group(subtask), subtask, results(*given))
     assert (graded.verdict, graded.score) == expected
 
 
-def test_a_group_above_its_maximum_is_a_fault_of_the_jury() -> None:
-    scored = Subtask(10, Aggregation.SUM)
-    with pytest.raises(ScoreFault, match="at most"):
-        grade_subtask(group(scored), scored, results((AC, 9), (AC, 9)))
+def test_a_group_above_its_maximum_is_an_error_of_the_jury() -> None:
+    subtask = Subtask(10, Aggregation.SUM)
+    with pytest.raises(ScoreFault, match="its maximum is 10"):
+        grade_subtask(group(subtask), subtask, results((AC, 9), (AC, 9)))
 
 
 def test_cases_of_a_sum_share_what_the_static_check_leaves() -> None:
-    scored = Subtask(100, Aggregation.SUM, whole_score_only=False)
-    whole = group(scored, case("a"), case("b"), static=StaticCheck(20))
+    subtask = Subtask(100, Aggregation.SUM, whole_score_only=False)
+    whole = group(subtask, case("a"), case("b"), static=StaticCheck(20))
     assert score_case(whole, case("a"), AC, NOT_GIVEN) == Result(AC, 40)
     assert score_case(whole, case("a"), AC, GivenScore(share=0.5)) == Result(AC, 20)
     assert score_case(whole, case("a"), AC, GivenScore(points=3)) == Result(AC, 3)
 
 
 @pytest.mark.parametrize(
-    ("scored", "verdict", "given", "word"),
+    ("subtask", "verdict", "given", "word"),
     [
-        (Subtask(10, Aggregation.SUM), AC, GivenScore(points=1), "passed or failed"),
+        (Subtask(10, Aggregation.SUM), AC, GivenScore(points=1), "takes only pass or fail"),
         (Subtask(10, Aggregation.MIN, (), False), WA, GivenScore(points=1), "rejected"),
         (Subtask(10, Aggregation.MIN, (), False), AC, GivenScore(points=11), "at most 10"),
         (Subtask(10, Aggregation.MIN, (), False), AC, GivenScore(1, 0.5), "both"),
@@ -117,11 +117,11 @@ def test_cases_of_a_sum_share_what_the_static_check_leaves() -> None:
         (Subtask(None, Aggregation.SUM, (), False), AC, GivenScore(share=0.5), "share"),
     ],
 )
-def test_scores_against_the_rules_are_faults_of_the_jury(
-    scored: Subtask, verdict: Verdict, given: GivenScore, word: str
+def test_scores_against_the_rules_are_errors_of_the_jury(
+    subtask: Subtask, verdict: Verdict, given: GivenScore, word: str
 ) -> None:
     with pytest.raises(ScoreFault, match=word):
-        score_case(group(scored), case(), verdict, given)
+        score_case(group(subtask), case(), verdict, given)
 
 
 def test_legacy_cases_have_the_scores_of_their_group_or_of_the_checker() -> None:
@@ -152,13 +152,13 @@ def test_points_of_the_static_check() -> None:
         (Subtask(10, Aggregation.SUM), Result(JE, 0), True),
     ],
 )
-def test_judging_stops_where_nothing_can_change(
+def test_judging_stops_when_the_result_can_not_change(
     grading: DefaultGrader | Subtask, result: Result, expected: bool
 ) -> None:
     """J3: stop at the first decisive failure unless the problem scores every case."""
     assert stops(group(grading), result) is expected
 
 
-def test_a_legacy_group_goes_on_when_told_to() -> None:
+def test_a_legacy_group_continues_if_stop_at_reject_is_off() -> None:
     """J3."""
     assert not stops(Group("secret", (), stop_at_reject=False), Result(WA, 0))

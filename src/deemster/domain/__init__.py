@@ -1,1 +1,1 @@
-"""The vocabulary and the rules, with no input or output of any kind."""
+"""The types and rules of judging, without any input or output."""

@@ -1,4 +1,4 @@
-"""Who asks: an account, its role, and what its token or log-in is good for (O6)."""
+"""An account, its role, and the scopes of the token or session it uses (O6)."""
 
 import re
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from typing import Final
 from deemster.domain.errors import Refused
 from deemster.domain.ids import AccountId, TokenId
 
-NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-"""Of an account, as the table has it."""
+NAME_PATTERN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+"""The table `account` has the same rule."""
 
 
 class Role(StrEnum):
-    """Each may do what those before it may."""
+    """Each role may do everything that the roles before it may do."""
 
     USER = "user"
     AUTHOR = "author"
@@ -27,13 +27,13 @@ RANKS: Final = {role: rank for rank, role in enumerate(Role)}
 
 
 class Scope(StrEnum):
-    """What a token may be used for; never more than its account's role allows."""
+    """What a token permits; the role of its account bounds it further."""
 
     READ = "read"
     SUBMIT = "submit"
-    """Hand in, and cancel."""
+    """Create and cancel submissions."""
     ACCOUNT = "account"
-    """Its password, its tokens, its webhook secret."""
+    """Change the account's own password, tokens and webhook secret."""
     PROBLEMS = "problems"
     """Import, revise and retire problems."""
     ADMIN = "admin"
@@ -49,24 +49,24 @@ class Account:
     name: str
     role: Role
     token: TokenId | None = None
-    """By which it asks; None: by a log-in, or by an issuer's word."""
+    """The token that the request used; None: a session or a JWT."""
     scopes: frozenset[Scope] = ALL_SCOPES
     tier: int = 0
-    """1: its submissions go before those of others of the same priority class (Q8)."""
+    """1: the account's practice submissions are queued as interactive ones (Q8)."""
     daily_quota: int | None = None
-    """None: that of the settings."""
+    """None: the quota of the settings applies."""
 
-    def quota(self, usual: int | None) -> int | None:
-        """How many it may hand in on a day (D2); None: as many as it likes."""
+    def quota(self, default: int | None) -> int | None:
+        """Submissions that the account may create in a day (D2); None: no limit."""
         if self.role is Role.ADMIN:
             return None
-        return self.daily_quota if self.daily_quota is not None else usual
+        return self.daily_quota if self.daily_quota is not None else default
 
 
 def check_name(name: str) -> str:
-    if not NAME.fullmatch(name):
+    if not NAME_PATTERN.fullmatch(name):
         raise Refused(
-            f"An account can't be called {name[:80]!r}: use up to 64 letters, digits, dots, "
-            "dashes and underscores, beginning with a letter or digit."
+            f"{name[:80]!r} can't be the name of an account: use up to 64 letters, digits, "
+            "dots, dashes and underscores, and begin with a letter or digit."
         )
     return name

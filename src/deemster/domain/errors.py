@@ -1,34 +1,34 @@
-"""The three families of error: the caller's fault, not available now, and a lost race."""
+"""The families of errors: refused, unavailable for now, and a lost race."""
 
 from typing import ClassVar
 
 
 class DeemsterError(Exception):
-    """Something that Deemster itself answers for; a failing program is never one."""
+    """Base of all errors; a program that fails is a verdict, never an error."""
 
     code: ClassVar[str] = "error"
 
 
 class Refused(DeemsterError):
-    """The caller asked for something that can't be had; the message says what to change."""
+    """The request is wrong; the message says what the caller must change."""
 
     code: ClassVar[str] = "refused"
 
 
 class NotFound(Refused):
-    """There is no such thing, or it is not for this caller to see."""
+    """The object does not exist, or this caller may not see it."""
 
     code: ClassVar[str] = "not_found"
 
 
 class Conflict(Refused):
-    """It is not in a state in which that can be done."""
+    """The object's present state does not allow the operation."""
 
     code: ClassVar[str] = "conflict"
 
 
 class LimitReached(Refused):
-    """It could be had, but not so much of it, or not so soon."""
+    """The caller reached a rate limit, a quota or a bound on concurrency."""
 
     code: ClassVar[str] = "enough"
 
@@ -38,16 +38,16 @@ class LimitReached(Refused):
         super().__init__(message)
         self.retry_after_s = retry_after_s
         self.limit = limit
-        """That may be had."""
+        """The limit that was reached, if the caller may know it."""
 
 
 class Unavailable(DeemsterError):
-    """It did not work this time and may work on another try."""
+    """The operation failed for now; a later attempt may succeed."""
 
     code: ClassVar[str] = "unavailable"
 
 
 class LostRace(DeemsterError):
-    """Someone else was first; drop the work quietly."""
+    """Another process was first; the work is dropped without a message."""
 
     code: ClassVar[str] = "lost_race"

@@ -1,4 +1,4 @@
-"""What the author of an example submission expects of it, and whether that came true."""
+"""The result that a package's author expects of an example submission, and its check."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,33 +10,33 @@ AC = frozenset({Verdict.ACCEPTED})
 WA = frozenset({Verdict.WRONG_ANSWER, Verdict.OUTPUT_LIMIT})
 TLE = frozenset({Verdict.TIME_LIMIT, Verdict.OUTPUT_LIMIT})
 RTE = frozenset({Verdict.RUNTIME_ERROR, Verdict.MEMORY_LIMIT, Verdict.OUTPUT_LIMIT})
-"""The four verdicts of the ICPC formats. Memory is a crash there. Too much output is none of
-them: judges cut it off and find it wrong, slow or crashed, so each of these agrees with it."""
+"""The four verdicts of the ICPC formats, which count too much memory as a run-time error. They
+have no verdict for too much output, which judges report as any of the last three."""
 
 
 @dataclass(frozen=True, slots=True)
 class CaseRule:
-    """A rule over the cases that were run."""
+    """An expectation about the cases that were run."""
 
     cases: str = ""
-    """A pattern of names of cases or groups above them; empty: all."""
+    """Pattern for names of cases or of groups that contain them; empty: all cases."""
     permitted: frozenset[Verdict] | None = None
     required: frozenset[Verdict] | None = None
     message: str = ""
-    """Must be part of what the jury is told of some case."""
+    """Text that the jury message of at least one case must contain."""
     score: tuple[float, float] | None = None
-    """Of the group that `cases` names, or of the submission."""
+    """Lowest and highest score of the group that `cases` names, or of the submission."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
     verdicts: tuple[Verdict, ...] = ()
-    """One of these is the verdict of the submission; empty: any."""
+    """Verdicts that the submission may get; empty: any."""
     rules: tuple[CaseRule, ...] = ()
     time_bound: Literal["lower", "upper"] | None = None
-    """`lower`: the time limit leaves it room. `upper`: the time limit must be below it."""
+    """`lower`: the time limit must be well above its time. `upper`: below its time."""
     not_best_score: bool = False
-    """Legacy `partially_accepted`: accepted, and not with the best score."""
+    """Legacy `partially_accepted`: accepted with less than the best score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class ObservedCase:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What judging showed, as far as expectations speak of it."""
+    """The parts of a judgement that expectations refer to."""
 
     verdict: Verdict
     cases: Sequence[ObservedCase]
@@ -56,27 +56,27 @@ class Observed:
     best_score: float | None = None
     group_scores: "Sequence[tuple[str, float]]" = ()
     skipped: Sequence[str] = ()
-    """Cases that were not run: what a rule requires may well be true of them."""
+    """Names of cases that were not run: one of them might satisfy a requirement."""
 
 
-def disagreements(expectation: Expectation, seen: Observed) -> list[str]:
-    """Each in one sentence; none when all came true."""
-    found = list(disagreements_of_verdict(expectation, seen))
+def disagreements(expectation: Expectation, observed: Observed) -> list[str]:
+    """One sentence for each expectation that is not met."""
+    found = list(disagreements_of_verdict(expectation, observed))
     for rule in expectation.rules:
-        found.extend(disagreements_of_rule(rule, seen))
+        found.extend(disagreements_of_rule(rule, observed))
     return found
 
 
-def disagreements_of_verdict(expectation: Expectation, seen: Observed) -> Iterable[str]:
-    if expectation.verdicts and seen.verdict not in expectation.verdicts:
-        yield f"The verdict is {seen.verdict}, expected {either(expectation.verdicts)}."
-    best = seen.best_score is not None and seen.score == seen.best_score
+def disagreements_of_verdict(expectation: Expectation, observed: Observed) -> Iterable[str]:
+    if expectation.verdicts and observed.verdict not in expectation.verdicts:
+        yield f"The verdict is {observed.verdict}, expected {either(expectation.verdicts)}."
+    best = observed.best_score is not None and observed.score == observed.best_score
     if expectation.not_best_score and best:
-        yield f"It has the best score, {seen.score:g}: expected less."
+        yield f"The score is the best one, {observed.score:g}: expected less."
 
 
-def disagreements_of_rule(rule: CaseRule, seen: Observed) -> Iterable[str]:
-    cases = [case for case in seen.cases if matches_name(rule.cases, case.name)]
+def disagreements_of_rule(rule: CaseRule, observed: Observed) -> Iterable[str]:
+    cases = [case for case in observed.cases if matches_name(rule.cases, case.name)]
     scope = f" in {rule.cases}" if rule.cases else ""
     if rule.permitted is not None:
         for case in cases:
@@ -84,26 +84,28 @@ def disagreements_of_rule(rule: CaseRule, seen: Observed) -> Iterable[str]:
                 allowed = either(sorted(rule.permitted))
                 yield f"Case {case.name} is {case.verdict}, expected {allowed}."
                 break
-    if not any(matches_name(rule.cases, name) for name in seen.skipped):
-        yield from lacks(rule, cases, scope)
+    if not any(matches_name(rule.cases, name) for name in observed.skipped):
+        yield from unmet_requirements(rule, cases, scope)
     if rule.score is not None:
-        yield from disagreements_of_score(rule, rule.score, seen)
+        yield from disagreements_of_score(rule, rule.score, observed)
 
 
-def lacks(rule: CaseRule, cases: Sequence[ObservedCase], scope: str) -> Iterable[str]:
+def unmet_requirements(
+    rule: CaseRule, cases: Sequence[ObservedCase], scope: str
+) -> Iterable[str]:
     if rule.required is not None and not any(c.verdict in rule.required for c in cases):
         yield f"No case{scope} is {either(sorted(rule.required))}."
     if rule.message and not any(rule.message in case.jury_message for case in cases):
-        yield f"No message to the jury{scope} has {rule.message!r}."
+        yield f"No jury message{scope} contains {rule.message!r}."
 
 
 def disagreements_of_score(
-    rule: CaseRule, wanted: tuple[float, float], seen: Observed
+    rule: CaseRule, bounds: tuple[float, float], observed: Observed
 ) -> Iterable[str]:
-    low, high = wanted
-    scores = [score for name, score in seen.group_scores if names_group(rule.cases, name)]
+    low, high = bounds
+    scores = [score for name, score in observed.group_scores if names_group(rule.cases, name)]
     if not rule.cases:
-        scores = [] if seen.score is None else [seen.score]
+        scores = [] if observed.score is None else [observed.score]
     for score in scores or [0.0]:
         if not low - 1e-9 <= score <= high + 1e-9:
             span = f"{low:g}" if low == high else f"{low:g} to {high:g}"
@@ -112,28 +114,28 @@ def disagreements_of_score(
 
 
 def matches_name(pattern: str, name: str) -> bool:
-    """Whether a pattern names a case or a group above it; `*` doesn't cross a `/`."""
+    """Whether a pattern matches a case or a group that contains it; `*` matches no `/`."""
     if not pattern:
         return True
     return any(matches_parts(each, name) for each in expand_braces(pattern))
 
 
 def names_group(pattern: str, name: str) -> bool:
-    """Whether a pattern names this very group, not one above it."""
+    """Whether a pattern matches this group itself, not one that contains it."""
     depth = name.count("/")
-    fitting = [each for each in expand_braces(pattern) if each.strip("/").count("/") == depth]
-    return any(matches_parts(each, name) for each in fitting)
+    same_depth = (p for p in expand_braces(pattern) if p.strip("/").count("/") == depth)
+    return any(matches_parts(each, name) for each in same_depth)
 
 
 def matches_parts(pattern: str, name: str) -> bool:
-    wanted, given = pattern.strip("/").split("/"), name.split("/")
-    if len(wanted) > len(given):
+    patterns, parts = pattern.strip("/").split("/"), name.split("/")
+    if len(patterns) > len(parts):
         return False
-    return all(matches_part(*pair) for pair in zip(wanted, given, strict=False))
+    return all(matches_part(*pair) for pair in zip(patterns, parts, strict=False))
 
 
 def matches_part(pattern: str, text: str) -> bool:
-    """`*` stands for any text; nothing else is special."""
+    """`*` matches any text; no other character is special."""
     first, *others = pattern.split("*")
     if not others:
         return pattern == text
@@ -150,7 +152,7 @@ def matches_part(pattern: str, text: str) -> bool:
 
 
 def expand_braces(pattern: str) -> list[str]:
-    """`a.{py,cpp}` is `a.py` and `a.cpp`."""
+    """Turns `a.{py,cpp}` into `a.py` and `a.cpp`."""
     opened = pattern.find("{")
     closed = pattern.find("}", opened)
     if opened < 0 or closed < 0:

@@ -1,4 +1,4 @@
-"""Ids: prefixed, opaque, sortable by the time they were made, not to be guessed (A5)."""
+"""Makes and checks ids: prefixed, sortable by creation time and impossible to guess (A5)."""
 
 import re
 import secrets
@@ -28,7 +28,7 @@ DELIVERY: Final = "whd"
 REJUDGING: Final = "rej"
 
 ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
-"""Crockford's base 32: no letters that look like digits, and sorted as ASCII sorts."""
+"""Crockford's base 32: without letters that look like digits, and in ASCII order."""
 FRACTION_BITS: Final = 12
 RANDOM_BITS: Final = 68
 LENGTH: Final = 26
@@ -38,7 +38,7 @@ SLUG_LENGTH: Final = 64
 
 
 class Clock:
-    """Ticks of 1/4096 ms, each given once: ids made by one process are in order."""
+    """Counts 1/4096 ms and never repeats: ids made by one process are in order."""
 
     def __init__(self) -> None:
         self.lock = Lock()
@@ -55,24 +55,24 @@ CLOCK: Final = Clock()
 
 
 def new_id(prefix: str) -> str:
-    """48 bits of time in milliseconds, 12 of what follows the point, 68 of chance."""
+    """48 bits of milliseconds, 12 bits of fractions of one, 68 random bits."""
     number = (CLOCK.tick() << RANDOM_BITS) | secrets.randbits(RANDOM_BITS)
     digits = [ALPHABET[(number >> (5 * place)) & 31] for place in reversed(range(LENGTH))]
     return f"{prefix}_{''.join(digits)}"
 
 
 def problem_id_from_name(name: str) -> ProblemId:
-    """The id of the problem whose package has that name."""
+    """The id of a problem whose package has this name."""
     plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:SLUG_LENGTH].strip("-")
     return ProblemId(f"{PROBLEM}_{plain or 'problem'}")
 
 
 def parse_problem_id(given: str) -> ProblemId:
-    """One that somebody wrote, with or without its prefix."""
+    """The id that a user wrote, with or without its prefix."""
     slug = given.removeprefix(f"{PROBLEM}_")
     if not SLUG.fullmatch(slug) or len(slug) > SLUG_LENGTH:
         raise Refused(
-            f"A problem's id can't be {given!r}: write {PROBLEM}_ and lower-case letters, "
+            f"{given!r} can't be the id of a problem: write {PROBLEM}_ and lower-case letters, "
             f"digits and dashes, such as {PROBLEM}_sum."
         )
     return ProblemId(f"{PROBLEM}_{slug}")

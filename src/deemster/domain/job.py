@@ -1,4 +1,4 @@
-"""What is asked of the workers: tasks, the queues that carry them, and who goes first (Q8)."""
+"""Jobs for the workers: their tasks, queues and priorities (Q8)."""
 
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
@@ -30,11 +30,11 @@ QUEUE_WEIGHTS: Final[dict[QueueName, int]] = {
     QueueName.DEFAULT: 3,
     QueueName.LOW: 1,
 }
-"""How free slots are shared between queues that have work."""
+"""Shares of the free slots among queues that have jobs."""
 
 
 class PriorityClass(IntEnum):
-    """Inside a queue, lower goes first."""
+    """Inside a queue, jobs of a lower class go first."""
 
     CONTEST = 0
     INTERACTIVE = 1
@@ -43,28 +43,28 @@ class PriorityClass(IntEnum):
 
 
 def effective_class(given: PriorityClass, tier: int) -> PriorityClass:
-    """A user's tier raises practice; a live contest stays first, a rejudge last (Q8)."""
+    """Practice of a user of tier 1 counts as interactive; other classes stay (Q8)."""
     return PriorityClass.INTERACTIVE if tier and given is PriorityClass.PRACTICE else given
 
 
 PRIORITY_CLASS_WIDTH: Final = 500_000
-"""Ranks in one class: a user's n-th waiting submission is behind all users' earlier ones."""
+"""Priorities in a class: a user\'s n-th waiting submission gets the n-th of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One job on the road: ids, never sources or secrets (Q10)."""
+    """A message in a queue: ids, never sources or secrets (Q10)."""
 
     submission: SubmissionId
     task: Task
     dispatch: int
-    """Grows only when it is sent again: a queue may take a known id for done."""
+    """Grows with each dispatch, because a queue may ignore a job id that it knows."""
     priority: int
-    """From 1, lower first."""
+    """From 1; lower goes first."""
     problem: ProblemId
     revision: RevisionDigest
     attempt: int
-    """What the submission's was when this was sent."""
+    """The submission's attempt when the job was sent."""
 
     @property
     def job_id(self) -> str:

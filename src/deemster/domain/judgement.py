@@ -1,6 +1,6 @@
-"""What judging found: all of it for the jury, and the part that a contestant may see.
+"""The result of judging, in full for the jury and reduced for the contestant.
 
-The two are different types, and the jury's texts are no `str`: a leak is a type error (A11).
+These are different types, and `JuryText` is no `str`, so that a leak is a type error (A11).
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from deemster.domain.verdict import Verdict
 @final
 @dataclass(frozen=True, slots=True)
 class JuryText:
-    """A text that may tell of hidden tests; `reveal` gives it out, to the jury only."""
+    """A text that may contain hidden test data; only code for the jury calls `reveal`."""
 
     _text: str = ""
 
@@ -47,9 +47,9 @@ class ProgramExit:
 class JuryCase:
     name: str
     number: int
-    """From 1, in the order of judging."""
+    """From 1, in judging order."""
     verdict: Verdict | None
-    """None: not run, because it could change nothing or its group was locked."""
+    """None: the case was not run, because it could not change the result."""
     is_sample: bool = False
     full_feedback: bool = False
     score: float | None = None
@@ -58,14 +58,14 @@ class JuryCase:
     memory_kb: int = 0
     limit_ms: int = 0
     runs: int = 1
-    """More than one when it was near the time limit."""
-    ending: ProgramExit | None = None
+    """More than 1 if the first run was near the time limit."""
+    program_exit: ProgramExit | None = None
     message: JuryText = NO_TEXT
-    """From the checker: judgemessage.txt, a difference, what it said on stderr."""
+    """The checker's judgemessage.txt, the first difference, or the checker's stderr."""
     team_message: str = ""
-    """From the checker, meant for the contestant."""
+    """The checker's message to the contestant."""
     output: JuryText = NO_TEXT
-    """The beginning of what the program printed."""
+    """The first part of the program's output."""
     expected: JuryText = NO_TEXT
     stderr: JuryText = NO_TEXT
 
@@ -98,11 +98,11 @@ class JuryJudgement:
     max_score: float | None = None
     compiled: CompileRecord | None = None
     fault: JuryText = NO_TEXT
-    """Why it is a judge error."""
+    """The cause of a judge error."""
 
     @property
     def runtime_ms(self) -> int:
-        """Of the slowest case (A2)."""
+        """CPU time of the slowest case (A2)."""
         return max((case.cpu_ms for case in self.cases), default=0)
 
     @property
@@ -111,7 +111,7 @@ class JuryJudgement:
 
     @property
     def failed_case(self) -> JuryCase | None:
-        """The first that was run and not accepted."""
+        """The first case that was run and rejected."""
         return next((case for case in self.cases if is_failure(case.verdict)), None)
 
 
@@ -124,11 +124,11 @@ class ContestantCase:
     memory_kb: int
     limit_ms: int = 0
     reason: str = ""
-    """Signal, exit code or forbidden system call."""
+    """The signal, exit code or forbidden system call."""
     team_message: str = ""
     expected: str | None = None
     got: str | None = None
-    """Both only for samples and cases with full feedback."""
+    """`expected` and `got` are set only for samples and cases with full feedback."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ class ContestantJudgement:
     score: float | None = None
     max_score: float | None = None
     compiler_output: str | None = None
-    """Only for a compile error."""
+    """Set only for a compile error."""
     version: str = ""
     command: tuple[str, ...] = ()
 
@@ -156,7 +156,7 @@ def is_failure(verdict: Verdict | None) -> bool:
 def for_contestant(
     judgement: JuryJudgement, *, show_groups: bool = True
 ) -> ContestantJudgement:
-    """The one way from what the jury knows to what a contestant sees."""
+    """The only function that turns jury data into contestant data."""
     failed = judgement.failed_case
     compiled = judgement.compiled
     failed_to_compile = judgement.verdict is Verdict.COMPILE_ERROR
@@ -178,8 +178,8 @@ def for_contestant(
 
 
 def case_for_contestant(case: JuryCase) -> ContestantCase:
-    open_case = (case.is_sample or case.full_feedback) and is_failure(case.verdict)
-    wrong = open_case and case.verdict is Verdict.WRONG_ANSWER
+    may_see_data = case.is_sample or case.full_feedback
+    show_output = may_see_data and case.verdict is Verdict.WRONG_ANSWER
     return ContestantCase(
         number=case.number,
         verdict=case.verdict,
@@ -187,20 +187,22 @@ def case_for_contestant(case: JuryCase) -> ContestantCase:
         cpu_ms=case.cpu_ms,
         memory_kb=case.memory_kb,
         limit_ms=case.limit_ms if case.verdict is Verdict.TIME_LIMIT else 0,
-        reason=reason(case.ending) if case.verdict is Verdict.RUNTIME_ERROR else "",
+        reason=failure_reason(case.program_exit)
+        if case.verdict is Verdict.RUNTIME_ERROR
+        else "",
         team_message=case.team_message,
-        expected=case.expected.reveal() if wrong else None,
-        got=case.output.reveal() if wrong else None,
+        expected=case.expected.reveal() if show_output else None,
+        got=case.output.reveal() if show_output else None,
     )
 
 
-def reason(ending: ProgramExit | None) -> str:
-    if ending is None:
+def failure_reason(program_exit: ProgramExit | None) -> str:
+    if program_exit is None:
         return ""
-    if ending.syscall:
-        return f"forbidden system call {ending.syscall}"
-    if ending.signal:
-        return f"signal {ending.signal}"
-    if ending.status is RunStatus.PROCESS_LIMIT:
+    if program_exit.syscall:
+        return f"forbidden system call {program_exit.syscall}"
+    if program_exit.signal:
+        return f"signal {program_exit.signal}"
+    if program_exit.status is RunStatus.PROCESS_LIMIT:
         return "too many processes or threads"
-    return f"exit code {ending.exit_code}"
+    return f"exit code {program_exit.exit_code}"

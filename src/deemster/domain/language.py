@@ -1,4 +1,4 @@
-"""What Deemster knows of a programming language: data from `languages/*.toml`, never code."""
+"""The description of a programming language, as `languages/*.toml` gives it."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,24 +11,24 @@ from deemster.domain.limits import Limits
 LanguageId = NewType("LanguageId", str)
 
 NPM_PREFIX = "/usr/local/lib/deemster"
-"""Where npm's packages lie: in a directory that every box shows."""
+"""Directory of npm's packages, which every sandbox can read."""
 
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True, slots=True)
 class Permissions:
-    """The system calls of one step: a base profile and what the language needs beside it."""
+    """The system calls of one step: a base profile and the language's additions to it."""
 
     base: str
     allow: frozenset[str] = frozenset()
     errno: Mapping[str, str] = field(default_factory=dict)
-    """Calls that a runtime only probes, with the error it is answered."""
+    """Calls that a runtime only probes, with the error that they return."""
     own_name: str = ""
 
     @property
     def profile(self) -> str:
-        """The name of the sandbox profile: the base itself when nothing is added to it."""
+        """Name of the sandbox profile: that of the base if nothing is added."""
         return self.own_name if self.allow or self.errno else self.base
 
 
@@ -36,7 +36,7 @@ class Permissions:
 class CompileStep:
     argv: tuple[str, ...]
     output: str
-    """What the compiler leaves in its scratch; nothing where it only checks the sources."""
+    """File that the compiler leaves in its scratch; empty if it only checks sources."""
     permissions: Permissions
     limits: Limits
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -44,28 +44,28 @@ class CompileStep:
 
 @dataclass(frozen=True, slots=True)
 class PrecompileStep:
-    """What is made once for a toolchain, so that each of its compiles is shorter."""
+    """Makes a file once per toolchain that shortens each compilation, such as a header."""
 
     when: str
-    """Only a program that holds this text has use for it."""
+    """Only programs that contain this text use the file."""
     files: Mapping[str, bytes]
-    """What it is made from, in {code}; they lie in {data} too."""
+    """The sources of the file, in {code} and later in {data}."""
     argv: tuple[str, ...]
     output: str
-    """The file that this leaves: by its own name in the scratch, by its path in {data}."""
+    """Name of the file in the scratch directory, and its path in {data}."""
     use: tuple[str, ...]
-    """The arguments that {precompiled} stands for in the compiler's."""
+    """Compiler arguments that replace {precompiled}."""
     limits: Limits
 
 
 @dataclass(frozen=True, slots=True)
 class EntryRule:
-    """Which compiled file starts: one that holds these bytes, the main source's own first."""
+    """Finds the compiled file that starts: it contains these bytes; the main one is first."""
 
     suffix: str
     contains: tuple[bytes, ...]
     names: tuple[str, ...] = ("{stem}",)
-    """What the main source's own is called; {Stem} is the stem with a capital."""
+    """Names of the file that belongs to the main source; {Stem} is capitalised."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +73,14 @@ class RunStep:
     argv: tuple[str, ...]
     permissions: Permissions
     environment: Mapping[str, str] = field(default_factory=dict)
-    """Variables beside those that every program has, for runtimes that are tuned by them."""
+    """Variables that tune the runtime, in addition to those of every program."""
     address_space: bool = False
     extra_memory_bytes: int = 0
-    """What the runtime itself needs beside the program's limit."""
+    """Memory of the runtime itself, added to the program's limit."""
     extra_cpu_ms: int = 0
     extra_processes: int = 0
     out_of_memory: tuple[str, ...] = ()
-    """What the runtime says on stderr when it gets no more memory."""
+    """Texts on stderr by which the runtime reports that memory ran out."""
     entry: EntryRule | None = None
 
 
@@ -89,17 +89,17 @@ class VersionQuery:
     argv: tuple[str, ...]
     pattern: str
     text: str
-    """How the match is shown, as an expansion template of `re`."""
+    """The version to show, as a template for `re.Match.expand`."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceNaming:
     file: str
-    """The name of the source file when the user's own name won't do."""
+    """Name of the source file if the user's own name is not accepted."""
     accepts: str
-    """Names of the user that are kept."""
+    """Pattern of the names that are accepted from users."""
     named_by: str = ""
-    """Finds the stem that the source itself demands (Java's public class)."""
+    """Pattern that finds the stem that the source demands (Java's public class)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,29 +115,29 @@ class Language:
     name: str
     aliases: tuple[str, ...]
     extensions: tuple[str, ...]
-    """Those by which a file is taken for this language."""
+    """File extensions that identify this language."""
     packages: tuple[str, ...]
-    """The Debian packages that bring the toolchain."""
+    """Debian packages of the toolchain."""
     source: SourceNaming
     tools: Mapping[str, tuple[str, ...]]
-    """For each tool the places to look in: commands, absolute paths, or patterns of these."""
+    """For each tool where to look for it: commands, absolute paths, or patterns of these."""
     version: VersionQuery
     compile: CompileStep | None
     run: RunStep
     template: str
     test: SelfTest
     binds: tuple[str, ...] = ()
-    """Host paths beyond the base system, shown read-only in the box; patterns are allowed."""
+    """Host paths beyond the base system, read-only in the sandbox; patterns are allowed."""
     shared_extensions: tuple[str, ...] = ()
-    """Those of its files that are taken for another language unless this one is named."""
+    """Extensions that identify another language unless the user names this one."""
     recognised_by: str = ""
-    """Finds in a file with a shared extension that it is of this language after all."""
+    """Pattern that finds this language in a file with a shared extension."""
     npm: tuple[str, ...] = ()
-    """What npm brings besides, each with its exact version."""
+    """npm packages, each with its exact version."""
     precompile: PrecompileStep | None = None
 
     def file_name(self, given: str, text: str) -> str:
-        """The name a source is compiled by: what it demands, else the user's, else ours."""
+        """Name under which a source is compiled: as it demands, else the user's, else ours."""
         demanded = re.search(self.source.named_by, text) if self.source.named_by else None
         if demanded:
             return f"{demanded[1]}.{self.source.file.rpartition('.')[2]}"
@@ -152,7 +152,7 @@ class Language:
 
     @property
     def installation(self) -> str:
-        """The commands that bring the toolchain."""
+        """Shell commands that install the toolchain."""
         commands = []
         if self.packages:
             commands.append(f"apt-get install {' '.join(self.packages)}")
@@ -162,7 +162,7 @@ class Language:
 
 
 class Catalogue:
-    """All languages, found by id, alias or file name."""
+    """Finds languages by id, alias or file name."""
 
     def __init__(self, languages: Iterable[Language]) -> None:
         self._languages = tuple(sorted(languages, key=lambda language: language.id))
@@ -182,10 +182,10 @@ class Catalogue:
             return self._by_name[name.lower()]
         except KeyError:
             known = ", ".join(language.id for language in self)
-            raise Refused(f"No language is called '{name}'; choose one of: {known}.") from None
+            raise Refused(f"There is no language '{name}': use one of {known}.") from None
 
     def for_file(self, file_name: str, text: str = "") -> Language:
-        """By the file's extension; its text decides where languages share one."""
+        """The language of a file's extension; the text decides where languages share one."""
         for language in self:
             if language.recognises(file_name, text):
                 return language
@@ -195,8 +195,8 @@ class Catalogue:
         except KeyError:
             known = ", ".join(f".{each}" for each in sorted(self._by_extension))
             raise Refused(
-                f"The name '{file_name}' doesn't tell its language: use one of {known}, "
-                "or say which language it is (--language)."
+                f"The language of '{file_name}' is unknown: name the file with one of {known}, "
+                "or name the language (--language)."
             ) from None
 
     @staticmethod
@@ -211,7 +211,7 @@ def extension_of(file_name: str) -> str:
 
 
 def fill(argv: Iterable[str], values: Mapping[str, str | tuple[str, ...]]) -> tuple[str, ...]:
-    """An argument vector with its placeholders filled; a list, standing alone, spreads out."""
+    """Fills in placeholders; one that is a whole argument may become several."""
     filled: list[str] = []
     for argument in argv:
         whole = PLACEHOLDER.fullmatch(argument)

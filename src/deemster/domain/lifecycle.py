@@ -1,4 +1,4 @@
-"""The states of a submission, and every step between them (S1)."""
+"""The states of a submission and every transition between them (S1)."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -22,26 +22,26 @@ WAITING: Final = frozenset({State.PENDING, State.QUEUED})
 
 class Event(StrEnum):
     PUBLISH = "publish"
-    """Its job is on the road."""
+    """The submission's job was put into the queue."""
     START = "start"
     RETRY = "retry"
-    """The judge failed, not the program: it goes back, for another attempt."""
+    """The judge failed, not the program: the submission is queued for another attempt."""
     RESCUE = "rescue"
-    """Its worker was heard of no more."""
+    """The worker that judged the submission stopped sending heartbeats."""
     RESEND = "resend"
-    """Its job was lost by the queue."""
+    """The queue lost the submission's job."""
     ANALYZE = "analyze"
     EVALUATE = "evaluate"
     COMPLETE = "complete"
     FAIL = "fail"
-    """The judge could not judge it (S3)."""
+    """The judge gave up on the submission (S3)."""
     CANCEL = "cancel"
 
 
 SUBMIT: Final = "submit"
-"""The event that makes a submission; it has no state to come from."""
+"""The event that creates a submission, which has no state before it."""
 APPLY: Final = "apply"
-"""The event by which a trial takes the place of an older one; its state stays as it is."""
+"""The event by which a rejudged submission replaces the old one; its state stays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Move:
     sources: frozenset[State]
     target: State
     bump: bool = False
-    """It begins a new attempt, which fences off all that belongs to the one before."""
+    """The transition begins a new attempt, so that writes of the previous one are rejected."""
 
 
 def move(*sources: State, to: State, bump: bool = False) -> Move:
@@ -80,4 +80,4 @@ PUBLIC_STATUS: Final[dict[State, str]] = {
     State.PENDING: "queued",
     State.COMPLETED: "finished",
 }
-"""What `/v1/submissions` calls them (S4); whether the job is on the road is our concern."""
+"""The states' names in the API (S4), which doesn't tell PENDING from QUEUED."""

@@ -1,4 +1,4 @@
-"""A problem as the judge knows it, whatever format its package came in.
+"""A problem as the judge sees it, independent of its package's format.
 
 All paths are relative to the revision's directory, with `/` between their parts.
 """
@@ -18,15 +18,15 @@ class Program:
 
     name: str
     path: str
-    """A source file, or a directory with all of its files."""
+    """A source file, or a directory with several."""
     language: str | None = None
-    """Any name of a language; None: by the endings of its files."""
+    """Id or alias of a language; None: the file extensions decide."""
     resources: tuple[str, ...] = ()
-    """Files of the package that are put beside it (testlib.h)."""
+    """Files of the package that are compiled with it (testlib.h)."""
     scripted: bool = False
     """A directory with its own `build` or `run` script."""
     args: tuple[str, ...] = ()
-    """Before the arguments of the case."""
+    """Arguments that precede those of the case."""
 
 
 class ProtocolName(StrEnum):
@@ -39,16 +39,16 @@ class ProtocolName(StrEnum):
     LEMON = "lemon"
     QDUOJ = "qduoj"
     DMOJ = "dmoj"
-    """A checker gets input, output, answer; an interactor input, answer. 0 right, 1 wrong."""
+    """Checkers get input, output, answer; interactors input, answer. 0: right, 1: wrong."""
     DMOJ_COCI = "dmoj-coci"
     DMOJ_PEG = "dmoj-peg"
 
 
 class Compare(StrEnum):
     TOKENS = "tokens"
-    """Words apart by any white space."""
+    """Words, separated by any white space."""
     LINES = "lines"
-    """Trailing white space and blank lines at the end are ignored, and so is CR before LF."""
+    """Ignores trailing white space, blank lines at the end, and CR before LF."""
     EXACT = "exact"
     SORTED_LINES = "sorted-lines"
     SORTED_TOKENS = "sorted-tokens"
@@ -56,32 +56,32 @@ class Compare(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Compares with the expected output, without any program of the jury (J4)."""
+    """Built-in comparison with the expected output (J4)."""
 
     mode: Compare = Compare.LINES
     case_sensitive: bool = True
     space_sensitive: bool = False
-    """With tokens: the white space between them must be the same too."""
+    """With tokens: the white space between them must be equal too."""
     absolute: float | None = None
     relative: float | None = None
-    """Tolerances for numbers; either suffices. None: numbers are words like others."""
+    """Tolerances for numbers; one suffices. Both None: numbers are compared as words."""
     integers_exact: bool = False
-    """The tolerance is for numbers that are written with a point or an exponent."""
+    """Only numbers written with a point or an exponent get a tolerance."""
 
 
 class PointsUnit(StrEnum):
-    """What a number means that a checker gives as points."""
+    """The unit of the points that a checker gives."""
 
     POINTS = "points"
     PERCENT = "percent"
-    """Of what the case is worth."""
+    """Percent of the case's points."""
     SHARE_OR_PERCENT = "share-or-percent"
-    """Up to 1 a share of what the case is worth, beyond that percent: Hydro."""
+    """Up to 1 a share of the case's points, above 1 percent of them (Hydro)."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramCheck:
-    """Programs of the jury that must all accept."""
+    """Jury programs, all of which must accept."""
 
     programs: tuple[Program, ...]
     protocol: ProtocolName
@@ -95,23 +95,23 @@ Checker = Comparison | ProgramCheck
 class InputValidator:
     program: Program
     protocol: ProtocolName
-    """ICPC: 42 is valid. TESTLIB: 0 is valid."""
+    """Exit code for valid input: 42 with ICPC, 0 with TESTLIB."""
 
 
 @dataclass(frozen=True, slots=True)
 class ValidatorArgs:
-    """For all input validators, or by the name of each."""
+    """Arguments for all input validators, or for each by its name."""
 
-    everyone: tuple[str, ...] = ()
-    named: Mapping[str, tuple[str, ...]] | None = None
+    shared: tuple[str, ...] = ()
+    by_name: Mapping[str, tuple[str, ...]] | None = None
 
     def of(self, name: str) -> tuple[str, ...]:
-        return self.everyone if self.named is None else self.named.get(name, ())
+        return self.shared if self.by_name is None else self.by_name.get(name, ())
 
 
 @dataclass(frozen=True, slots=True)
 class SampleFiles:
-    """What a statement shows of a sample: paths, or nothing."""
+    """Paths of the files of a sample; an empty path: there is no such file."""
 
     input: str = ""
     output: str = ""
@@ -123,27 +123,28 @@ class Case:
     name: str
     """Unique in the problem: `secret/group1/01`."""
     input: str
-    """Empty: nothing to read."""
+    """Path; empty: the program gets no input."""
     answer: str
-    """Empty: there is none."""
+    """Path; empty: there is no answer file."""
     is_sample: bool = False
     full_feedback: bool = False
-    """Input, expected and produced output may be shown to a contestant who failed it."""
+    """A contestant whose program failed the case may see its input and both outputs."""
     args: tuple[str, ...] = ()
-    """Command line arguments of the contestant's program."""
+    """Command-line arguments of the contestant's program."""
     checker: Checker | None = None
-    """Instead of the problem's."""
+    """Replaces the problem's checker."""
     checker_args: tuple[str, ...] = ()
     input_validator_args: ValidatorArgs = ValidatorArgs()
     files: Mapping[str, str] = field(default_factory=dict)
-    """Put into the program's working directory: name there, path in the package."""
+    """Files for the program's working directory: path in the package by name."""
     points: float | None = None
-    """Its share of a `sum` group; None: equal shares."""
+    """Points in a `sum` group; None: all cases have equal points."""
     time_ms: int | None = None
     memory_bytes: int | None = None
     shown: SampleFiles = SampleFiles()
+    """Files that the statement shows."""
     download: SampleFiles = SampleFiles()
-    """What may be taken home of it, like `shown`."""
+    """Files that contestants may download."""
     hint: str = ""
     description: str = ""
 
@@ -173,15 +174,15 @@ class CustomGrader:
 
 @dataclass(frozen=True, slots=True)
 class Subtask:
-    """A group with a score of its own: subtasks of 2025-09, Polygon, Hydro and DMOJ."""
+    """A group with its own score, in 2025-09, Polygon, Hydro and DMOJ packages."""
 
     max_score: float | None
-    """None: unbounded, what the checker gives."""
+    """None: unbounded, the checker gives the score."""
     aggregation: Aggregation = Aggregation.ALL_OR_NOTHING
     requires: tuple[str, ...] = ()
-    """Groups before it, all cases of which must have been accepted; else it isn't run."""
+    """Earlier groups; this group is run only if all of their cases were accepted."""
     whole_score_only: bool = True
-    """False: a checker may give a part of a case's score (`score.txt`, testlib points)."""
+    """False: the checker may give part of a case's points (`score.txt`, testlib points)."""
 
 
 Grading = DefaultGrader | CustomGrader | Subtask
@@ -189,7 +190,7 @@ Grading = DefaultGrader | CustomGrader | Subtask
 
 @dataclass(frozen=True, slots=True)
 class StaticCheck:
-    """A test of a group that looks at the source instead of running it."""
+    """A test of a group that examines the source instead of running the program."""
 
     score: float | None
     """None: pass-fail."""
@@ -199,12 +200,12 @@ class StaticCheck:
 @dataclass(frozen=True, slots=True)
 class Group:
     name: str
-    """`` for the root, `sample`, `secret/group1`."""
+    """Empty for the root, else like `sample` or `secret/group1`."""
     items: "tuple[Group | Case, ...]"
-    """In the order of judging."""
+    """In judging order."""
     grading: Grading = DefaultGrader()
     stop_at_reject: bool = True
-    """Goes no further in this group after an item that isn't accepted."""
+    """Judging of the group ends at the first item that is not accepted."""
     accept_score: float = 1.0
     reject_score: float = 0.0
     lowest: float = float("-inf")
@@ -219,7 +220,7 @@ class Group:
                 yield item
 
     def groups(self) -> "Iterator[Group]":
-        """Itself and all below it."""
+        """This group and all groups in it."""
         yield self
         for item in self.items:
             if isinstance(item, Group):
@@ -229,7 +230,7 @@ class Group:
 @dataclass(frozen=True, slots=True)
 class ProblemLimits:
     time_ms: int | None = None
-    """CPU time of a case. None: found from the package's own submissions (see `timing.py`)."""
+    """CPU time of a case; None: inferred from the package's submissions (see `timing.py`)."""
     accepted_to_limit: float = 2.0
     limit_to_tle: float = 1.5
     resolution_ms: int = 1_000
@@ -242,7 +243,7 @@ class ProblemLimits:
     validation_memory_bytes: int = 2048 * MIB
     validation_output_bytes: int = 8 * MIB
     passes: int = 1
-    """Most passes of a multi-pass problem; 1: not one."""
+    """Most passes of a multi-pass problem; 1: a normal problem."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,23 +256,23 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class ValidatorTest:
-    """A test of the jury's own validators."""
+    """A test of the package's own validators."""
 
     name: str
     kind: Literal["invalid_input", "valid_output", "invalid_output"]
     case: Case
     output: str = ""
-    """What is handed to the output validator."""
+    """Path of the output for the output validator."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExampleSubmission:
-    """A submission that the package carries, and what its author expects of it."""
+    """A submission in the package and the result that its author expects."""
 
     path: str
     """A file or a directory."""
     label: str
-    """The directory or tag that says what is expected."""
+    """Directory or tag that stands for the expected result."""
     expectation: Expectation
     language: str | None = None
     entry: str | None = None
@@ -282,36 +283,36 @@ class ExampleSubmission:
 class Problem:
     slug: str
     format: str
-    """`legacy`, `legacy-icpc`, `2025-09`, `polygon`, `hydro`, `dmoj`."""
+    """`legacy`, `legacy-icpc`, `2025-09`, `polygon`, `hydro` or `dmoj`."""
     names: Mapping[str, str]
-    """By language code."""
+    """Titles by language code."""
     tests: Group
     limits: ProblemLimits = ProblemLimits()
     checker: Checker = Comparison()
     interactor: ProgramCheck | None = None
-    """Talks to the program instead of the input; in the ICPC protocol it also decides."""
+    """Exchanges data with the running program; in the ICPC protocol it is also the checker."""
     scoring: bool = False
     objective: Literal["max", "min"] = "max"
     grader: Program | None = None
     static_validator: Program | None = None
     submit_answer: bool = False
-    """The submission holds the outputs themselves."""
+    """Contestants submit the outputs, not a program."""
     input_file: str = ""
     output_file: str = ""
-    """Names in the working directory, where a problem uses files instead of stdin, stdout."""
+    """Names of files in the working directory that replace stdin and stdout."""
     languages: frozenset[str] | None = None
-    """Names of those allowed; None: all."""
+    """Names of the allowed languages; None: all."""
     includes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Directories with files added to every submission, by language name or `default`."""
+    """Directories of files that are added to each submission, by language or `default`."""
     constants: Mapping[str, str] = field(default_factory=dict)
-    """`{{name}}` in programs, included code and submissions stands for these."""
+    """Values for `{{name}}` in programs, included code and submissions."""
     input_validators: tuple[InputValidator, ...] = ()
     validator_tests: tuple[ValidatorTest, ...] = ()
     submissions: tuple[ExampleSubmission, ...] = ()
     statements: tuple[Statement, ...] = ()
     attachments: tuple[str, ...] = ()
     samples: tuple[SampleFiles, ...] = ()
-    """What statements show beside the sample cases: interactions that nothing is judged by."""
+    """Samples that are not cases: example interactions for the statement."""
     keywords: tuple[str, ...] = ()
     credits: str = ""
     source: str = ""
@@ -322,4 +323,4 @@ class Problem:
     allow_file_writing: bool = True
     """Whether programs may write into their working directory."""
     warnings: tuple[str, ...] = ()
-    """What a reader noticed that is no error: ignored files, validators that can't be run."""
+    """Oddities that are not errors: ignored files, validators that can't be run."""

@@ -1,4 +1,4 @@
-"""How deep the queues are, and what that says to who runs them: one table (D4)."""
+"""The depth of the job queues, and the load levels and alarms derived from it (D4)."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,7 +8,7 @@ from deemster.domain.job import QueueName
 
 
 class JobState(StrEnum):
-    """Where a job can be, as the queue store sees it."""
+    """The state of a job in the queue store."""
 
     WAITING = "waiting"
     ACTIVE = "active"
@@ -19,7 +19,7 @@ class JobState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class QueueDepth:
-    """Of one queue."""
+    """Number of jobs of one queue, by state."""
 
     waiting: int
     active: int
@@ -28,7 +28,7 @@ class QueueDepth:
 
     @property
     def backlog(self) -> int:
-        """What nobody has begun: a delayed job waits too, for room or for its turn."""
+        """Jobs that no worker has begun; delayed jobs wait too."""
         return self.waiting + self.delayed
 
 
@@ -44,7 +44,7 @@ LOAD_LEVELS: Final = (
     (500, LoadLevel.BUSY),
     (5000, LoadLevel.SCALE_WORKERS),
 )
-"""Up to so many, it is that."""
+"""The largest backlog at which each level still holds."""
 
 ALARM_ABOVE: Final[dict[QueueName, int]] = {
     QueueName.CRITICAL: 100,

@@ -1,21 +1,21 @@
-"""Tells failures of the judge apart: worth another attempt, or not (Q3)."""
+"""Decides which judge failures are retried, when, and what the contestant is told (Q3)."""
 
 from typing import Final
 
 from deemster.domain.errors import Refused
 
 FIRST_BACKOFF_S: Final = 2.0
-"""Then 4 s, then 8 s."""
+"""Before the second attempt; doubled before each further one."""
 
 JUDGE_FAILED: Final = (
-    "The judge could not judge this submission. That is not the program's fault; whoever runs "
-    "this judge has been told, and can have it judged again."
+    "The judge could not judge this submission. The program is not the cause. The operators "
+    "of this judge have been notified and can have the submission judged again."
 )
-"""All that a contestant hears of a failure of ours (A11)."""
+"""The only text that contestants get about a failure of the judge (A11)."""
 
 
 def is_worth_retrying(fault: BaseException) -> bool:
-    """What was refused will be refused again; anything else may have been the moment."""
+    """A refusal would be repeated; any other fault may be temporary."""
     return not isinstance(fault, Refused)
 
 

@@ -1,4 +1,4 @@
-"""How one run ended, in the words that users see."""
+"""The ways in which one run in the sandbox can end."""
 
 from enum import StrEnum
 

@@ -1,4 +1,4 @@
-"""How results of cases become those of groups, and of the submission: pure arithmetic."""
+"""Computes scores: of cases, of groups, and of the whole submission."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ from deemster.domain.verdict import Verdict, worst
 
 
 class ScoreFault(DeemsterError):
-    """The jury's programs gave scores that the problem's own rules don't allow."""
+    """A jury program gave a score that the rules of the problem don't allow."""
 
     code = "score_fault"
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Of a case or a group."""
+    """Verdict and score of a case or a group."""
 
     verdict: Verdict
     score: float | None = None
@@ -36,7 +36,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class GivenScore:
-    """What a checker said beside its verdict: points, or a share of what can be had."""
+    """The score from a checker: points, or a share of the case's maximum."""
 
     points: float | None = None
     share: float | None = None
@@ -44,7 +44,7 @@ class GivenScore:
 
 NOT_GIVEN = GivenScore()
 LOCKED = Result(Verdict.WRONG_ANSWER, 0.0)
-"""A group that wasn't run because one that it requires was not passed."""
+"""Result of a group that is not run because a group that it requires failed."""
 
 TOLERANCE = 1e-9
 
@@ -62,61 +62,61 @@ def score_case(group: Group, case: Case, verdict: Verdict, given: GivenScore) ->
 
 
 def score_in_subtask(
-    group: Group, scored: Subtask, case: Case, verdict: Verdict, given: GivenScore
+    group: Group, subtask: Subtask, case: Case, verdict: Verdict, given: GivenScore
 ) -> Result:
-    """Full points, none, or what the checker gave within these."""
+    """Full points, none, or the checker's points between these."""
     if case.is_sample:
         return Result(verdict, 0.0)
-    most = case_maximum(group, scored, case)
-    if given != NOT_GIVEN and scored.whole_score_only:
+    maximum = case_maximum(group, subtask, case)
+    if given != NOT_GIVEN and subtask.whole_score_only:
         raise ScoreFault(
-            f"The checker gave a score for {case.name}, whose group is passed or failed."
+            f"The checker gave a score for {case.name}, whose group takes only pass or fail."
         )
     if given != NOT_GIVEN and verdict not in {Verdict.ACCEPTED, Verdict.PARTIAL}:
-        raise ScoreFault(f"The checker gave a score for {case.name}, and rejected it.")
+        raise ScoreFault(f"The checker gave a score for {case.name} but rejected it.")
     if verdict is Verdict.PARTIAL or verdict is Verdict.ACCEPTED:
-        return Result(verdict, points_of(case, most, given))
+        return Result(verdict, points_of(case, maximum, given))
     return Result(verdict, 0.0)
 
 
-def points_of(case: Case, most: float | None, given: GivenScore) -> float:
+def points_of(case: Case, maximum: float | None, given: GivenScore) -> float:
     if given.points is not None and given.share is not None:
         raise ScoreFault(f"The checker gave both points and a share for {case.name}.")
     if not 0 <= (given.share or 0) <= 1 or (given.points or 0) < 0:
         raise ScoreFault(f"The checker gave a score out of bounds for {case.name}.")
     if given.share is not None:
-        if most is None:
+        if maximum is None:
             raise ScoreFault(f"The checker gave a share of unbounded points for {case.name}.")
-        return given.share * most
+        return given.share * maximum
     if given.points is not None:
-        if most is not None and given.points > most + TOLERANCE:
+        if maximum is not None and given.points > maximum + TOLERANCE:
             raise ScoreFault(
                 f"The checker gave {given.points:g} points for {case.name}, "
-                f"which has at most {most:g}."
+                f"which has at most {maximum:g}."
             )
         return given.points
-    if most is None:
+    if maximum is None:
         raise ScoreFault(f"The checker gave no score for {case.name}, which is unbounded.")
-    return most
+    return maximum
 
 
-def case_maximum(group: Group, scored: Subtask, case: Case) -> float | None:
+def case_maximum(group: Group, subtask: Subtask, case: Case) -> float | None:
     if case.points is not None:
         return case.points
-    if scored.max_score is None:
+    if subtask.max_score is None:
         return None
-    if scored.aggregation is not Aggregation.SUM:
-        return scored.max_score
+    if subtask.aggregation is not Aggregation.SUM:
+        return subtask.max_score
     static = group.static.score if group.static and group.static.score else 0.0
     cases = sum(1 for item in group.items if isinstance(item, Case))
-    return (scored.max_score - static) / max(1, cases)
+    return (subtask.max_score - static) / max(1, cases)
 
 
 # ---- groups ----
 
 
 def grade_by_default(grader: DefaultGrader, results: Sequence[Result]) -> Result:
-    """The default grader of the legacy format, over the items that were judged."""
+    """The default grader of the legacy format, applied to the judged items."""
     considered = results[1:] if grader.ignore_sample and len(results) > 1 else results
     verdict = verdict_by_default(grader, considered)
     scores = [result.score for result in considered if result.score is not None]
@@ -145,27 +145,27 @@ def aggregate(how: Aggregation, scores: Sequence[float]) -> float:
     return fmean(scores) if how is Aggregation.AVERAGE else sum(scores)
 
 
-def grade_subtask(group: Group, scored: Subtask, results: Sequence[Result]) -> Result:
-    """`results` are those of all items, or of the first ones up to a decisive failure."""
+def grade_subtask(group: Group, subtask: Subtask, results: Sequence[Result]) -> Result:
+    """`results` ends with the item after which `stops` was true."""
     failures = [each.verdict for each in results if not each.accepted]
     all_passed = not failures
-    if scored.aggregation is Aggregation.ALL_OR_NOTHING:
-        score = (scored.max_score or 0.0) if all_passed else 0.0
+    if subtask.aggregation is Aggregation.ALL_OR_NOTHING:
+        score = (subtask.max_score or 0.0) if all_passed else 0.0
     else:
         scores = [result.score or 0.0 for result in results]
-        score = aggregate(scored.aggregation, scores)
-    if scored.max_score is not None and score > scored.max_score + TOLERANCE:
+        score = aggregate(subtask.aggregation, scores)
+    if subtask.max_score is not None and score > subtask.max_score + TOLERANCE:
         raise ScoreFault(
-            f"The score of {group.name} is {score:g}, and may be {scored.max_score:g} at most."
+            f"The score of {group.name} is {score:g}; its maximum is {subtask.max_score:g}."
         )
-    return Result(verdict_of_subtask(scored, failures, score), score)
+    return Result(verdict_of_subtask(subtask, failures, score), score)
 
 
-def verdict_of_subtask(scored: Subtask, failures: Sequence[Verdict], score: float) -> Verdict:
+def verdict_of_subtask(subtask: Subtask, failures: Sequence[Verdict], score: float) -> Verdict:
     if Verdict.JUDGE_ERROR in failures:
         return Verdict.JUDGE_ERROR
-    most = scored.max_score
-    full = not failures if not most else score >= most - TOLERANCE
+    maximum = subtask.max_score
+    full = not failures if not maximum else score >= maximum - TOLERANCE
     if full:
         return Verdict.ACCEPTED
     if score > 0:
@@ -175,7 +175,7 @@ def verdict_of_subtask(scored: Subtask, failures: Sequence[Verdict], score: floa
 
 
 def stops(group: Group, result: Result) -> bool:
-    """Whether nothing after this item can change what the group is worth (J3)."""
+    """Whether no later item can change the group's result (J3)."""
     if result.verdict is Verdict.JUDGE_ERROR:
         return True
     if not isinstance(group.grading, Subtask):

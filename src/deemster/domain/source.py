@@ -1,9 +1,10 @@
-"""The files that someone hands in as one program, and which of them starts it."""
+"""The source files of a program: their bounds, their entry point, and their packed form."""
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from deemster.domain.errors import Refused
+from deemster.domain.errors import Refused, Unavailable
 from deemster.domain.language import Language
 
 SOURCE_BYTES = 1 << 20
@@ -14,12 +15,12 @@ INCLUDED_BYTES = 64 << 20
 """Most bytes of code that a problem may add to a submission."""
 MAX_FILES = 256
 MAX_PARTS = 8
-"""A file's own name and the directories above it."""
+"""Most parts of a path: the file's own name and the directories above it."""
 MAX_PART_BYTES = 255
 MAX_SHOWN = 10
 
 MAIN_STEMS = frozenset({"main", "__main__"})
-"""How a file is called, in any case of letters, that starts a program of several."""
+"""Names without extension, in any case, of the file that starts a program of several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class Source:
     files: Mapping[str, bytes]
     """By relative path, with / between directories."""
     main: str | None = None
-    """The entry point: a file, or a class where those are started; None leaves it to names."""
+    """The entry point: a file, or a class in some languages; None: the file names decide."""
     included: frozenset[str] = frozenset()
     """Names of the files that the problem added; `INCLUDED_BYTES` bounds these."""
     most_bytes: int = SOURCE_BYTES
@@ -45,12 +46,12 @@ class Source:
         sizes = [len(self.files[name]) for name in names]
         if len(sizes) > MAX_FILES:
             raise Refused(
-                f"{what} has {len(sizes):,} files, and may have {MAX_FILES}: join some."
+                f"{what} has {len(sizes):,} files; at most {MAX_FILES} are allowed: join some."
             )
         if sum(sizes) > most_bytes:
             raise Refused(
-                f"{what} is larger than the {most_bytes // 1024:,} KiB that a "
-                "program may have: make it smaller."
+                f"{what} is larger than the {most_bytes // 1024:,} KiB that are allowed: "
+                "make it smaller."
             )
 
 
@@ -59,11 +60,11 @@ def check_name(name: str) -> None:
     plain = name.isprintable() and "\\" not in name
     if not plain or any(part in {"", ".", ".."} for part in parts):
         raise Refused(
-            f"A source file can't be called {name[:100]!r}: give it a plain name, "
-            "with / between directories if there are any."
+            f"{name[:100]!r} can't be the name of a source file: use a plain relative path, "
+            "with / between directories."
         )
     if len(parts) > MAX_PARTS:
-        raise Refused(f"{name[:100]!r} lies more than {MAX_PARTS - 1} directories deep.")
+        raise Refused(f"{name[:100]!r} is more than {MAX_PARTS - 1} directories deep.")
     if any(len(part.encode()) > MAX_PART_BYTES for part in parts):
         raise Refused(f"The name {name[:100]!r}… is too long: shorten it.")
 
@@ -74,7 +75,7 @@ def check_directories(names: Iterable[str]) -> None:
         for above in directories_of(name):
             if above in known:
                 raise Refused(
-                    f"{above!r} can't be a file and a directory ({name!r}): rename one."
+                    f"{above!r} is a file and also a directory ({name!r}): rename one."
                 )
 
 
@@ -84,13 +85,13 @@ def directories_of(name: str) -> list[str]:
 
 
 def single_file(language: Language, given_name: str, content: bytes) -> Source:
-    """A program of one file, under the name that its language accepts."""
+    """A program of one file, with a name that its language accepts."""
     name = language.file_name(given_name, content.decode(errors="replace"))
     return Source({name: content}, main=name)
 
 
 def main_file(language: Language, source: Source) -> str | None:
-    """The file that starts the program: the one named, else the only one, else `main`."""
+    """The file that starts the program: `source.main`, else the only one, else `main`."""
     if source.main is not None:
         return source.main if source.main in source.files else None
     if len(source.files) == 1:
@@ -100,13 +101,13 @@ def main_file(language: Language, source: Source) -> str | None:
 
 
 def find_main(language: Language, names: Iterable[str]) -> str | None:
-    fitting = [name for name in names if stem_of(name).lower() in MAIN_STEMS]
-    usual = language.source.file
-    return min(fitting, key=lambda name: (name.count("/"), name != usual, name), default=None)
+    mains = [name for name in names if stem_of(name).lower() in MAIN_STEMS]
+    default = language.source.file
+    return min(mains, key=lambda name: (name.count("/"), name != default, name), default=None)
 
 
 def source_files(language: Language, names: Iterable[str]) -> list[str]:
-    """Those to be compiled or started, not headers and data."""
+    """The files to compile or start, without headers and data."""
     return sorted(name for name in names if language.is_source(name))
 
 
@@ -115,23 +116,20 @@ def stem_of(name: str) -> str:
 
 
 def missing_entry_message(language: Language, source: Source) -> str:
-    """What to tell the user when there is no `main_file`."""
+    """The message to the user if `main_file` finds none."""
     sources = source_files(language, source.files)
     if not sources:
         endings = (*language.extensions, *language.shared_extensions)
         shown = ", ".join(f".{extension}" for extension in endings)
-        return f"None of the files is {language.name} source: their names end in {shown}."
+        return f"None of the files is {language.name} source: use names that end in {shown}."
     shown = ", ".join(sources[:MAX_SHOWN]) + (", …" if len(sources) > MAX_SHOWN else "")
     if source.main is not None:
-        return f"The entry point '{source.main}' is not among the files: {shown}."
-    return f"It isn't clear which file starts: call one of them main, or name it ({shown})."
+        return f"The entry point '{source.main}' is not one of the files: {shown}."
+    return f"No file is the clear entry point: name one main, or set the entry point ({shown})."
 
 
 def with_guessed_main(language: Language, source: Source) -> Source:
-    """By the custom of problem packages the first file starts, by name, where none is `main`.
-
-    For a package's own programs. A contestant is told instead.
-    """
+    """For a package's own programs: the first file by name starts if no file is `main`."""
     if source.main is not None:
         return source
     sources = source_files(language, source.files)
@@ -141,10 +139,10 @@ def with_guessed_main(language: Language, source: Source) -> Source:
 def with_included(
     language: Language, source: Source, files: Mapping[str, bytes], *, entry: str | None = None
 ) -> Source:
-    """With a problem's own files, which win where names clash.
+    """Adds a problem's own files, which replace files of the same name.
 
-    It starts where the package says (`entry`), else in the problem's own `main`, so that no
-    submission goes round a driver, else where the submission does.
+    The entry point is `entry`, else the problem's own `main`, so that no submission can
+    bypass a driver, else the submission's.
     """
     given = set(files)
     above = {directory for name in files for directory in directories_of(name)}
@@ -186,3 +184,24 @@ def check_admissible(
         raise Refused(
             f"This problem does not accept {language.name}: use {' or '.join(sorted(allowed))}."
         )
+
+
+def pack_files(files: Mapping[str, bytes]) -> bytes:
+    """One artifact: a line of JSON with names and sizes, then the contents.
+
+    Equal files give equal bytes.
+    """
+    names = sorted(files)
+    index = json.dumps([[name, len(files[name])] for name in names], separators=(",", ":"))
+    return index.encode() + b"\n" + b"".join(files[name] for name in names)
+
+
+def unpack_files(packed: bytes) -> dict[str, bytes]:
+    line, _, contents = packed.partition(b"\n")
+    files, start = {}, 0
+    for name, size in json.loads(line):
+        files[name] = contents[start : start + size]
+        start += size
+    if start != len(contents):
+        raise Unavailable("The artifact with a source is damaged: restore it from a backup.")
+    return files

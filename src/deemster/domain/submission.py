@@ -1,4 +1,4 @@
-"""A submission: as it is asked for, as it is begun, and as it is shown."""
+"""A submission as it is created, as a worker gets it, and as its owner sees it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,9 +27,9 @@ class NewSubmission:
     language: str
     main: str | None
     source: str
-    """The digest of its artifact."""
+    """Digest of the artifact with the source files."""
     request_digest: bytes
-    """Two requests with one key are the same if this is (I2)."""
+    """Equal for two requests with the same key and the same content (I2)."""
     idempotency_key: str | None = None
     webhook_url: str | None = None
     rejudge_of: SubmissionId | None = None
@@ -45,7 +45,7 @@ class NewSubmission:
 
 @dataclass(frozen=True, slots=True)
 class AcceptedSubmission:
-    """What is answered to a POST, the first time and every time (A1, I1)."""
+    """The answer to a POST and to each repetition of it (A1, I1)."""
 
     id: SubmissionId
     problem: ProblemId
@@ -55,7 +55,7 @@ class AcceptedSubmission:
 
 @dataclass(frozen=True, slots=True)
 class JobDetails:
-    """What a worker needs to begin."""
+    """The data with which a worker begins a job."""
 
     id: SubmissionId
     state: State
@@ -69,7 +69,7 @@ class JobDetails:
     time_ms: int
     cases: int
     staged: bool = False
-    """Judged on trial: it counts when its set is applied."""
+    """Part of a rejudging: the verdict counts only after the rejudging is applied."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class SubmissionView:
-    """A submission as its owner may see it: nothing here tells of hidden tests (A11)."""
+    """A submission as its owner may see it, without any hidden test data (A11)."""
 
     id: SubmissionId
     account: AccountId
@@ -111,14 +111,14 @@ class SubmissionView:
     revision_number: int | None = None
     progress: Progress | None = None
     judgement: Mapping[str, Any] | None = None
-    """The contestant's judgement, as it was written when it was settled."""
+    """The contestant's judgement as JSON, stored when the submission was settled."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueuePosition:
-    """Where a waiting submission stands (A4)."""
+    """The position of a waiting submission in its queue (A4)."""
 
     position: int
     """From 1."""
     wait_s: float | None
-    """None: nothing is known of how fast the workers are."""
+    """Estimated wait; None: the workers' speed is unknown."""

@@ -1,4 +1,4 @@
-"""What a submission or a case is found to be (A3), and what the end of a run means for it."""
+"""Verdicts on submissions and cases (A3), and the verdict for each way a run can end."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -31,7 +31,7 @@ VERDICT_OF_STATUS: dict[RunStatus, Verdict] = {
     RunStatus.CANCELLED: Verdict.JUDGE_ERROR,
     RunStatus.INTERNAL_ERROR: Verdict.JUDGE_ERROR,
 }
-"""What a contestant's program is told of its run (J7); after `ok` the checker decides."""
+"""Verdict for a run of the contestant's program (J7); after `ok` the checker decides."""
 
 WORST_FIRST: tuple[Verdict, ...] = (
     Verdict.JUDGE_ERROR,
@@ -47,5 +47,5 @@ WORST_FIRST: tuple[Verdict, ...] = (
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
-    """Accepted when there are none."""
+    """Accepted if `verdicts` is empty."""
     return min(verdicts, key=WORST_FIRST.index, default=Verdict.ACCEPTED)

@@ -85,8 +85,13 @@ async def test_a_file_in_a_directory_can_be_the_entry_point(workshop: OpenWorksh
 @pytest.mark.parametrize(
     ("language", "files", "main", "said"),
     [
-        ("python3", ["a.py", "b.py"], None, "call one of them main, or name it (a.py, b.py)"),
-        ("python3", ["a.py", "b.py"], "c.py", "'c.py' is not among the files"),
+        (
+            "python3",
+            ["a.py", "b.py"],
+            None,
+            "name one main, or set the entry point (a.py, b.py)",
+        ),
+        ("python3", ["a.py", "b.py"], "c.py", "'c.py' is not one of the files"),
         ("python3", [], None, "None of the files is Python 3 source"),
         ("c", ["a.h", "b.h"], None, "None of the files is C source"),
     ],

@@ -346,8 +346,8 @@ async def test_a_program_just_beyond_its_limit_is_run_again_alone(tmp_path: Path
         far = await judge(court, text.format(0.9))
     assert near.verdict is far.verdict is Verdict.TIME_LIMIT
     assert (near.cases[0].runs, far.cases[0].runs) == (2, 1)
-    assert near.cases[0].ending is not None
-    assert near.cases[0].ending.status is RunStatus.OK
+    assert near.cases[0].program_exit is not None
+    assert near.cases[0].program_exit.status is RunStatus.OK
 
 
 FLOOD = "import sys\nfor _ in range(500): sys.stdout.write('0 ' * (1 << 19))"

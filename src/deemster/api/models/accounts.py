@@ -8,7 +8,7 @@ from pydantic import Field, StringConstraints, WithJsonSchema
 from deemster.api.auth.passwords import LEAST_LETTERS, MOST_LETTERS
 from deemster.api.models.kinds import RequestModel, ResponseModel
 from deemster.api.models.submission_requests import Plain
-from deemster.domain.account import NAME, Account, Role, Scope
+from deemster.domain.account import NAME_PATTERN, Account, Role, Scope
 from deemster.store.accounts import AccountView, Change, TokenView
 
 BODY_BYTES: Final = 32 * 1024
@@ -19,7 +19,7 @@ NewPassword = Annotated[
     # Counted when it is brought to its normal form, by who says why it is too short.
     WithJsonSchema({"type": "string", "minLength": LEAST_LETTERS, "maxLength": MOST_LETTERS}),
 ]
-NewName = Annotated[str, StringConstraints(pattern=f"^{NAME.pattern}$", max_length=64)]
+NewName = Annotated[str, StringConstraints(pattern=f"^{NAME_PATTERN.pattern}$", max_length=64)]
 Quota = Annotated[int, Field(ge=0, le=2**31 - 1)]
 Tier = Annotated[int, Field(ge=0, le=1)]
 

@@ -30,10 +30,10 @@ from deemster.api.state import AppState, app_state
 from deemster.cache.cache import CacheEntry, Loaded
 from deemster.cache.kinds import MY_SUBMISSIONS, RUNNING_STATUS_S, STATUS
 from deemster.domain.account import Account, Role
-from deemster.domain.bundle import unpack
 from deemster.domain.errors import Conflict, NotFound
 from deemster.domain.ids import GENERATED_ID, AccountId, ContestId, ProblemId, SubmissionId
 from deemster.domain.lifecycle import TERMINAL, WAITING
+from deemster.domain.source import unpack_files
 from deemster.domain.submission import AcceptedSubmission, SubmissionView
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.deliver.address import is_plainly_private
@@ -187,7 +187,7 @@ async def show_source(request: Request, caller: Caller, id: str) -> Response:  #
         brief = await submissions.brief(acquired, view.id)
         assert brief is not None, "rows of submissions are never deleted"
         bundle = await fetch(acquired, service.artifacts, brief.source)
-    files = [file_out(name, content) for name, content in unpack(bundle).items()]
+    files = [file_out(name, content) for name, content in unpack_files(bundle).items()]
     return answer(SourceOut(id=view.id, language=view.language, main=brief.main, files=files))
 
 

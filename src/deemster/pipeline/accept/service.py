@@ -9,7 +9,6 @@ from typing import Final
 
 from deemster.cache.single_flight import SingleFlightCache
 from deemster.domain.account import Account, Role
-from deemster.domain.bundle import pack
 from deemster.domain.errors import Conflict, NotFound, Refused, Unavailable
 from deemster.domain.ids import (
     GENERATED_ID,
@@ -26,6 +25,7 @@ from deemster.domain.source import (
     check_admissible,
     main_file,
     missing_entry_message,
+    pack_files,
     single_file,
 )
 from deemster.domain.submission import NewSubmission
@@ -114,7 +114,7 @@ class AcceptService:
             raise NotFound(f"There is no problem {request.problem}: see GET /v1/problems.")
         language = self._catalogue.named(request.language)
         source = source_of(summary, language, request)
-        content = pack(source.files)
+        content = pack_files(source.files)
         is_in_contest = request.contest is not None
         new = NewSubmission(
             id=SubmissionId(new_id(SUBMISSION)),

@@ -61,7 +61,7 @@ class CaseOutcome:
         return self.verdict is Verdict.TIME_LIMIT and ended
 
     @property
-    def ending(self) -> ProgramExit:
+    def program_exit(self) -> ProgramExit:
         report = self.report
         return ProgramExit(report.status, report.exit_code, report.signal, report.syscall)
 

@@ -171,7 +171,7 @@ def case_of(
         memory_kb=outcome.memory_bytes // 1024,
         limit_ms=outcome.limit_ms,
         runs=runs,
-        ending=outcome.ending,
+        program_exit=outcome.program_exit,
         message=outcome.message,
         team_message=outcome.team_message,
         output=outcome.output,

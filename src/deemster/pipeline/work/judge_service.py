@@ -4,9 +4,8 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from deemster.domain.bundle import unpack
 from deemster.domain.judgement import JuryJudgement, JuryText
-from deemster.domain.source import Source
+from deemster.domain.source import Source, unpack_files
 from deemster.domain.submission import JobDetails
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.judge.build.compiler import BuildTools
@@ -36,7 +35,7 @@ class JudgeService:
             bundle = await fetch(acquired, self.artifacts, details.source)
         catalogue = self.builder.catalogue
         language = catalogue.named(details.language)
-        source = Source(unpack(bundle), main=details.main)
+        source = Source(unpack_files(bundle), main=details.main)
         try:
             async with self.problems.prepared(details.revision) as problem:
                 complete_source = await asyncio.to_thread(

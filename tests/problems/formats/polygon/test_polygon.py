@@ -491,7 +491,7 @@ def test_groups_have_points_and_come_after_those_they_depend_on(make: Make) -> N
     assert [case.points for case in group_named(problem, "1").cases()] == [15.0]
     assert [case.name for case in group_named(problem, "ungrouped").cases()] == ["05"]
     case = next(group_named(problem, "2").cases())
-    assert case.input_validator_args.everyone == ("--testset", "tests", "--group", "2")
+    assert case.input_validator_args.shared == ("--testset", "tests", "--group", "2")
 
 
 def test_a_complete_group_without_points_of_its_own_is_worth_its_tests(make: Make) -> None:

@@ -234,13 +234,13 @@ class Tests2025:
         """The arguments of the program follow those of the validator."""
         given = said.input_validator_args
         if "" in given:
-            return ValidatorArgs(everyone=(*given[""], *said.args))
+            return ValidatorArgs(shared=(*given[""], *said.args))
         file = inherited.files.get("input_validator_args", "")
         for name in given:
             if name not in self.jury.input_validators:
                 self.folder.warn(f"{file}: '{name}' is no input validator of this package.")
         return ValidatorArgs(
-            named={
+            by_name={
                 name: (*given.get(name, ()), *said.args) for name in self.jury.input_validators
             }
         )

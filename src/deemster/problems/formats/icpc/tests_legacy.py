@@ -253,14 +253,14 @@ class LegacyTests:
 
     def input_args(self, flags: Mapping[str, tuple[str, ...]], file: str) -> ValidatorArgs:
         if "" in flags:
-            return ValidatorArgs(everyone=flags[""])
+            return ValidatorArgs(shared=flags[""])
         named: dict[str, tuple[str, ...]] = {}
         for name, own in flags.items():
             fitting = [each for each in self.jury.input_validators if is_called(each, name)]
             if not fitting:
                 self.folder.warn(f"{file}: '{name}' is no input validator of this package.")
             named.update(dict.fromkeys(fitting, own))
-        return ValidatorArgs(named=named)
+        return ValidatorArgs(by_name=named)
 
 
 def is_called(program: str, name: str) -> bool:

@@ -140,7 +140,7 @@ def case_of(test: Test, shown: Mapping[int, SampleFiles], *, scored: bool) -> Ca
         answer=test.answer,
         is_sample=test.is_sample and not worth_points,
         full_feedback=test.is_sample,
-        input_validator_args=ValidatorArgs(everyone=args),
+        input_validator_args=ValidatorArgs(shared=args),
         points=test.points if scored else None,
         shown=shown.get(test.number, SampleFiles()) if test.is_sample else SampleFiles(),
         description=test.description,

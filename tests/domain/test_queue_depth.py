@@ -1,4 +1,4 @@
-"""D4: what a depth says, at both sides of each border."""
+"""Load levels and alarms, on both sides of each threshold (D4)."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from deemster.domain.queue_depth import LoadLevel, QueueDepth, is_alarming, load
 
 
 @pytest.mark.parametrize(
-    ("backlog", "signal"),
+    ("backlog", "level"),
     [
         (0, LoadLevel.HEALTHY),
         (50, LoadLevel.HEALTHY),
@@ -19,18 +19,18 @@ from deemster.domain.queue_depth import LoadLevel, QueueDepth, is_alarming, load
         (10**9, LoadLevel.INCIDENT),
     ],
 )
-def test_d4_a_depth_has_one_signal(backlog: int, signal: LoadLevel) -> None:
-    assert load_level(backlog) is signal
+def test_d4_each_backlog_has_one_load_level(backlog: int, level: LoadLevel) -> None:
+    assert load_level(backlog) is level
 
 
 @pytest.mark.parametrize(
-    ("queue", "most"),
+    ("queue", "threshold"),
     [(QueueName.CRITICAL, 100), (QueueName.DEFAULT, 300), (QueueName.LOW, 500)],
 )
-def test_d4_each_queue_has_its_alarm(queue: QueueName, most: int) -> None:
-    assert not is_alarming(queue, most)
-    assert is_alarming(queue, most + 1)
+def test_d4_each_queue_has_its_alarm(queue: QueueName, threshold: int) -> None:
+    assert not is_alarming(queue, threshold)
+    assert is_alarming(queue, threshold + 1)
 
 
-def test_what_is_delayed_is_undone_too() -> None:
+def test_delayed_jobs_belong_to_the_backlog() -> None:
     assert QueueDepth(waiting=3, active=7, delayed=2, failed=9).backlog == 5

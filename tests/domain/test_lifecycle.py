@@ -1,4 +1,4 @@
-"""docs/lifecycle.md is the table of `domain/lifecycle.py`; run as a module, this writes it."""
+"""docs/lifecycle.md matches `domain/lifecycle.py`; run as a module, this writes the page."""
 
 from pathlib import Path
 
@@ -7,24 +7,24 @@ from deemster.domain.lifecycle import MOVES, PUBLIC_STATUS, TERMINAL, Event, Sta
 PAGE = Path(__file__).parents[2] / "docs" / "lifecycle.md"
 
 WHY: dict[Event, str] = {
-    Event.PUBLISH: "its job is in the queue",
-    Event.START: "a worker begins; a new attempt, which fences off all before it",
-    Event.RETRY: "the judge failed, not the program: again after 2 s, 4 s, 8 s",
-    Event.RESCUE: "its worker was heard of no more, or was stopped",
-    Event.RESEND: "the queue has lost its job; a new one is sent",
+    Event.PUBLISH: "the submission's job was put into the queue",
+    Event.START: "a worker begins a new attempt; writes of earlier attempts are rejected",
+    Event.RETRY: "the judge failed, not the program; retried after 2 s, 4 s, 8 s",
+    Event.RESCUE: "the worker stopped sending heartbeats, or was stopped",
+    Event.RESEND: "the queue lost the job; a new one is sent",
     Event.ANALYZE: "the verdict is known; analysis follows",
     Event.EVALUATE: "analysis is done; evaluation follows",
-    Event.COMPLETE: "it has a verdict, whichever",
-    Event.FAIL: "no attempt could judge it; there is a dead letter",
-    Event.CANCEL: "its owner or an admin took it back; a running program is killed",
+    Event.COMPLETE: "the submission has a verdict",
+    Event.FAIL: "all attempts failed; a dead letter is written",
+    Event.CANCEL: "the owner or an admin cancelled the submission; a running program is killed",
 }
 
-HEAD = """# The life of a submission
+HEAD = """# Lifecycle of a submission
 
-Written from the table in `src/deemster/domain/lifecycle.py`, which is all there is: one
-function (`store/lifecycle.py`) takes these steps, by a statement that names the state before
-and the attempt. What moves no row had moved on, and is dropped. Every step writes one event,
-in the same transaction.
+This page is generated from the table in `src/deemster/domain/lifecycle.py`. One function
+(`store/lifecycle.py`) performs every transition, with one SQL statement that names the expected
+state and attempt. If no row matches, the submission has already moved on, and the transition is
+dropped. Each transition writes one event in the same transaction.
 
 """
 
@@ -41,9 +41,9 @@ def page() -> str:
         [
             HEAD + "\n".join(lines),
             "",
-            f"{ends} are ends: the database itself refuses to change them.",
+            f"{ends} are final: the database refuses to change them.",
             "",
-            "## What the API calls them",
+            "## Names in the API",
             "",
             "| state | in `/v1/submissions` |",
             "|---|---|",
@@ -53,13 +53,13 @@ def page() -> str:
     )
 
 
-def test_s1_the_page_is_what_the_table_says() -> None:
-    """S1, S4: after a change run `python -m tests.domain.test_lifecycle_page`."""
+def test_s1_the_page_matches_the_table() -> None:
+    """S1, S4: after a change run `python -m tests.domain.test_lifecycle`."""
     assert PAGE.read_text(encoding="utf-8") == page()
 
 
 def test_only_the_watchdog_and_a_retry_go_back() -> None:
-    """S2: no other rewind, and none out of an end."""
+    """S2: no other event leads back, and none leads out of a final state."""
     order = list(State)
     back = {
         event
