@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import uvloop
 
-from deemster.api.cache_invalidation import CacheInvalidation
 from deemster.api.routes.submissions import status_of
 from deemster.bench.load.caller import Caller
 from deemster.bench.load.servers import free_address, role, running, until_answered
@@ -123,15 +122,13 @@ async def in_process(
     stage: BenchService, viewer: Account, ids: dict[str, list[str]], rounds: int, seconds: float
 ) -> dict[str, Any]:
     async with Cache.open(None, "bench") as cache:
-        service = SimpleNamespace(pool=stage.pool)
-        recall = CacheInvalidation(cache, stage.pool)
-        desk = cast("AppState", SimpleNamespace(service=service, recall=recall))
+        state = cast("AppState", SimpleNamespace(pool=stage.pool, cache=cache))
 
         async def press(asked: Iterator[str], each_s: float) -> float:
             done = 0
             began_s = time.perf_counter()
             while time.perf_counter() - began_s < each_s:
-                assert (await status_of(desk, viewer, next(asked))).body
+                assert (await status_of(state, viewer, next(asked))).body
                 done += 1
             return done / (time.perf_counter() - began_s)
 

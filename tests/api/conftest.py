@@ -66,18 +66,18 @@ async def cache(queue_env: str) -> AsyncIterator[Cache]:
         yield opened
 
 
-MakeService = Callable[..., Dependencies]
+MakeDependencies = Callable[..., Dependencies]
 
 
 @pytest.fixture
-def make_service(
+def make_dependencies(
     pool: Pool, artifacts: Artifacts, producer: Producer, cache: Cache, tmp_path: Path
-) -> MakeService:
+) -> MakeDependencies:
     def make(**settings: Any) -> Dependencies:
         # Most tests hand in again at once; those of the pace say so.
         paced = {"submit_interval_s": 0, "requests_per_second_user": 100_000, **settings}
         given = Settings(data_dir=tmp_path, work_dir=tmp_path / "work", **paced)
-        door = AcceptService(
+        accept = AcceptService(
             pool,
             artifacts,
             CATALOGUE,
@@ -87,7 +87,7 @@ def make_service(
         )
         return Dependencies(
             pool=pool,
-            door=door,
+            accept=accept,
             artifacts=artifacts,
             catalogue=CATALOGUE,
             settings=given,
@@ -158,8 +158,8 @@ async def caught_up(client: httpx.AsyncClient) -> None:
     transport = client._transport
     if isinstance(transport, httpx.ASGITransport):
         app: Any = transport.app
-        await app.state.desk.feed.catch_up()
-        app.state.desk.recall.forget_problems()
+        await app.state.app_state.feed.catch_up()
+        app.state.app_state.cache_invalidation.forget_problems()
 
 
 async def make_user(pool: Pool, name: str, role: Role = Role.USER) -> User:
@@ -186,8 +186,8 @@ async def make_worker(
 
 
 @pytest.fixture
-def app(make_service: MakeService) -> FastAPI:
-    return create_app(make_service())
+def app(make_dependencies: MakeDependencies) -> FastAPI:
+    return create_app(make_dependencies())
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from deemster.api.app import create_app
 from deemster.cache.cache import Cache
 from deemster.domain.ids import SubmissionId
-from tests.api.conftest import Api, MakeService, running
+from tests.api.conftest import Api, MakeDependencies, running
 
 
 class Clock:
@@ -36,20 +36,20 @@ class Process:
         return str(answer.json()["status"])
 
     async def hear(self) -> None:
-        await self.app.state.desk.feed.catch_up()
+        await self.app.state.app_state.feed.catch_up()
 
     def forget_revision(self) -> None:
         """As it does by itself each second."""
-        self.app.state.desk.recall.forget_problems()
+        self.app.state.app_state.cache_invalidation.forget_problems()
 
 
 @asynccontextmanager
 async def process(
-    make_service: MakeService, url: str | None = None, **settings: object
+    make_dependencies: MakeDependencies, url: str | None = None, **settings: object
 ) -> AsyncIterator[Process]:
     clock = Clock()
     async with Cache.open(url, "test", clock=clock) as cache:
-        app = create_app(replace(make_service(**settings), cache=cache))
+        app = create_app(replace(make_dependencies(**settings), cache=cache))
         async with running(app) as client:
-            await app.state.desk.feed.catch_up()
+            await app.state.app_state.feed.catch_up()
             yield Process(client, app, clock)

@@ -17,15 +17,22 @@ from deemster.domain.verdict import Verdict
 from deemster.store import leases, problems, workers
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool, connection
-from tests.api.conftest import Api, MakeService, change_problem, make_worker, program, running
+from tests.api.conftest import (
+    Api,
+    MakeDependencies,
+    change_problem,
+    make_worker,
+    program,
+    running,
+)
 from tests.api.judging import JUDGEMENTS, judged_submission
 from tests.api.processes import Process, process
 from tests.builders import make_problem, make_submission, start_submission
 
 
 @pytest.fixture
-async def here(make_service: MakeService) -> AsyncIterator[Process]:
-    async with process(make_service) as opened:
+async def here(make_dependencies: MakeDependencies) -> AsyncIterator[Process]:
+    async with process(make_dependencies) as opened:
         yield opened
 
 
@@ -116,10 +123,10 @@ async def test_a_rejudge_is_seen_at_once(
 
 
 async def test_what_another_process_wrote_is_seen_when_it_is_heard_of(
-    here: Process, make_service: MakeService, ada: Api, pool: Pool
+    here: Process, make_dependencies: MakeDependencies, ada: Api, pool: Pool
 ) -> None:
     submission = await make_submission(pool, ada.user.id)
-    async with process(make_service) as there:
+    async with process(make_dependencies) as there:
         for each in (here, there):
             assert await each.status(ada, submission) == "queued"
         path = f"/v1/submissions/{submission}"
@@ -188,7 +195,7 @@ async def test_a_compiler_that_was_upgraded_is_told_at_once(
     """J6: though the list of languages is kept for a day."""
 
     async def versions() -> list[str]:
-        here.app.state.desk.crew._known.forget(None)  # as it is each second
+        here.app.state.app_state.live_workers._known.forget(None)  # as it is each second
         listed = (await here.get(ada, "/v1/languages")).json()["items"]
         [found] = [each["versions"] for each in listed if each["id"] == "cpp"]
         return list(found)
@@ -248,13 +255,13 @@ async def test_what_nobody_changed_is_told_while_it_is_looked_up_anew(
 
 
 async def test_made_up_pages_fill_no_memory(
-    make_service: MakeService, ada: Api, pool: Pool, redis_url: str, queue_env: str
+    make_dependencies: MakeDependencies, ada: Api, pool: Pool, redis_url: str, queue_env: str
 ) -> None:
     """Only pages that the service itself leads to lie in Redis."""
     await make_problem(pool)
     redis = Redis.from_url(redis_url)
     async with Cache.open(redis_url, queue_env, timeout_s=30) as cache:
-        app = create_app(replace(make_service(), cache=cache))
+        app = create_app(replace(make_dependencies(), cache=cache))
         async with running(app) as client:
             for query in ("limit=7", "cursor=bWFkZV91cA", "limit=50&cursor=bWFkZV91cDI"):
                 answer = await client.get(f"/v1/problems?{query}", headers=ada.user.headers)

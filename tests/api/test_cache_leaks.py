@@ -22,7 +22,7 @@ from deemster.store.audit import Actor
 from deemster.store.pool import Pool, connection
 from deemster.store.rejudgings import Wanted
 from tests.api.conftest import (
-    MakeService,
+    MakeDependencies,
     User,
     caught_up,
     change_problem,
@@ -76,7 +76,7 @@ class Scene:
 
 @pytest.fixture
 async def scene(
-    make_service: MakeService,
+    make_dependencies: MakeDependencies,
     pool: Pool,
     artifacts: Artifacts,
     redis_url: str,
@@ -106,7 +106,7 @@ async def scene(
     env = f"{queue_env}x"
     async with (
         Cache.open(redis_url, env, timeout_s=30) as cache,
-        running(create_app(replace(make_service(), cache=cache))) as client,
+        running(create_app(replace(make_dependencies(), cache=cache))) as client,
     ):
         await caught_up(client)
         yield Scene(client, redis, f"deemster:{env}:", people, mine)

@@ -22,7 +22,7 @@ from deemster.wiring.importing import open_importer
 from tests.api.conftest import (
     CATALOGUE,
     Api,
-    MakeService,
+    MakeDependencies,
     make_user,
     make_worker,
     program,
@@ -73,7 +73,7 @@ async def test_a_place_that_is_gone_is_told(
 
 
 async def test_a_part_that_hangs_holds_nobody_up(
-    make_service: MakeService, pool: Pool, artifacts: Artifacts, tmp_path: Path
+    make_dependencies: MakeDependencies, pool: Pool, artifacts: Artifacts, tmp_path: Path
 ) -> None:
     """A queue that takes connections and never says a word."""
     silent = asyncio.Event()
@@ -86,9 +86,9 @@ async def test_a_part_that_hangs_holds_nobody_up(
     port = server.sockets[0].getsockname()[1]
     await make_worker(pool)
     async with server, Producer.open(f"redis://127.0.0.1:{port}/0", "hung") as producer:
-        given = make_service()
-        service = replace(given, ping_queue=producer.ping)
-        async with running(create_app(service)) as client:
+        given = make_dependencies()
+        dependencies = replace(given, ping_queue=producer.ping)
+        async with running(create_app(dependencies)) as client:
             answer = await client.get("/readyz")
         silent.set()
     body = answer.json()
@@ -110,11 +110,11 @@ async def test_with_servers_stopped_it_says_which_and_comes_back(tmp_path: Path)
             Cache.open(None, "test") as cache,
         ):
             artifacts = make_artifacts(tmp_path / "artifacts")
-            door = AcceptService(pool, artifacts, CATALOGUE, on_accepted=lambda: None)
+            accept = AcceptService(pool, artifacts, CATALOGUE, on_accepted=lambda: None)
             settings = Settings(data_dir=tmp_path, work_dir=tmp_path)
-            service = Dependencies(
+            dependencies = Dependencies(
                 pool,
-                door,
+                accept,
                 artifacts,
                 CATALOGUE,
                 settings,
@@ -128,7 +128,7 @@ async def test_with_servers_stopped_it_says_which_and_comes_back(tmp_path: Path)
             ada = await make_user(pool, "ada")
             await make_problem(pool)
             await make_worker(pool)
-            async with running(create_app(service)) as client:
+            async with running(create_app(dependencies)) as client:
                 api = Api(client, ada)
                 await ready(client)
                 await redis.stop()

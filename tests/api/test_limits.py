@@ -18,7 +18,7 @@ from deemster.pipeline.accept import load_shedding
 from deemster.store.pool import Pool, connection
 from tests.api.conftest import (
     Api,
-    MakeService,
+    MakeDependencies,
     change_problem,
     make_user,
     make_worker,
@@ -31,14 +31,14 @@ Opened = Callable[..., AbstractAsyncContextManager[httpx.AsyncClient]]
 
 
 @pytest.fixture
-async def opened(make_service: MakeService, pool: Pool) -> Opened:
+async def opened(make_dependencies: MakeDependencies, pool: Pool) -> Opened:
     await make_problem(pool)
     await make_problem(pool, "product")
     await make_worker(pool)
 
     @asynccontextmanager
     async def open_app(**settings: Any) -> AsyncIterator[httpx.AsyncClient]:
-        async with running(create_app(make_service(**settings))) as client:
+        async with running(create_app(make_dependencies(**settings))) as client:
             yield client
 
     return open_app

@@ -17,7 +17,7 @@ from deemster.store.artifacts import Artifacts
 from deemster.store.audit import Actor
 from deemster.store.pool import Pool, connection
 from deemster.store.rejudgings import Wanted
-from tests.api.conftest import Api, MakeService, change_problem, make_worker, program
+from tests.api.conftest import Api, MakeDependencies, change_problem, make_worker, program
 from tests.api.judging import JUDGEMENTS, judged_submission
 from tests.api.processes import Process, process
 from tests.builders import make_problem, start_submission
@@ -29,8 +29,8 @@ RIGHT = JUDGEMENTS[Verdict.ACCEPTED]
 
 
 @pytest.fixture
-async def here(make_service: MakeService) -> AsyncIterator[Process]:
-    async with process(make_service) as opened:
+async def here(make_dependencies: MakeDependencies) -> AsyncIterator[Process]:
+    async with process(make_dependencies) as opened:
         yield opened
 
 
@@ -72,14 +72,14 @@ async def test_what_one_did_is_told_to_oneself(
 
 
 async def test_what_is_left_of_today_is_told_at_once(
-    make_service: MakeService, ada: Api, bob: Api, admin: Api, pool: Pool
+    make_dependencies: MakeDependencies, ada: Api, bob: Api, admin: Api, pool: Pool
 ) -> None:
     """D2: by one's own quota, by that of the settings, or without any."""
     await make_problem(pool)
     await make_worker(pool)
     async with connection(pool) as acquired:
         await accounts.change(acquired, bob.user.id, Change(quota_given=True, daily_quota=2))
-    async with process(make_service, daily_quota=5) as here:
+    async with process(make_dependencies, daily_quota=5) as here:
         left = {}
         for name, api in (("ada", ada), ("bob", bob), ("admin", admin)):
             before = await profile(here, api)
@@ -110,10 +110,10 @@ async def test_a_profile_is_told_again_until_its_time_is_over(
 
 
 async def test_a_role_that_was_taken_is_never_told(
-    make_service: MakeService, admin: Api, pool: Pool
+    make_dependencies: MakeDependencies, admin: Api, pool: Pool
 ) -> None:
     """C4: nothing of what someone may is remembered with what they did."""
-    async with process(make_service, daily_quota=5) as here:
+    async with process(make_dependencies, daily_quota=5) as here:
         assert (await profile(here, admin))["daily_quota"] is None
         async with connection(pool) as acquired:
             await acquired.execute("UPDATE account SET role = 'user', daily_quota = 3")

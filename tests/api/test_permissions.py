@@ -15,7 +15,7 @@ from deemster.api.permissions import PERMISSIONS, need_of
 from deemster.domain.account import ALL_SCOPES, Role, Scope
 from deemster.store import accounts
 from deemster.store.pool import Pool, connection
-from tests.api.conftest import MakeService, make_user
+from tests.api.conftest import MakeDependencies, make_user
 
 NOBODY_HAS = "0" * 26
 PREFIXES = {"problems": "prob", "contests": "con", "users": "usr", "tokens": "tok"}
@@ -40,9 +40,9 @@ def filled(path: str) -> str:
 
 
 @pytest.fixture
-def app(make_service: MakeService) -> FastAPI:
+def app(make_dependencies: MakeDependencies) -> FastAPI:
     # Nothing but the permissions may be in the way of so many requests.
-    return create_app(make_service(strangers_per_minute_ip=100_000))
+    return create_app(make_dependencies(strangers_per_minute_ip=100_000))
 
 
 async def ask(app: FastAPI, method: str, path: str, token: str | None = None) -> int:

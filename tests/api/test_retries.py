@@ -16,7 +16,7 @@ from deemster.store.pool import Pool, connection
 from tests.api.conftest import (
     CATALOGUE,
     Api,
-    MakeService,
+    MakeDependencies,
     change_problem,
     make_user,
     make_worker,
@@ -34,7 +34,7 @@ OTHER = {**ASKED, "source_code": "print(2)"}
 class Judge:
     """One database, and API processes with settings of their own, one after another."""
 
-    make_service: MakeService
+    make_dependencies: MakeDependencies
     pool: Pool
     artifacts: Artifacts
 
@@ -43,17 +43,17 @@ class Judge:
         self, catalogue: Catalogue = CATALOGUE, **settings: Any
     ) -> AsyncIterator[httpx.AsyncClient]:
         given = {"webhook_allow_private": True, **settings}
-        service = self.make_service(**given)
-        door = AcceptService(self.pool, self.artifacts, catalogue, on_accepted=lambda: None)
-        async with running(create_app(replace(service, door=door))) as client:
+        dependencies = self.make_dependencies(**given)
+        accept = AcceptService(self.pool, self.artifacts, catalogue, on_accepted=lambda: None)
+        async with running(create_app(replace(dependencies, accept=accept))) as client:
             yield client
 
 
 @pytest.fixture
-async def judge(make_service: MakeService, pool: Pool, artifacts: Artifacts) -> Judge:
+async def judge(make_dependencies: MakeDependencies, pool: Pool, artifacts: Artifacts) -> Judge:
     await make_problem(pool)
     await make_worker(pool)
-    return Judge(make_service, pool, artifacts)
+    return Judge(make_dependencies, pool, artifacts)
 
 
 async def nothing(_pool: Pool) -> None:

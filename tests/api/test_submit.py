@@ -14,7 +14,7 @@ from deemster.store.pool import Pool, connection
 from deemster.store.problems import ProblemSummary
 from tests.api.conftest import (
     Api,
-    MakeService,
+    MakeDependencies,
     change_problem,
     make_user,
     make_worker,
@@ -285,15 +285,15 @@ async def test_without_workers_it_is_taken_with_a_warning(ada: Api, pool: Pool) 
 
 
 async def test_without_workers_it_is_refused_by_setting(
-    pool: Pool, make_service: MakeService
+    pool: Pool, make_dependencies: MakeDependencies
 ) -> None:
     """Q15, I1: what was accepted before is answered all the same."""
     user = await make_user(pool, "ada")
-    accepting = create_app(make_service())
+    accepting = create_app(make_dependencies())
     async with running(accepting) as client:
         first = await Api(client, user).post(PATH, program(), key="before")
     await without_workers(pool)
-    async with running(create_app(make_service(without_workers="refuse"))) as client:
+    async with running(create_app(make_dependencies(without_workers="refuse"))) as client:
         ada = Api(client, user)
         answer = await ada.post(PATH, program())
         assert answer.status_code == 503

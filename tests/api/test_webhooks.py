@@ -25,7 +25,7 @@ from deemster.pipeline.verdict.settle import settle
 from deemster.store import accounts
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool, connection
-from tests.api.conftest import Api, MakeService, User, make_user, running, until
+from tests.api.conftest import Api, MakeDependencies, User, make_user, running, until
 from tests.api.judging import HIDDEN, JUDGEMENTS
 from tests.builders import make_submission, queue_submission, start_submission
 from tests.pipeline.deliver.conftest import carrying
@@ -344,10 +344,10 @@ async def test_i1_a_rotation_that_is_sent_again_with_its_key_rotates_once(ada: A
 
 
 async def test_d2_nobody_hammers_a_receiver_through_us(
-    pool: Pool, artifacts: Artifacts, make_service: MakeService
+    pool: Pool, artifacts: Artifacts, make_dependencies: MakeDependencies
 ) -> None:
     """What was answered before is answered again all the same (I1)."""
-    async with running(create_app(make_service(submits_per_minute_user=1))) as client:
+    async with running(create_app(make_dependencies(submits_per_minute_user=1))) as client:
         ada = Api(client, await make_user(pool, "ada"))
         for number in range(2):
             await end(pool, artifacts, ada, f"https://receiver{number}.example/")

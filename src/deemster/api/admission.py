@@ -24,13 +24,15 @@ class TooMany(LimitReached):
 
 
 class Admission:
-    def __init__(self, service: Dependencies, crew: LiveWorkers) -> None:
-        self._service = service
-        self._crew = crew
-        settings = service.settings
+    def __init__(self, dependencies: Dependencies, live_workers: LiveWorkers) -> None:
+        self._dependencies = dependencies
+        self._live_workers = live_workers
+        settings = dependencies.settings
         self._own = MemoryBuckets()
         self._a_second = settings.requests_per_second_user
-        self._gate = LoadShedder(service.pool, high=settings.queue_high, low=settings.queue_low)
+        self._gate = LoadShedder(
+            dependencies.pool, high=settings.queue_high, low=settings.queue_low
+        )
         self._policy = policy_of(
             {
                 "user": (settings.submits_per_minute_user, MINUTE_S),
@@ -49,12 +51,12 @@ class Admission:
         """Headers for the answer; a refusal makes nothing and says why."""
         headers = {}
         if caller.role is not Role.ADMIN:
-            taken = await self._service.buckets.take(self._limits(request, caller))
+            taken = await self._dependencies.buckets.take(self._limits(request, caller))
             headers = {**rate_headers(taken), "RateLimit-Policy": self._policy}
             await self._refuse(taken, "You send submissions too fast", caller, key)
         try:
             await self._gate.check()
-            warning = await self._crew.warning()
+            warning = await self._live_workers.warning()
         except Unavailable:
             if not await self.was_answered(caller, key):
                 raise
@@ -66,9 +68,9 @@ class Admission:
         if caller.role is Role.ADMIN:
             return
         limit = a_minute(
-            "submit.problem", problem, self._service.settings.submits_per_minute_problem
+            "submit.problem", problem, self._dependencies.settings.submits_per_minute_problem
         )
-        taken = await self._service.buckets.take([limit])
+        taken = await self._dependencies.buckets.take([limit])
         said = "Too many people hand in for this problem just now"
         await self._refuse(taken, said, caller, key)
 
@@ -76,7 +78,7 @@ class Admission:
         """Then it is answered as before, whatever holds now: that makes nothing (I1)."""
         if key is None:
             return False
-        async with connection(self._service.pool) as acquired:
+        async with connection(self._dependencies.pool) as acquired:
             return await is_key_taken(acquired, caller.id, key)
 
     async def _refuse(self, taken: Taken, said: str, caller: Account, key: str | None) -> None:
@@ -84,7 +86,7 @@ class Admission:
             refuse(taken, said)
 
     def _limits(self, request: Request, caller: Account) -> list[Limit]:
-        settings = self._service.settings
+        settings = self._dependencies.settings
         return [
             a_minute("submit.user", caller.id, settings.submits_per_minute_user),
             a_minute("submit.ip", address_of(request), settings.submits_per_minute_ip),

@@ -54,14 +54,14 @@ from deemster.metrics import REFUSED
 log = structlog.get_logger()
 
 
-def create_app(service: Dependencies) -> FastAPI:
-    desk = AppState.of(service)
+def create_app(dependencies: Dependencies) -> FastAPI:
+    state = AppState.of(dependencies)
 
     @asynccontextmanager
     async def run_beside(_app: FastAPI) -> AsyncIterator[None]:
         async with asyncio.TaskGroup() as group:
-            noting = group.create_task(desk.guard.note_uses())
-            following = group.create_task(desk.feed.run())
+            noting = group.create_task(state.credentials.note_uses())
+            following = group.create_task(state.feed.run())
             try:
                 yield
             finally:
@@ -107,8 +107,8 @@ def create_app(service: Dependencies) -> FastAPI:
         },
     )
     check_table(app.routes)
-    app.state.desk = desk
-    app.add_middleware(RequestMiddleware, public_url=service.settings.public_url)
+    app.state.app_state = state
+    app.add_middleware(RequestMiddleware, public_url=dependencies.settings.public_url)
     return app
 
 

@@ -42,40 +42,40 @@ class Bearer(SecurityBase):
 
 async def identify(request: Request, *, afresh: bool = False) -> Account:
     """By the header, if there is one; else by the cookie of a log-in."""
-    desk = app_state(request)
+    state = app_state(request)
     header = request.headers.get("authorization")
     if header is not None:
-        return await by_token(request, desk, header, afresh=afresh)
+        return await by_token(request, state, header, afresh=afresh)
     digest = session_of(request)
     if digest is None:
         raise Unauthorised("Send your token in the header Authorization: Bearer ….")
     if afresh:
-        desk.guard.forget([digest])
-    account = await desk.guard.of_session(digest)
+        state.credentials.forget([digest])
+    account = await state.credentials.of_session(digest)
     if account is None:
-        await desk.auth.throttle.count_stranger(request)
+        await state.auth.throttle.count_stranger(request)
         raise Unauthorised("Your log-in is over: log in again.")
-    desk.auth.cookies.check_meant(request, digest)
+    state.auth.cookies.check_meant(request, digest)
     return account
 
 
-async def by_token(request: Request, desk: AppState, header: str, *, afresh: bool) -> Account:
+async def by_token(request: Request, state: AppState, header: str, *, afresh: bool) -> Account:
     scheme, _, token = header.partition(" ")
     token = token.strip()
     if scheme.lower() != "bearer" or not token:
         raise Unauthorised("Send your token in the header Authorization: Bearer ….")
-    if desk.auth.vouched is not None and looks_like_jwt(token):
+    if state.auth.jwt is not None and looks_like_jwt(token):
         try:
-            return await desk.auth.vouched.account(token, afresh=afresh)
+            return await state.auth.jwt.account(token, afresh=afresh)
         except Unauthorised:
-            await desk.auth.throttle.count_stranger(request)
+            await state.auth.throttle.count_stranger(request)
             raise
     digest = token_digest(token)
     if afresh:
-        desk.guard.forget([digest])
-    account = await desk.guard.of_token(digest)
+        state.credentials.forget([digest])
+    account = await state.credentials.of_token(digest)
     if account is None:
-        await desk.auth.throttle.count_stranger(request)
+        await state.auth.throttle.count_stranger(request)
         raise Unauthorised(
             "This token is not known, has expired or was revoked: get a new one."
         )

@@ -14,7 +14,7 @@ KEPT_S: Final = 1.0
 
 class CacheInvalidation:
     def __init__(self, cache: Cache, pool: Pool) -> None:
-        self.cache = cache
+        self._cache = cache
         self._pool = pool
         self._problems: SingleFlightCache[None, int] = SingleFlightCache(
             self._look, keep_s=KEPT_S
@@ -30,16 +30,16 @@ class CacheInvalidation:
 
     def forget_submission(self, submission: SubmissionId, account: AccountId) -> None:
         """It changed: its status, and its owner's list."""
-        self.cache.versions.bump(submission)
-        self.cache.versions.bump(account)
+        self._cache.versions.bump(submission)
+        self._cache.versions.bump(account)
 
     def forget_list(self, account: AccountId) -> None:
         """There is one more in it."""
-        self.cache.versions.bump(account)
+        self._cache.versions.bump(account)
 
     def forget_submissions(self) -> None:
         """Many changed at once."""
-        self.cache.versions.bump_all()
+        self._cache.versions.bump_all()
 
     async def _look(self, _: None) -> int:
         async with connection(self._pool) as acquired:

@@ -28,7 +28,7 @@ class Queues(Protocol):
 @dataclass(frozen=True, slots=True)
 class Dependencies:
     pool: Pool
-    door: AcceptService
+    accept: AcceptService
     artifacts: Artifacts
     catalogue: Catalogue
     settings: Settings

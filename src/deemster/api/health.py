@@ -38,8 +38,8 @@ class NobodyWorks(DeemsterError):
 
 
 class Health:
-    def __init__(self, service: Dependencies) -> None:
-        self._service = service
+    def __init__(self, dependencies: Dependencies) -> None:
+        self._dependencies = dependencies
         self._known: SingleFlightCache[None, HealthOut] = SingleFlightCache(
             self._look, keep_s=KEPT_S
         )
@@ -48,13 +48,13 @@ class Health:
         return await self._known.get(None)
 
     async def _look(self, _: None) -> HealthOut:
-        service = self._service
+        dependencies = self._dependencies
         async with asyncio.TaskGroup() as group:
-            database = group.create_task(part("database", lambda: ping(service.pool)))
-            queue = group.create_task(part("queue", service.ping_queue))
-            crew = group.create_task(part("workers", self._count_workers))
-            artifacts = group.create_task(part("artifacts", service.artifacts.ping))
-        parts = [task.result() for task in (database, queue, crew, artifacts)]
+            database = group.create_task(part("database", lambda: ping(dependencies.pool)))
+            queue = group.create_task(part("queue", dependencies.ping_queue))
+            live_workers = group.create_task(part("workers", self._count_workers))
+            artifacts = group.create_task(part("artifacts", dependencies.artifacts.ping))
+        parts = [task.result() for task in (database, queue, live_workers, artifacts)]
         return HealthOut(
             ready=all(each.ok for each in parts),
             database=parts[0],
@@ -64,7 +64,7 @@ class Health:
         )
 
     async def _count_workers(self) -> str:
-        async with connection(self._service.pool) as acquired:
+        async with connection(self._dependencies.pool) as acquired:
             found = [each for each in await workers.alive(acquired) if not each.draining]
         if not found:
             raise NobodyWorks

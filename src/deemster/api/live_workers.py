@@ -15,8 +15,8 @@ WARNING: Final = '199 deemster "No worker takes work: this waits until one does.
 
 
 class LiveWorkers:
-    def __init__(self, service: Dependencies) -> None:
-        self._service = service
+    def __init__(self, dependencies: Dependencies) -> None:
+        self._dependencies = dependencies
         self._known: SingleFlightCache[None, Sequence[WorkerView]] = SingleFlightCache(
             self._look, keep_s=KEPT_S
         )
@@ -29,10 +29,10 @@ class LiveWorkers:
         """To go with the answer to a submission; or the refusal, if that is the setting."""
         if await self.working():
             return None
-        if self._service.settings.without_workers == "accept":
+        if self._dependencies.settings.without_workers == "accept":
             return WARNING
         raise NoWorkers("No worker takes work, so nobody would judge this: try again later.")
 
     async def _look(self, _: None) -> Sequence[WorkerView]:
-        async with connection(self._service.pool) as acquired:
+        async with connection(self._dependencies.pool) as acquired:
             return [each for each in await workers.alive(acquired) if not each.draining]

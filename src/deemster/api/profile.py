@@ -13,20 +13,20 @@ from deemster.store.counters import Deeds
 from deemster.store.pool import connection
 
 
-async def profile_of(desk: AppState, caller: Account) -> ProfileOut:
+async def profile_of(state: AppState, caller: Account) -> ProfileOut:
     """Only the counts are remembered: what someone is, or may, is the caller's to say."""
 
     async def look() -> Loaded:
-        async with connection(desk.service.pool) as acquired:
+        async with connection(state.pool) as acquired:
             deeds, day_left_s = await counters.of_account(acquired, caller.id)
         # What was handed in today is nothing at midnight.
         keep_s = min(PROFILE.kept_s, day_left_s)
         return Loaded(json.dumps(asdict(deeds)).encode(), keep_s=keep_s)
 
-    entry = await desk.recall.cache.get_private(PROFILE, caller, "", look, subject=caller.id)
+    entry = await state.cache.get_private(PROFILE, caller, "", look, subject=caller.id)
     assert entry.body is not None, "everyone has deeds, if only none"
     deeds = Deeds(**json.loads(entry.body))
-    quota = caller.quota(desk.service.settings.daily_quota)
+    quota = caller.quota(state.settings.daily_quota)
     return ProfileOut(
         submits=deeds.submits,
         accepted=deeds.accepted,

@@ -1,4 +1,4 @@
-"""What every request of one app shares."""
+"""The objects that all requests of one app share."""
 
 from dataclasses import dataclass
 
@@ -12,39 +12,56 @@ from deemster.api.dependencies import Dependencies
 from deemster.api.feed.feed import Feed
 from deemster.api.health import Health
 from deemster.api.live_workers import LiveWorkers
+from deemster.cache.cache import Cache
+from deemster.settings import Settings
+from deemster.store.pool import Pool
 
 
 @dataclass(frozen=True, slots=True)
 class AppState:
-    service: Dependencies
-    guard: CredentialCache
+    dependencies: Dependencies
+    credentials: CredentialCache
     auth: Auth
-    crew: LiveWorkers
+    live_workers: LiveWorkers
     health: Health
     admission: Admission
-    recall: CacheInvalidation
+    cache_invalidation: CacheInvalidation
     feed: Feed
 
     @classmethod
-    def of(cls, service: Dependencies) -> "AppState":
-        crew = LiveWorkers(service)
-        recall = CacheInvalidation(service.cache, service.pool)
-        feed = Feed(service.pool)
-        feed.on_event(lambda touch: recall.forget_submission(touch.submission, touch.account))
+    def of(cls, dependencies: Dependencies) -> "AppState":
+        live_workers = LiveWorkers(dependencies)
+        invalidation = CacheInvalidation(dependencies.cache, dependencies.pool)
+        feed = Feed(dependencies.pool)
+        feed.on_event(
+            lambda touch: invalidation.forget_submission(touch.submission, touch.account)
+        )
         return cls(
-            service=service,
-            guard=CredentialCache(
-                service.pool, session_s=service.settings.session_hours * 3600
+            dependencies=dependencies,
+            credentials=CredentialCache(
+                dependencies.pool, session_s=dependencies.settings.session_hours * 3600
             ),
-            auth=Auth.of(service),
-            crew=crew,
-            health=Health(service),
-            admission=Admission(service, crew),
-            recall=recall,
+            auth=Auth.of(dependencies),
+            live_workers=live_workers,
+            health=Health(dependencies),
+            admission=Admission(dependencies, live_workers),
+            cache_invalidation=invalidation,
             feed=feed,
         )
 
+    @property
+    def pool(self) -> Pool:
+        return self.dependencies.pool
+
+    @property
+    def settings(self) -> Settings:
+        return self.dependencies.settings
+
+    @property
+    def cache(self) -> Cache:
+        return self.dependencies.cache
+
 
 def app_state(request: Request) -> AppState:
-    desk: AppState = request.app.state.desk
-    return desk
+    state: AppState = request.app.state.app_state
+    return state

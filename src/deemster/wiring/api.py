@@ -42,7 +42,7 @@ async def run_api(settings: Settings) -> None:
         bell = await enter(Notifier.open(pool, OUTBOX))
         artifacts = open_artifacts(settings)
         catalogue = load_catalogue()
-        door = AcceptService(
+        accept = AcceptService(
             pool,
             artifacts,
             catalogue,
@@ -50,9 +50,9 @@ async def run_api(settings: Settings) -> None:
             interval_s=settings.submit_interval_s,
             daily_quota=settings.daily_quota,
         )
-        service = Dependencies(
+        dependencies = Dependencies(
             pool=pool,
-            door=door,
+            accept=accept,
             artifacts=artifacts,
             catalogue=catalogue,
             settings=settings,
@@ -63,9 +63,9 @@ async def run_api(settings: Settings) -> None:
             queues=producer,
             importer=open_importer(settings, pool),
         )
-        app = create_app(service)
+        app = create_app(dependencies)
         # Who listens would else be waited for.
-        await serve(app, settings, at_end=app.state.desk.feed.drain)
+        await serve(app, settings, at_end=app.state.app_state.feed.drain)
 
 
 async def serve(

@@ -22,7 +22,7 @@ from deemster.problems.new import make_package
 from deemster.store import audit
 from deemster.store.audit import AuditEntry
 from deemster.store.pool import Pool, connection
-from tests.api.conftest import Api, MakeService, make_user, program, running
+from tests.api.conftest import Api, MakeDependencies, make_user, program, running
 from tests.builders import make_submission
 
 PATH = "/v1/problems"
@@ -343,9 +343,11 @@ async def test_only_archives_are_taken(eve: Api, package: Path) -> None:
 
 
 @pytest.fixture
-async def narrow(make_service: MakeService, pool: Pool) -> AsyncIterator[tuple[FastAPI, Api]]:
+async def narrow(
+    make_dependencies: MakeDependencies, pool: Pool
+) -> AsyncIterator[tuple[FastAPI, Api]]:
     """Where a package may have a megabyte."""
-    app = create_app(make_service(package_mb=1))
+    app = create_app(make_dependencies(package_mb=1))
     async with running(app) as client:
         yield app, Api(client, await make_user(pool, "eve", Role.AUTHOR))
 
@@ -437,7 +439,7 @@ async def test_a_few_packages_at_once_and_no_more(
     app: FastAPI, eve: Api, package: Path, tmp_path: Path
 ) -> None:
     """D3: what comes over the network can't fill the disk by coming often."""
-    importer = app.state.desk.service.importer
+    importer = app.state.app_state.dependencies.importer
     async with AsyncExitStack() as stack:
         for _ in range(MOST_ARRIVING):
             await stack.enter_async_context(importer.arriving())

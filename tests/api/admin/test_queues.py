@@ -11,7 +11,7 @@ from deemster.domain.job import Job, Task
 from deemster.pipeline.queue.producer import Producer
 from deemster.store import workers
 from deemster.store.pool import Pool, connection
-from tests.api.conftest import Api, MakeService, make_worker, running
+from tests.api.conftest import Api, MakeDependencies, make_worker, running
 from tests.builders import make_submission, queue_submission, start_submission
 from tests.pipeline.queue.stores import Seen, errand, until_counts, working
 
@@ -159,11 +159,11 @@ async def test_what_makes_no_sense_is_refused(
 
 
 async def test_with_the_queue_store_down_the_database_still_tells(
-    make_service: MakeService, admin: Api, pool: Pool, queue_env: str
+    make_dependencies: MakeDependencies, admin: Api, pool: Pool, queue_env: str
 ) -> None:
     await make_submission(pool)
     async with Producer.open("redis://127.0.0.1:1/0", queue_env) as deaf:
-        app = create_app(replace(make_service(), queues=deaf))
+        app = create_app(replace(make_dependencies(), queues=deaf))
         async with running(app) as client:
             there = Api(client, admin.user)
             told, queues = await look(there)

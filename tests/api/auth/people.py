@@ -62,8 +62,8 @@ async def browsing(app: FastAPI, name: str = "ada") -> AsyncIterator[Browser]:
 
 
 @asynccontextmanager
-async def serving(service: Dependencies) -> AsyncIterator[httpx.AsyncClient]:
-    async with running(create_app(service)) as client:
+async def serving(dependencies: Dependencies) -> AsyncIterator[httpx.AsyncClient]:
+    async with running(create_app(dependencies)) as client:
         yield client
 
 

@@ -18,7 +18,7 @@ from tests.api.auth.people import (
     make_person,
     serving,
 )
-from tests.api.conftest import Api, MakeService, User
+from tests.api.conftest import Api, MakeDependencies, User
 
 SIGN_UP, CHANGE = "/v1/accounts", "/v1/account/password"
 NEW = "quite other words"
@@ -30,8 +30,10 @@ async def test_nobody_signs_up_unless_that_is_allowed(client: httpx.AsyncClient)
     assert "ask an admin" in answer.json()["detail"]
 
 
-async def test_who_signs_up_may_log_in_as_a_user(make_service: MakeService, pool: Pool) -> None:
-    async with serving(make_service(sign_up=True)) as client:
+async def test_who_signs_up_may_log_in_as_a_user(
+    make_dependencies: MakeDependencies, pool: Pool
+) -> None:
+    async with serving(make_dependencies(sign_up=True)) as client:
         body = {"name": "ada", "password": PASSWORD}
         made = await client.post(SIGN_UP, json=body)
         assert made.status_code == 201, made.text
@@ -52,19 +54,21 @@ async def test_who_signs_up_may_log_in_as_a_user(make_service: MakeService, pool
     ],
 )
 async def test_a_bad_sign_up_says_what_to_change(
-    make_service: MakeService, change: dict[str, str], said: str
+    make_dependencies: MakeDependencies, change: dict[str, str], said: str
 ) -> None:
     """A6: and nobody makes themselves an admin."""
-    async with serving(make_service(sign_up=True)) as client:
+    async with serving(make_dependencies(sign_up=True)) as client:
         body = {"name": "ada", "password": PASSWORD, **change}
         answer = await client.post(SIGN_UP, json=body)
     assert answer.status_code == 422
     assert said in answer.json()["detail"]
 
 
-async def test_an_address_makes_so_many_accounts_a_minute(make_service: MakeService) -> None:
+async def test_an_address_makes_so_many_accounts_a_minute(
+    make_dependencies: MakeDependencies,
+) -> None:
     """D2."""
-    async with serving(make_service(sign_up=True, strangers_per_minute_ip=2)) as client:
+    async with serving(make_dependencies(sign_up=True, strangers_per_minute_ip=2)) as client:
         answers = [
             await client.post(SIGN_UP, json={"name": f"u{number}", "password": PASSWORD})
             for number in range(3)
@@ -72,8 +76,10 @@ async def test_an_address_makes_so_many_accounts_a_minute(make_service: MakeServ
     assert [answer.status_code for answer in answers] == [201, 201, 429]
 
 
-async def test_a_page_of_another_site_signs_nobody_up(make_service: MakeService) -> None:
-    async with serving(make_service(sign_up=True)) as client:
+async def test_a_page_of_another_site_signs_nobody_up(
+    make_dependencies: MakeDependencies,
+) -> None:
+    async with serving(make_dependencies(sign_up=True)) as client:
         body = {"name": "ada", "password": PASSWORD}
         headers = {"Origin": "https://evil.example"}
         assert (await client.post(SIGN_UP, json=body, headers=headers)).status_code == 403

@@ -6,7 +6,7 @@ from fastapi import FastAPI
 
 from deemster.store.pool import Pool
 from tests.api.auth.people import PATH, browsing, enter, make_person, serving
-from tests.api.conftest import Api, MakeService
+from tests.api.conftest import Api, MakeDependencies
 
 TOKENS = "/v1/tokens"
 BODY = {"name": "x"}
@@ -60,11 +60,11 @@ async def test_a_csrf_token_is_of_one_log_in(app: FastAPI, client: object, pool:
     ],
 )
 async def test_a_page_of_another_site_is_refused_even_with_the_token(
-    make_service: MakeService, pool: Pool, origin: str, status: int
+    make_dependencies: MakeDependencies, pool: Pool, origin: str, status: int
 ) -> None:
     """`judge` is the host that is asked, judge.example the public one."""
     await make_person(pool)
-    async with serving(make_service(public_url="https://judge.example/base")) as client:
+    async with serving(make_dependencies(public_url="https://judge.example/base")) as client:
         answer = await enter(client, Origin=origin)
         assert answer.status_code == status
         answer = await enter(client)

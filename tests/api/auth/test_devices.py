@@ -9,7 +9,7 @@ from deemster.store import accounts
 from deemster.store.accounts import Change
 from deemster.store.pool import Pool, transaction
 from tests.api.auth.people import PASSWORD, QUICK, browsing, enter, make_person, serving
-from tests.api.conftest import MakeService
+from tests.api.conftest import MakeDependencies
 
 DEVICE = "deemster_device"
 WRONG = "wrong words here"
@@ -59,7 +59,7 @@ async def test_o6_strangers_do_not_keep_an_owner_out(
 
 
 async def test_a_known_browser_is_kept_as_a_log_in_is_but_longer(
-    app: FastAPI, client: object, make_service: MakeService, pool: Pool
+    app: FastAPI, client: object, make_dependencies: MakeDependencies, pool: Pool
 ) -> None:
     await make_person(pool)
     async with browsing(app) as browser:
@@ -67,7 +67,7 @@ async def test_a_known_browser_is_kept_as_a_log_in_is_but_longer(
         assert left.status_code == 200
         assert list(browser.client.cookies) == [DEVICE], "who logs out comes back some day"
         assert (await browser.client.get("/v1/session")).status_code == 401, "it is no log-in"
-    async with serving(make_service(public_url="https://judge.example")) as secure:
+    async with serving(make_dependencies(public_url="https://judge.example")) as secure:
         session, device = (await enter(secure)).headers.get_list("set-cookie")
     assert device.startswith(f"__Host-{DEVICE}=")
     for part in ("HttpOnly", "SameSite=lax", "Path=/", "Secure", f"Max-Age={180 * 86400}"):
@@ -110,10 +110,10 @@ async def test_what_is_not_good_for_a_name_now_counts_as_a_stranger(
 
 
 async def test_an_address_is_wrong_so_often_whatever_it_shows(
-    make_service: MakeService, pool: Pool
+    make_dependencies: MakeDependencies, pool: Pool
 ) -> None:
     await make_person(pool)
-    async with serving(make_service(strangers_per_minute_ip=2)) as client:
+    async with serving(make_dependencies(strangers_per_minute_ip=2)) as client:
         assert (await enter(client)).status_code == 201
         assert DEVICE in client.cookies
         for name in ("one", "two"):

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from tests.api.auth.people import serving
-from tests.api.conftest import Api, MakeService
+from tests.api.conftest import Api, MakeDependencies
 
 PATHS = ["/v1/problems", "/v1/problems/prob_none", "/nothing", "/healthz", "/docs", "/"]
 
@@ -26,8 +26,10 @@ async def test_every_answer_has_them(ada: Api, path: str) -> None:
         assert len(told.get_list("content-security-policy")) == 1
 
 
-async def test_only_what_is_reached_by_https_stays_there(make_service: MakeService) -> None:
-    async with serving(make_service(public_url="https://judge.example")) as client:
+async def test_only_what_is_reached_by_https_stays_there(
+    make_dependencies: MakeDependencies,
+) -> None:
+    async with serving(make_dependencies(public_url="https://judge.example")) as client:
         told = (await client.get("/healthz")).headers
         assert told["strict-transport-security"] == "max-age=31536000"
 

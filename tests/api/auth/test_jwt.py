@@ -22,7 +22,7 @@ from deemster.domain.errors import Refused
 from deemster.store.pool import Pool, connection
 from tests.api.auth.little_issuer import AUDIENCE, Key, LittleIssuer, issuing
 from tests.api.auth.people import deeds, make_person, serving
-from tests.api.conftest import Api, MakeService, until
+from tests.api.conftest import Api, MakeDependencies, until
 
 PATH = "/v1/session"
 
@@ -35,10 +35,12 @@ async def issuer() -> AsyncIterator[LittleIssuer]:
 
 @pytest.fixture
 async def judge(
-    issuer: LittleIssuer, make_service: MakeService
+    issuer: LittleIssuer, make_dependencies: MakeDependencies
 ) -> AsyncIterator[httpx.AsyncClient]:
-    service = make_service(jwt_issuer=issuer.url, jwt_audience=AUDIENCE, jwt_role_claim="roles")
-    async with serving(service) as client:
+    dependencies = make_dependencies(
+        jwt_issuer=issuer.url, jwt_audience=AUDIENCE, jwt_role_claim="roles"
+    )
+    async with serving(dependencies) as client:
         yield client
 
 
@@ -369,12 +371,12 @@ async def test_who_is_disabled_here_is_not_let_in_by_their_issuer(
 
 
 async def test_bad_jwts_are_counted_as_unknown_tokens_are(
-    issuer: LittleIssuer, make_service: MakeService
+    issuer: LittleIssuer, make_dependencies: MakeDependencies
 ) -> None:
-    service = make_service(
+    dependencies = make_dependencies(
         jwt_issuer=issuer.url, jwt_audience=AUDIENCE, strangers_per_minute_ip=1
     )
-    async with serving(service) as client:
+    async with serving(dependencies) as client:
         assert (await ask(client, "a.b.c")).status_code == 401
         assert (await ask(client, "a.b.c")).status_code == 429
         assert (await ask(client, issuer.token())).status_code == 200
@@ -397,7 +399,7 @@ async def test_without_the_setting_a_jwt_is_an_unknown_token(
     ],
 )
 async def test_settings_that_would_not_work_are_told_at_the_start(
-    make_service: MakeService, settings: dict[str, str], said: str
+    make_dependencies: MakeDependencies, settings: dict[str, str], said: str
 ) -> None:
     with pytest.raises(Refused, match=said):
-        create_app(make_service(**settings))
+        create_app(make_dependencies(**settings))

@@ -6,15 +6,15 @@ import pytest
 from deemster.api.auth import throttle
 from deemster.store.pool import Pool
 from tests.api.auth.people import PASSWORD, enter, make_person, serving
-from tests.api.conftest import Api, MakeService
+from tests.api.conftest import Api, MakeDependencies
 from tests.builders import make_submission
 
 
 async def test_nobody_signs_up_as_someone_else_in_other_letters(
-    make_service: MakeService, pool: Pool
+    make_dependencies: MakeDependencies, pool: Pool
 ) -> None:
     account = await make_person(pool, "Ada")
-    async with serving(make_service(sign_up=True)) as client:
+    async with serving(make_dependencies(sign_up=True)) as client:
         for name in ("Ada", "ada", "ADA"):
             body = {"name": name, "password": PASSWORD}
             answer = await client.post("/v1/accounts", json=body)

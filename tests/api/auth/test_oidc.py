@@ -11,7 +11,7 @@ from deemster.api.auth import oidc
 from deemster.store.pool import Pool, connection
 from tests.api.auth.little_issuer import CLIENT, SECRET, LittleIssuer, issuing
 from tests.api.auth.people import deeds, serving
-from tests.api.conftest import MakeService
+from tests.api.conftest import MakeDependencies
 
 LOGIN, CALLBACK, SESSION = "/v1/oidc/login", "/v1/oidc/callback", "/v1/session"
 
@@ -24,16 +24,16 @@ async def issuer() -> AsyncIterator[LittleIssuer]:
 
 @pytest.fixture
 async def judge(
-    issuer: LittleIssuer, make_service: MakeService
+    issuer: LittleIssuer, make_dependencies: MakeDependencies
 ) -> AsyncIterator[httpx.AsyncClient]:
-    service = make_service(
+    dependencies = make_dependencies(
         public_url="http://judge",
         jwt_issuer=issuer.url,
         jwt_role_claim="roles",
         oidc_client_id=CLIENT,
         oidc_client_secret=SECRET,
     )
-    async with serving(service) as client:
+    async with serving(dependencies) as client:
         yield client
 
 

@@ -18,7 +18,7 @@ from tests.api.auth.people import (
     make_person,
     serving,
 )
-from tests.api.conftest import Api, MakeService, until
+from tests.api.conftest import Api, MakeDependencies, until
 
 
 async def test_who_logs_in_is_known_by_a_cookie(client: httpx.AsyncClient, pool: Pool) -> None:
@@ -50,10 +50,10 @@ async def test_only_a_hash_of_the_cookie_is_kept(client: httpx.AsyncClient, pool
 
 
 async def test_over_https_the_cookie_is_of_this_host_only(
-    make_service: MakeService, pool: Pool
+    make_dependencies: MakeDependencies, pool: Pool
 ) -> None:
     await make_person(pool)
-    async with serving(make_service(public_url="https://judge.example")) as client:
+    async with serving(make_dependencies(public_url="https://judge.example")) as client:
         cookie = (await enter(client)).headers["set-cookie"]
     assert cookie.startswith("__Host-deemster_session=")
     assert "Secure" in cookie
@@ -97,9 +97,11 @@ async def test_who_leaves_is_known_no_more(app: FastAPI, client: object, pool: P
         assert (await browser.client.get(PATH)).status_code == 401
 
 
-async def test_a_log_in_is_over_after_its_time(make_service: MakeService, pool: Pool) -> None:
+async def test_a_log_in_is_over_after_its_time(
+    make_dependencies: MakeDependencies, pool: Pool
+) -> None:
     await make_person(pool)
-    async with serving(make_service()) as client:
+    async with serving(make_dependencies()) as client:
         await enter(client)
         assert (await client.get(PATH)).status_code == 200
         async with connection(pool) as acquired:
@@ -154,11 +156,11 @@ async def test_who_logs_in_takes_those_along_that_are_over(
 
 
 async def test_a_hash_of_old_parameters_is_made_anew(
-    make_service: MakeService, pool: Pool, monkeypatch: pytest.MonkeyPatch
+    make_dependencies: MakeDependencies, pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(auth, "Passwords", Passwords)
     account = await make_person(pool)
-    async with serving(make_service()) as client:
+    async with serving(make_dependencies()) as client:
         assert (await enter(client)).status_code == 201
         async with connection(pool) as acquired:
             row = await acquired.fetchrow("SELECT password FROM account WHERE id = $1", account)

@@ -9,7 +9,7 @@ from deemster.domain.account import Role
 from deemster.store.pool import Pool, connection
 from tests.api.auth.little_issuer import AUDIENCE, issuing
 from tests.api.auth.people import browsing, make_person, serving
-from tests.api.conftest import Api, MakeService, make_user
+from tests.api.conftest import Api, MakeDependencies, make_user
 
 SESSION, TOKENS, USERS = "/v1/session", "/v1/tokens", "/v1/admin/users"
 
@@ -54,11 +54,11 @@ async def test_who_is_no_admin_any_more_makes_none(admin: Api, pool: Pool) -> No
 
 
 async def test_who_is_disabled_gets_no_token_by_their_issuer(
-    make_service: MakeService, pool: Pool
+    make_dependencies: MakeDependencies, pool: Pool
 ) -> None:
     async with issuing() as issuer:
-        service = make_service(jwt_issuer=issuer.url, jwt_audience=AUDIENCE)
-        async with serving(service) as client:
+        dependencies = make_dependencies(jwt_issuer=issuer.url, jwt_audience=AUDIENCE)
+        async with serving(dependencies) as client:
             headers = {"Authorization": f"Bearer {issuer.token()}"}
             assert (await client.get(SESSION, headers=headers)).status_code == 200
             await elsewhere(pool, "UPDATE account SET disabled_at = now()")

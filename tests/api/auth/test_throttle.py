@@ -11,7 +11,7 @@ from deemster.api.auth.passwords import HASHER, Passwords, TooManyLogIns, hash_o
 from deemster.api.auth.throttle import GUESSES
 from deemster.store.pool import Pool
 from tests.api.auth.people import PASSWORD, enter, make_person, serving
-from tests.api.conftest import Api, MakeService
+from tests.api.conftest import Api, MakeDependencies
 
 
 def client_from(app: FastAPI, address: str) -> httpx.AsyncClient:
@@ -38,10 +38,10 @@ async def test_a_name_is_guessed_at_so_often_from_wherever(
 
 
 async def test_an_address_is_wrong_so_often_whoever_it_names(
-    make_service: MakeService, pool: Pool
+    make_dependencies: MakeDependencies, pool: Pool
 ) -> None:
     await make_person(pool)
-    async with serving(make_service(strangers_per_minute_ip=2)) as client:
+    async with serving(make_dependencies(strangers_per_minute_ip=2)) as client:
         for name in ("one", "two"):
             assert (await enter(client, name)).status_code == 401
         assert (await enter(client, "three")).status_code == 429
@@ -49,10 +49,10 @@ async def test_an_address_is_wrong_so_often_whoever_it_names(
 
 
 async def test_those_who_are_right_are_never_counted(
-    make_service: MakeService, pool: Pool
+    make_dependencies: MakeDependencies, pool: Pool
 ) -> None:
     await make_person(pool)
-    async with serving(make_service(strangers_per_minute_ip=1)) as client:
+    async with serving(make_dependencies(strangers_per_minute_ip=1)) as client:
         for _ in range(4):
             assert (await enter(client)).status_code == 201
 
@@ -78,9 +78,9 @@ async def test_who_is_right_again_and_again_does_not_keep_others_out(
 
 
 async def test_unknown_tokens_are_counted_and_known_ones_are_not_held_up(
-    make_service: MakeService, pool: Pool, ada: Api
+    make_dependencies: MakeDependencies, pool: Pool, ada: Api
 ) -> None:
-    async with serving(make_service(strangers_per_minute_ip=3)) as client:
+    async with serving(make_dependencies(strangers_per_minute_ip=3)) as client:
         for number in range(3):
             headers = {"Authorization": f"Bearer deem_{number}"}
             assert (await client.get("/v1/problems", headers=headers)).status_code == 401
@@ -92,10 +92,12 @@ async def test_unknown_tokens_are_counted_and_known_ones_are_not_held_up(
         assert (await client.get("/v1/problems")).status_code == 401, "nothing was shown"
 
 
-async def test_a_page_left_open_locks_nobody_out(make_service: MakeService, pool: Pool) -> None:
+async def test_a_page_left_open_locks_nobody_out(
+    make_dependencies: MakeDependencies, pool: Pool
+) -> None:
     """Its log-in is over, and it asks on and on; from that address others log in still."""
     await make_person(pool)
-    async with serving(make_service(strangers_per_minute_ip=2)) as client:
+    async with serving(make_dependencies(strangers_per_minute_ip=2)) as client:
         over = {"Cookie": "deemster_session=over"}
         answers = [await client.get("/v1/session", headers=over) for _ in range(3)]
         assert [answer.status_code for answer in answers] == [401, 401, 429]

@@ -28,11 +28,11 @@ async def client(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
         url = f"http://127.0.0.1:{port}"
         async with httpx.AsyncClient(base_url=url, timeout=PATIENCE_S) as opened:
             yield opened
-        app.state.desk.feed.drain()
+        app.state.app_state.feed.drain()
         server.should_exit = True
 
 
 @pytest.fixture
 def feed(app: FastAPI) -> Feed:
-    found: Feed = app.state.desk.feed
+    found: Feed = app.state.app_state.feed
     return found

@@ -220,7 +220,7 @@ async def test_a_table_that_is_away_for_a_moment_ends_nothing(
         async with connection(pool) as acquired:
             await acquired.execute("ALTER TABLE lease RENAME TO away")
             await until(
-                lambda: "feed.progress_crashed" in [each["event"] for each in log_lines]
+                lambda: "events.progress_crashed" in [each["event"] for each in log_lines]
             )
             await acquired.execute("ALTER TABLE away RENAME TO lease")
             await acquired.execute("UPDATE lease SET cases_done = 1, cases_total = 3")
@@ -239,7 +239,7 @@ async def test_after_an_outage_all_that_is_listened_to_is_read_again(
                 await queue_submission(pool, submission)
                 feed._seen = await stored.now(acquired)
             await acquired.execute("ALTER TABLE submission_event RENAME TO away")
-            await until(lambda: "feed.crashed" in [each["event"] for each in log_lines])
+            await until(lambda: "events.crashed" in [each["event"] for each in log_lines])
             await acquired.execute("ALTER TABLE away RENAME TO submission_event")
         assert (await ear.event()).content["state"] == "queued"
         await cancel(pool, submission)

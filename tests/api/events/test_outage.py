@@ -56,7 +56,7 @@ async def test_streams_outlive_a_restart_of_the_database(
         opening = await of_all.block()
         assert (await of_one.event()).content["state"] == "pending"
         await postgres.stop()
-        await until(lambda: "feed.interrupted" in [each["event"] for each in log_lines])
+        await until(lambda: "events.interrupted" in [each["event"] for each in log_lines])
         assert await of_one.block(), "a heartbeat, though nobody can say who listens"
         refused = await ada.client.get("/v1/events", headers=ada.user.headers)
         assert refused.status_code == 503

@@ -9,15 +9,15 @@ from deemster.api.app import create_app
 from deemster.api.auth import credential_cache
 from deemster.api.feed import stream
 from deemster.store.pool import Pool, connection
-from tests.api.conftest import Api, MakeService
+from tests.api.conftest import Api, MakeDependencies
 from tests.api.events.event_client import listening
 
 
 @pytest.fixture
-def app(make_service: MakeService, monkeypatch: pytest.MonkeyPatch) -> FastAPI:
+def app(make_dependencies: MakeDependencies, monkeypatch: pytest.MonkeyPatch) -> FastAPI:
     monkeypatch.setattr(stream, "HEARTBEAT_S", 0.02)
     monkeypatch.setattr(credential_cache, "KEPT_S", 0.0)
-    return create_app(make_service(strangers_per_minute_ip=1))
+    return create_app(make_dependencies(strangers_per_minute_ip=1))
 
 
 async def test_who_is_refused_as_one_too_many_is_refused(ada: Api, pool: Pool) -> None:

@@ -393,10 +393,10 @@ async def test_what_was_done_to_a_set_is_noted(pool: Pool, artifacts: Artifacts)
     async with connection(pool) as acquired:
         deeds = await audit.page(acquired, before=None, most=9)
     assert [(each.act, each.target) for each in reversed(deeds)] == [
-        ("rejudging_set.make", one),
-        ("rejudging_set.drop", one),
-        ("rejudging_set.make", two),
-        ("rejudging_set.apply", two),
+        ("rejudging.make", one),
+        ("rejudging.drop", one),
+        ("rejudging.make", two),
+        ("rejudging.apply", two),
     ]
 
 

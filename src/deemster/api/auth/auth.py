@@ -21,31 +21,31 @@ class Auth:
     throttle: Throttle
     cookies: Cookies
     devices: Devices
-    newcomers: AccountProvisioner
-    vouched: JwtAuth | None
+    provisioner: AccountProvisioner
+    jwt: JwtAuth | None
     """None: no JWTs are taken."""
     oidc: Oidc | None
     """None: nobody logs in elsewhere."""
 
     @classmethod
-    def of(cls, service: Dependencies) -> "Auth":
-        settings = service.settings
+    def of(cls, dependencies: Dependencies) -> "Auth":
+        settings = dependencies.settings
         check(settings)
-        cookies = Cookies(settings, service.secret)
-        newcomers = AccountProvisioner(service.pool, settings.jwt_role_claim)
-        vouched, oidc = None, None
+        cookies = Cookies(settings, dependencies.secret)
+        provisioner = AccountProvisioner(dependencies.pool, settings.jwt_role_claim)
+        jwt, oidc = None, None
         if settings.jwt_issuer is not None:
             issuer = Issuer(settings.jwt_issuer, settings.jwt_jwks_url)
             if settings.jwt_audience is not None:
-                vouched = JwtAuth(issuer, newcomers, audience=settings.jwt_audience)
-            oidc = oidc_of(settings, issuer, service.secret)
+                jwt = JwtAuth(issuer, provisioner, audience=settings.jwt_audience)
+            oidc = oidc_of(settings, issuer, dependencies.secret)
         return cls(
             passwords=Passwords(),
-            throttle=Throttle(service),
+            throttle=Throttle(dependencies),
             cookies=cookies,
-            devices=Devices(cookies, service.secret),
-            newcomers=newcomers,
-            vouched=vouched,
+            devices=Devices(cookies, dependencies.secret),
+            provisioner=provisioner,
+            jwt=jwt,
             oidc=oidc,
         )
 

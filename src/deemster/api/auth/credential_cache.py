@@ -65,7 +65,7 @@ class CredentialCache:
                 pass  # noted with their next use
             except Exception:
                 # When something was last used is not worth the process, so it goes on.
-                log.exception("guard.crashed")
+                log.exception("credential_cache.crashed")
             await asyncio.sleep(GATHER_S)
 
     async def _look_for_token(self, digest: bytes) -> Account | None:

@@ -13,9 +13,11 @@ MOST_KNOWN: Final = 2_000
 
 
 class JwtAuth:
-    def __init__(self, issuer: Issuer, newcomers: AccountProvisioner, *, audience: str) -> None:
+    def __init__(
+        self, issuer: Issuer, provisioner: AccountProvisioner, *, audience: str
+    ) -> None:
         self._issuer = issuer
-        self._newcomers = newcomers
+        self._provisioner = provisioner
         self._audience = audience
         self._known: SingleFlightCache[str, Account] = SingleFlightCache(
             self._look, keep_s=KEPT_S, max_entries=MOST_KNOWN
@@ -28,7 +30,7 @@ class JwtAuth:
 
     async def _look(self, token: str) -> Account:
         claims = await self._issuer.claims(token, audience=self._audience)
-        return await self._newcomers.account_of(claims)
+        return await self._provisioner.account_of(claims)
 
 
 def looks_like_jwt(token: str) -> bool:

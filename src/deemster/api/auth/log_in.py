@@ -25,54 +25,54 @@ class LoggedIn:
 
 
 async def log_in(request: Request, name: str, password: str) -> LoggedIn:
-    desk = app_state(request)
-    await desk.auth.throttle.check_address(request)
-    async with connection(desk.service.pool) as acquired:
+    state = app_state(request)
+    await state.auth.throttle.check_address(request)
+    async with connection(state.pool) as acquired:
         found = await accounts.credentials(acquired, name)
     hashed = found.password if found is not None and not found.disabled else None
-    device = desk.auth.devices.known(request, name, hashed)
+    device = state.auth.devices.known(request, name, hashed)
     # Looked at twice: before the line for those who have no chance, and when it is their turn.
-    await desk.auth.throttle.check_guess(request, name, device)
-    async with desk.auth.passwords.turn():
-        await desk.auth.throttle.check_guess(request, name, device)
-        fits = await desk.auth.passwords.fits(password, hashed)
+    await state.auth.throttle.check_guess(request, name, device)
+    async with state.auth.passwords.turn():
+        await state.auth.throttle.check_guess(request, name, device)
+        fits = await state.auth.passwords.fits(password, hashed)
         if not fits or found is None or hashed is None:
-            await desk.auth.throttle.count_guess(request, name, device)
+            await state.auth.throttle.count_guess(request, name, device)
             raise wrong()
-        await desk.auth.throttle.count_log_in(name)
-        hashed = await renewed(desk, found, hashed, password)
-    session = await begin(desk, found.account, hashed)
+        await state.auth.throttle.count_log_in(name)
+        hashed = await renewed(state, found, hashed, password)
+    session = await begin(state, found.account, hashed)
     if session is None:
         raise wrong()  # it was changed while we looked
     return LoggedIn(found.account, session, hashed)
 
 
 async def begin(
-    desk: AppState, account: Account, hashed: str | None = None
+    state: AppState, account: Account, hashed: str | None = None
 ) -> NewSession | None:
-    keep_s = desk.service.settings.session_hours * HOUR_S
-    async with connection(desk.service.pool) as acquired:
+    keep_s = state.settings.session_hours * HOUR_S
+    async with connection(state.pool) as acquired:
         return await sessions.begin(acquired, account.id, keep_s=keep_s, password=hashed)
 
 
 async def check_own(request: Request, known: Credentials, password: str | None) -> None:
     """Of who is in already, before something that a forgotten screen must not allow."""
-    desk = app_state(request)
+    state = app_state(request)
     name = known.account.name
-    device = desk.auth.devices.known(request, name, known.password)
-    await desk.auth.throttle.check_guess(request, name, device)
-    if not await desk.auth.passwords.fits(password or "", known.password):
-        await desk.auth.throttle.count_guess(request, name, device)
+    device = state.auth.devices.known(request, name, known.password)
+    await state.auth.throttle.check_guess(request, name, device)
+    if not await state.auth.passwords.fits(password or "", known.password):
+        await state.auth.throttle.count_guess(request, name, device)
         raise Invalid([FieldFault("current_password", "this is not your password")])
-    await desk.auth.throttle.count_log_in(name)
+    await state.auth.throttle.count_log_in(name)
 
 
-async def renewed(desk: AppState, found: Credentials, hashed: str, password: str) -> str:
+async def renewed(state: AppState, found: Credentials, hashed: str, password: str) -> str:
     """Its hash, made anew if we make better ones by now."""
-    if not desk.auth.passwords.is_outdated(hashed):
+    if not state.auth.passwords.is_outdated(hashed):
         return hashed
-    better = await desk.auth.passwords.hash(password)
-    return await replace(desk.service.pool, found.account, hashed, better)
+    better = await state.auth.passwords.hash(password)
+    return await replace(state.pool, found.account, hashed, better)
 
 
 async def replace(pool: Pool, account: Account, old: str, better: str) -> str:

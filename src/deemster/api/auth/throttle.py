@@ -21,9 +21,9 @@ REASON: Final = "Too many log-ins"
 
 
 class Throttle:
-    def __init__(self, service: Dependencies) -> None:
-        self._buckets = service.buckets
-        self._a_minute = service.settings.strangers_per_minute_ip
+    def __init__(self, dependencies: Dependencies) -> None:
+        self._buckets = dependencies.buckets
+        self._a_minute = dependencies.settings.strangers_per_minute_ip
 
     async def count_stranger(self, request: Request) -> None:
         """Someone showed what is no good here."""

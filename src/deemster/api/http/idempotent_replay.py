@@ -29,7 +29,7 @@ async def answer_once(
     key = idempotency_key(request)
     if key is None:
         return await make()
-    secret = app_state(request).service.secret
+    secret = app_state(request).dependencies.secret
     kept = await idempotency_keys.claim(
         writing, caller.id, key, digest_of(secret, request, asked)
     )
@@ -49,7 +49,7 @@ async def answered_before(
     key = idempotency_key(request)
     if key is None:
         return None
-    secret = app_state(request).service.secret
+    secret = app_state(request).dependencies.secret
     kept = await idempotency_keys.find(
         reading, caller.id, key, digest_of(secret, request, asked)
     )

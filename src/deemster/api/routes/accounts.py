@@ -33,16 +33,16 @@ PASSWORD: Final = "/v1/account/password"  # noqa: S105 - a path
 )
 async def sign_up(request: Request) -> Response:
     """Makes an account of one's own, where that is allowed; then log in."""
-    desk = app_state(request)
-    if not desk.service.settings.sign_up:
+    state = app_state(request)
+    if not state.settings.sign_up:
         raise NotFound("People don't make their own accounts here: ask an admin for one.")
-    desk.auth.cookies.check_origin(request)
+    state.auth.cookies.check_origin(request)
     asked = await read(request, SignUp, BODY_BYTES)
     check_password(asked.password)
-    await desk.auth.throttle.sign_up(request)
-    async with desk.auth.passwords.turn():
-        hashed = await desk.auth.passwords.hash(asked.password)
-    async with transaction(desk.service.pool) as acquired:
+    await state.auth.throttle.sign_up(request)
+    async with state.auth.passwords.turn():
+        hashed = await state.auth.passwords.hash(asked.password)
+    async with transaction(state.pool) as acquired:
         account = await accounts.add(acquired, asked.name, Role.USER)
         await accounts.set_password(acquired, account.id, hashed)
         actor = Actor(account.name, account.id, request_id_of(request))
@@ -58,30 +58,30 @@ async def sign_up(request: Request) -> Response:
 )
 async def change_password(request: Request, caller: Caller) -> Response:
     """All other log-ins of the account end; tokens stay."""
-    desk = app_state(request)
+    state = app_state(request)
     asked = await read(request, PasswordChange, BODY_BYTES)
     check_password(asked.password)
-    async with connection(desk.service.pool) as acquired:
+    async with connection(state.pool) as acquired:
         known = await accounts.credentials_by_id(acquired, caller.id)
     assert known is not None, "rows of accounts are never deleted"
     if known.password is None and caller.scopes != ALL_SCOPES:
         # By a password one may do all: a token that may do less must not get there.
         raise Forbidden("A first password is set by a token with all scopes, or by a log-in.")
     # Looked at twice, as at the door: who may not change it now holds no place in the line.
-    device = desk.auth.devices.known(request, known.account.name, known.password)
-    await desk.auth.throttle.check_guess(request, known.account.name, device)
-    async with desk.auth.passwords.turn():
+    device = state.auth.devices.known(request, known.account.name, known.password)
+    await state.auth.throttle.check_guess(request, known.account.name, device)
+    async with state.auth.passwords.turn():
         if known.password is not None:
             await check_own(request, known, asked.current_password)
-        hashed = await desk.auth.passwords.hash(asked.password)
-    async with transaction(desk.service.pool) as acquired:
+        hashed = await state.auth.passwords.hash(asked.password)
+    async with transaction(state.pool) as acquired:
         old = known.password
         await accounts.replace_password(acquired, caller.id, old=old, password=hashed)
         ended = await sessions.end_all(acquired, caller.id, but=session_of(request))
         await note(acquired, actor_of(request, caller), "user.password", caller.id)
-    desk.guard.forget(ended)
+    state.credentials.forget(ended)
     response = answer(me_out(caller))
     if session_of(request) is not None:
         # What the browser had went with the old password.
-        desk.auth.devices.remember(response, caller.name, hashed)
+        state.auth.devices.remember(response, caller.name, hashed)
     return response

@@ -54,7 +54,7 @@ async def list_audit_entries(
     request: Request, _caller: Caller, query: Annotated[AuditQuery, Query()]
 ) -> Response:
     """Newest first."""
-    async with connection(app_state(request).service.pool) as acquired:
+    async with connection(app_state(request).pool) as acquired:
         found = await audit.page(
             acquired,
             before=number_at(query.place),

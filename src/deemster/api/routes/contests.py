@@ -78,7 +78,7 @@ async def list_contests(
 ) -> Response:
     """Newest first."""
     before = ContestId(query.place) if query.place else None
-    async with connection(app_state(request).service.pool) as acquired:
+    async with connection(app_state(request).pool) as acquired:
         found = await contests.page(acquired, before=before, most=query.limit + 1)
     page, cursor = cut(found, query.limit, lambda contest: contest.id)
     items = [contest_out(contest, caller) for contest in page]
@@ -90,7 +90,7 @@ async def list_contests(
 )
 async def show_contest(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """Its times; its problems once it has opened."""
-    async with connection(app_state(request).service.pool) as acquired:
+    async with connection(app_state(request).pool) as acquired:
         found = await contests.one(acquired, checked(id))
     if found is None:
         raise unknown()
@@ -108,7 +108,7 @@ async def make_contest(request: Request, caller: Caller) -> Response:
     """For admins."""
     asked = await read(request, ContestIn)
     plan = asked.to_plan()
-    async with transaction(app_state(request).service.pool) as writing:
+    async with transaction(app_state(request).pool) as writing:
 
         async def make() -> Response:
             contest = ContestId(new_id(CONTEST))
@@ -133,7 +133,7 @@ async def change_contest(request: Request, caller: Caller, id: str) -> Response:
     """All of it is said anew. For admins."""
     contest = checked(id)
     plan = (await read(request, ContestIn)).to_plan()
-    async with transaction(app_state(request).service.pool) as writing:
+    async with transaction(app_state(request).pool) as writing:
         if not await contests.change(writing, contest, plan):
             raise unknown()
         await audit.note(

@@ -70,7 +70,7 @@ async def list_letters(
     request: Request, _caller: Caller, query: Annotated[DeadLetterQuery, Query()]
 ) -> Response:
     """Newest first."""
-    async with connection(app_state(request).service.pool) as acquired:
+    async with connection(app_state(request).pool) as acquired:
         found = await dead_letters.page(
             acquired,
             settled=query.state == "all",
@@ -87,7 +87,7 @@ async def list_letters(
 )
 async def show_letter(request: Request, _caller: Caller, number: str) -> Response:
     """With its error, its context, and all that happened before."""
-    async with connection(app_state(request).service.pool) as acquired:
+    async with connection(app_state(request).pool) as acquired:
         return answer(await look(acquired, known(number)))
 
 
@@ -101,16 +101,16 @@ async def show_letter(request: Request, _caller: Caller, number: str) -> Respons
 async def requeue(request: Request, caller: Caller, number: str) -> Response:
     """A new submission takes the place of the one that failed, which stays to be read."""
     key = idempotency_key(request)
-    desk = app_state(request)
+    state = app_state(request)
     letter = known(number)
     try:
         done = await dead_letter_actions.requeue(
-            desk.service.pool, letter, actor=actor_of(request, caller)
+            state.pool, letter, actor=actor_of(request, caller)
         )
-        desk.recall.forget_submissions()
+        state.cache_invalidation.forget_submissions()
     except Conflict:
         # It can be done once, so any key that comes twice means the same, also at once (I1).
-        async with connection(desk.service.pool) as acquired:
+        async with connection(state.pool) as acquired:
             first = await requeued(acquired, letter) if key is not None else None
         if first is None:
             raise
@@ -125,7 +125,7 @@ async def requeue(request: Request, caller: Caller, number: str) -> Response:
 )
 async def discard(request: Request, caller: Caller, number: str) -> Response:
     """Takes it off the list for good; its submission stays failed."""
-    pool = app_state(request).service.pool
+    pool = app_state(request).pool
     letter = known(number)
     await dead_letter_actions.discard(pool, letter, actor=actor_of(request, caller))
     async with connection(pool) as acquired:

@@ -76,7 +76,7 @@ async def of_submission(
     it runs, about once a second.
     """
     after = mark_of(last_event_id or query.last_event_id)
-    async with connection(app_state(request).service.pool) as acquired:
+    async with connection(app_state(request).pool) as acquired:
         view = await visible(acquired, caller, id)
         if after is not None and view.state in TERMINAL:
             told = await events.of_submissions(acquired, [view.id])
@@ -103,7 +103,7 @@ async def of_account(
             raise Invalid([FieldFault("user", "give this or all, not both")])
         account = None
     else:
-        async with connection(app_state(request).service.pool) as acquired:
+        async with connection(app_state(request).pool) as acquired:
             account = await whose(acquired, caller, query.user or caller.id)
     await app_state(request).feed.start()
     topic = Topic(account=account, for_admin=is_admin)
@@ -123,7 +123,7 @@ async def of_contest(
     """What happens to your submissions of a contest; admins hear of everyone's."""
     after = mark_of(last_event_id or query.last_event_id)
     contest = ContestId(id)
-    async with connection(app_state(request).service.pool) as acquired:
+    async with connection(app_state(request).pool) as acquired:
         if not GENERATED_ID.fullmatch(id) or await contests.one(acquired, contest) is None:
             raise NotFound("There is no such contest: see GET /v1/contests.")
     await app_state(request).feed.start()
@@ -140,9 +140,9 @@ def stream(
     after: Mark | None,
     seconds: float | None,
 ) -> EventStream:
-    desk = app_state(request)
-    most = desk.service.settings.streams_per_user
-    if desk.feed.streams[caller.id] >= most:
+    state = app_state(request)
+    most = state.settings.streams_per_user
+    if state.feed.streams[caller.id] >= most:
         raise TooMany(
             f"You listen to {most} streams already: close some.", HEARTBEAT_S, limit=most
         )
@@ -158,4 +158,6 @@ def stream(
             return False
         return (again.id, again.role, again.scopes) == (caller.id, caller.role, caller.scopes)
 
-    return EventStream(desk.feed, topic, after, is_welcome, listener=caller.id, seconds=seconds)
+    return EventStream(
+        state.feed, topic, after, is_welcome, listener=caller.id, seconds=seconds
+    )

@@ -38,28 +38,28 @@ TOLD: Final = {
 )
 async def metrics(request: Request, _caller: Caller) -> Response:
     """For a token with the scope metrics. Parts that do not answer are left out, and say so."""
-    service = app_state(request).service
+    dependencies = app_state(request).dependencies
     async with asyncio.TaskGroup() as group:
-        held = group.create_task(look(service))
-        depths = group.create_task(look_at_queues(service))
+        held = group.create_task(look(dependencies))
+        depths = group.create_task(look_at_queues(dependencies))
     shown = CollectorRegistry()
     shown.register(Numbers([*of_database(held.result()), *of_queues(depths.result())]))
     text = generate_latest(REGISTRY) + generate_latest(shown)
     return Response(text, media_type=MEDIA_TYPE)
 
 
-async def look(service: Dependencies) -> Gauges | None:
+async def look(dependencies: Dependencies) -> Gauges | None:
     try:
-        async with connection(service.pool) as acquired:
+        async with connection(dependencies.pool) as acquired:
             return await gauges.read(acquired)
     except Unavailable as fault:
         log.warning("metrics.database_left_out", error=str(fault))
         return None
 
 
-async def look_at_queues(service: Dependencies) -> Mapping[QueueName, QueueDepth] | None:
+async def look_at_queues(dependencies: Dependencies) -> Mapping[QueueName, QueueDepth] | None:
     try:
-        return await service.queues.depths()
+        return await dependencies.queues.depths()
     except Unavailable as fault:
         log.warning("metrics.queues_left_out", error=str(fault))
         return None

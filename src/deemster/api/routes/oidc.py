@@ -30,11 +30,11 @@ async def go(
     next: Annotated[Word, Query(description="A path of this site")] = "/",  # noqa: A002
 ) -> Response:
     """Sends a browser to the issuer; it comes back logged in, to `next`."""
-    desk = app_state(request)
-    oidc = configured(desk)
+    state = app_state(request)
+    oidc = configured(state)
     url, cookie = await oidc.begin(local_path(next))
     response = RedirectResponse(url, SEE_OTHER)
-    desk.auth.cookies.write(response, cookie, keep_s=HOLDS_S, name=COOKIE)
+    state.auth.cookies.write(response, cookie, keep_s=HOLDS_S, name=COOKIE)
     return response
 
 
@@ -54,33 +54,33 @@ async def come_back(
     error: Word | None = None,
 ) -> Response:
     """Where the issuer sends the browser back to."""
-    desk = app_state(request)
-    oidc = configured(desk)
+    app = app_state(request)
+    oidc = configured(app)
     try:
-        errand = oidc.errand(desk.auth.cookies.read(request, COOKIE), state)
+        errand = oidc.errand(app.auth.cookies.read(request, COOKIE), state)
         if error is not None or code is None:
             raise LogInFailed("The issuer did not let you in: begin again at /v1/oidc/login.")
-        if not await desk.auth.throttle.once("oidc.state", errand.state, within_s=HOLDS_S):
+        if not await app.auth.throttle.once("oidc.state", errand.state, within_s=HOLDS_S):
             raise LogInFailed("This log-in was used already: begin again at /v1/oidc/login.")
         claims = await oidc.claims(code, errand)
-        account = await desk.auth.newcomers.account_of(claims)
+        account = await app.auth.provisioner.account_of(claims)
     except Refused:
-        await desk.auth.throttle.count_stranger(request)
+        await app.auth.throttle.count_stranger(request)
         raise
-    session = await begin(desk, account)
+    session = await begin(app, account)
     if session is None:
         raise LogInFailed("The account was disabled just now: ask an admin of this judge.")
     response = RedirectResponse(errand.next, SEE_OTHER)
-    desk.auth.cookies.drop(response, COOKIE)
-    keep_s = desk.service.settings.session_hours * HOUR_S
-    desk.auth.cookies.write(response, session.secret, keep_s=keep_s)
+    app.auth.cookies.drop(response, COOKIE)
+    keep_s = app.settings.session_hours * HOUR_S
+    app.auth.cookies.write(response, session.secret, keep_s=keep_s)
     return response
 
 
-def configured(desk: AppState) -> Oidc:
-    if desk.auth.oidc is None:
+def configured(state: AppState) -> Oidc:
+    if state.auth.oidc is None:
         raise NotFound(
             "Nobody logs in by another issuer here: the settings jwt_issuer, oidc_client_id "
             "and public_url would allow it."
         )
-    return desk.auth.oidc
+    return state.auth.oidc

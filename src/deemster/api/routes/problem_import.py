@@ -84,7 +84,7 @@ async def import_problem(
     order = order_of(request, caller, named)
     async with arrived(request, named) as (archive, digest):
         asked = f"{named or ''}\n{digest}"
-        async with connection(app_state(request).service.pool) as acquired:
+        async with connection(app_state(request).pool) as acquired:
             told = await answered_before(request, caller, acquired, asked)
         return told or await take_once(request, caller, archive, order, asked)
 
@@ -98,12 +98,12 @@ async def import_problem(
 async def revise_problem(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """A new revision: what is handed in from now on is judged by it. Also brings it back."""
     problem = known(id)
-    await app_state(request).service.importer.check(
+    await app_state(request).dependencies.importer.check(
         problem, actor_of(request, caller), only_own=is_author(caller)
     )
     order = order_of(request, caller, problem)
     async with arrived(request, problem) as (archive, _):
-        imported = await app_state(request).service.importer.take(archive, order)
+        imported = await app_state(request).dependencies.importer.take(archive, order)
     forget(request, problem)
     return answer(imported_out(imported))
 
@@ -114,9 +114,9 @@ async def revise_problem(request: Request, caller: Caller, id: str) -> Response:
 async def retire_problem(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """Nobody finds or solves it any more; what was handed in stays. PUT brings it back."""
     problem = known(id)
-    desk = app_state(request)
+    state = app_state(request)
     actor = actor_of(request, caller)
-    await desk.service.importer.retire(problem, actor, only_own=is_author(caller))
+    await state.dependencies.importer.retire(problem, actor, only_own=is_author(caller))
     forget(request, problem)
     return answer(RetiredOut(id=problem, retired=True))
 
@@ -126,10 +126,10 @@ async def arrived(
     request: Request, problem: ProblemId | None
 ) -> AsyncIterator[tuple[Path, str]]:
     """The package that was sent, and its hash."""
-    service = app_state(request).service
-    most_bytes = service.settings.package_mb * MIB
+    dependencies = app_state(request).dependencies
+    most_bytes = dependencies.settings.package_mb * MIB
     check_archive(request, most_bytes)
-    async with service.importer.arriving() as place:
+    async with dependencies.importer.arriving() as place:
         # A package whose files lie in no directory of their own is named by its archive.
         archive = place / (problem.removeprefix(f"{PROBLEM}_") if problem else UNNAMED)
         yield archive, await receive_into(request, archive, most_bytes)
@@ -139,10 +139,10 @@ async def take_once(
     request: Request, caller: Account, archive: Path, order: ImportRequest, asked: str
 ) -> Response:
     """Of those who come at once with one key, who is first puts it in force."""
-    service = app_state(request).service
+    dependencies = app_state(request).dependencies
     async with (
-        service.importer.readied(archive, order) as ready,
-        transaction(service.pool) as acquired,
+        dependencies.importer.readied(archive, order) as ready,
+        transaction(dependencies.pool) as acquired,
     ):
 
         async def make() -> Response:
@@ -161,9 +161,9 @@ def order_of(request: Request, caller: Account, problem: ProblemId | None) -> Im
 
 def forget(request: Request, problem: ProblemId) -> None:
     """What this process remembers of it, so that its author sees what they did."""
-    desk = app_state(request)
-    desk.recall.forget_problems()
-    desk.service.door.forget(problem)
+    state = app_state(request)
+    state.cache_invalidation.forget_problems()
+    state.dependencies.accept.forget(problem)
 
 
 def is_author(caller: Account) -> bool:

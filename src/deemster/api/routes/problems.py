@@ -48,11 +48,11 @@ async def list_problems(
     request: Request, caller: Caller, query: Annotated[ProblemQuery, Query()]
 ) -> Response:
     """By id."""
-    desk = app_state(request)
+    state = app_state(request)
     after = ProblemId(query.place) if query.place else None
 
     async def look() -> Loaded:
-        async with connection(desk.service.pool) as acquired:
+        async with connection(state.pool) as acquired:
             found = await problems.page(acquired, after=after, most=query.limit + 1)
             is_known = after is None or await problems.is_there(acquired, after)
             page, cursor = cut(found, query.limit, lambda line: line.id)
@@ -66,9 +66,9 @@ async def list_problems(
         is_usual = query.limit in USUAL_LIMITS and is_known
         return Loaded(json_of(told), keep_s=None if is_usual else 0)
 
-    revision = await desk.recall.problems()
+    revision = await state.cache_invalidation.problems()
     selector = f"{query.limit}:{after or ''}"
-    cache = desk.recall.cache
+    cache = state.cache
     if query.mine:
         own = f"{revision}:{selector}"
         entry = await cache.get_private(MY_PROBLEMS, caller, own, look, subject=caller.id)
@@ -85,21 +85,21 @@ async def list_problems(
 )
 async def show_problem(request: Request, _caller: Caller, id: str) -> Response:  # noqa: A002
     """Statements, samples, limits."""
-    desk = app_state(request)
+    state = app_state(request)
     if len(id) > MOST_LETTERS or not id.isprintable():
         raise no_such()
     problem = ProblemId(id)
 
     async def look() -> Loaded | None:
-        async with connection(desk.service.pool) as acquired:
+        async with connection(state.pool) as acquired:
             sheet = await problems.in_force(acquired, problem)
             if sheet is None or sheet.retired:
                 return None
             submits, accepted = await counters.of_problem(acquired, problem)
         return Loaded(json_of(problem_out(sheet, submits=submits, accepted=accepted)))
 
-    revision = await desk.recall.problems()
-    entry = await desk.recall.cache.get(PROBLEM, problem, look, version=revision)
+    revision = await state.cache_invalidation.problems()
+    entry = await state.cache.get(PROBLEM, problem, look, version=revision)
     if entry.body is None:
         raise no_such()
     return tagged(request, entry)
@@ -136,15 +136,15 @@ class LanguagesOut(ResponseModel):
 )
 async def list_languages(request: Request, _caller: Caller) -> Response:
     """All that are known, with their templates, and by what someone can judge them now."""
-    desk = app_state(request)
-    installed = versions_of(await desk.crew.working())
+    state = app_state(request)
+    installed = versions_of(await state.live_workers.working())
 
     async def look() -> Loaded:
-        items = [language_out(each, installed) for each in desk.service.catalogue]
+        items = [language_out(each, installed) for each in state.dependencies.catalogue]
         return Loaded(json_of(LanguagesOut(items=items)))
 
     selector = repr(sorted(installed.items()))
-    return tagged(request, await desk.recall.cache.get(LANGUAGES, selector, look, version=0))
+    return tagged(request, await state.cache.get(LANGUAGES, selector, look, version=0))
 
 
 def versions_of(workers: Iterable[WorkerView]) -> dict[str, list[str]]:

@@ -79,10 +79,10 @@ class JobsPage(ResponseModel):
 @router.get(PATH, response_model=QueuesOut, responses=faults(401, 403, 429, 503))
 async def list_queues(request: Request, _caller: Caller) -> Response:
     """Of the queue store and of the database; also while the store is down."""
-    service = app_state(request).service
-    async with connection(service.pool) as acquired:
+    dependencies = app_state(request).dependencies
+    async with connection(dependencies.pool) as acquired:
         line = await queue_counts.line(acquired)
-    depths = await look(service.queues)
+    depths = await look(dependencies.queues)
     backlog = max(sum(each.backlog for each in depths.values()), line.waiting)
     return answer(
         QueuesOut(
@@ -106,7 +106,7 @@ async def list_jobs(
     if name not in list(QueueName):
         raise NotFound(f"There is no such queue: they are {', '.join(QueueName)}.")
     start = min(number_at(query.place) or 0, FARTHEST)
-    found = await app_state(request).service.queues.job_ids(
+    found = await app_state(request).dependencies.queues.job_ids(
         QueueName(name), query.state, start=start, most=query.limit + 1
     )
     page, cursor = cut(found, query.limit, lambda _: str(start + query.limit))
@@ -118,7 +118,7 @@ async def look(store: Queues) -> Mapping[QueueName, QueueDepth]:
     try:
         return await store.depths()
     except Unavailable as fault:
-        log.warning("queue_counts.not_seen", error=str(fault))
+        log.warning("queues.unavailable", error=str(fault))
         return {}
 
 

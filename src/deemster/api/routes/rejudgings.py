@@ -87,9 +87,9 @@ async def make_rejudging(request: Request, caller: Caller) -> Response:
     """
     key = idempotency_key(request)
     asked = await read(request, RejudgingIn)
-    service = app_state(request).service
-    language = service.catalogue.named(asked.language).id if asked.language else None
-    async with connection(service.pool) as acquired:
+    dependencies = app_state(request).dependencies
+    language = dependencies.catalogue.named(asked.language).id if asked.language else None
+    async with connection(dependencies.pool) as acquired:
         wanted = Wanted(
             problem=ProblemId(asked.problem) if asked.problem else None,
             contest=ContestId(asked.contest) if asked.contest else None,
@@ -102,7 +102,7 @@ async def make_rejudging(request: Request, caller: Caller) -> Response:
             outdated=True if asked.outdated else None,
         )
     made = await rejudging_set.make(
-        service.pool, wanted, actor_of(request, caller), reason=asked.reason, key=key
+        dependencies.pool, wanted, actor_of(request, caller), reason=asked.reason, key=key
     )
     return answer(rejudging_out(made), 202, {"Location": f"{PATH}/{made.rejudging.id}"})
 
@@ -113,7 +113,7 @@ async def list_rejudgings(
 ) -> Response:
     """Newest first."""
     before = RejudgingId(query.place) if query.place else None
-    async with connection(app_state(request).service.pool) as acquired:
+    async with connection(app_state(request).pool) as acquired:
         found = await rejudgings.page(acquired, before=before, most=query.limit + 1)
     page, cursor = cut(found, query.limit, lambda each: each.id)
     return answer(RejudgingPage(items=list(map(line_out, page)), next_cursor=cursor))
@@ -124,7 +124,7 @@ async def list_rejudgings(
 )
 async def show_rejudging(request: Request, _caller: Caller, id: str) -> Response:  # noqa: A002
     """How far it is, and which verdicts become which."""
-    pool = app_state(request).service.pool
+    pool = app_state(request).pool
     found = await rejudging_set.overview(pool, checked(id))
     async with connection(pool) as acquired:
         matrix = await rejudgings.matrix(acquired, found.rejudging.id)
@@ -144,7 +144,7 @@ async def list_changes(
 ) -> Response:
     """Pairs that differ in verdict or score, and trials that stay out."""
     after = SubmissionId(query.place) if query.place else None
-    async with connection(app_state(request).service.pool) as acquired:
+    async with connection(app_state(request).pool) as acquired:
         found = await rejudgings.one(acquired, checked(id))
         if found is None:
             raise unknown()
@@ -160,9 +160,9 @@ async def list_changes(
 )
 async def apply_rejudging(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """The trials take the places of the old ones, all at once; when all have ended."""
-    desk = app_state(request)
-    done = await rejudging_set.apply(desk.service.pool, checked(id), actor_of(request, caller))
-    desk.recall.forget_submissions()
+    state = app_state(request)
+    done = await rejudging_set.apply(state.pool, checked(id), actor_of(request, caller))
+    state.cache_invalidation.forget_submissions()
     return answer(rejudging_out(done))
 
 
@@ -173,9 +173,9 @@ async def apply_rejudging(request: Request, caller: Caller, id: str) -> Response
 )
 async def drop_rejudging(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """All stays as it was; trials that have not ended are cancelled."""
-    desk = app_state(request)
-    done = await rejudging_set.drop(desk.service.pool, checked(id), actor_of(request, caller))
-    desk.recall.forget_submissions()
+    state = app_state(request)
+    done = await rejudging_set.drop(state.pool, checked(id), actor_of(request, caller))
+    state.cache_invalidation.forget_submissions()
     return answer(rejudging_out(done))
 
 

@@ -30,55 +30,55 @@ PATH: Final = "/v1/session"
 )
 async def enter(request: Request) -> Response:
     """Logs in: the cookie is the log-in, and csrf_token goes with what it changes."""
-    desk = app_state(request)
-    desk.auth.cookies.check_origin(request)
+    state = app_state(request)
+    state.auth.cookies.check_origin(request)
     asked = await read(request, LogIn, BODY_BYTES)
     entered = await log_in(request, asked.name, asked.password)
     account, session = entered.account, entered.session
     told = SessionOut(
         user=me_out(account),
         scopes=sorted(ALL_SCOPES),
-        csrf_token=desk.auth.cookies.csrf_token(session.digest),
+        csrf_token=state.auth.cookies.csrf_token(session.digest),
         expires_at=session.expires_at,
     )
     response = answer(told, 201)
-    keep_s = desk.service.settings.session_hours * HOUR_S
-    desk.auth.cookies.write(response, session.secret, keep_s=keep_s)
-    desk.auth.devices.remember(response, account.name, entered.hashed)
+    keep_s = state.settings.session_hours * HOUR_S
+    state.auth.cookies.write(response, session.secret, keep_s=keep_s)
+    state.auth.devices.remember(response, account.name, entered.hashed)
     return response
 
 
 @router.get(PATH, response_model=SessionOut, responses=faults(401, 403, 429, 503))
 async def who(request: Request, caller: Caller) -> Response:
     """Who asks, and by what; what they did, and how many they may hand in today."""
-    desk = app_state(request)
-    profile = await profile_of(desk, caller)
+    state = app_state(request)
+    profile = await profile_of(state, caller)
     told = SessionOut(user=me_out(caller), scopes=sorted(caller.scopes), profile=profile)
     if caller.token is not None:
         told.token_id = caller.token
     digest = session_of(request)
     if digest is None:
         return answer(told)
-    told.csrf_token = desk.auth.cookies.csrf_token(digest)
+    told.csrf_token = state.auth.cookies.csrf_token(digest)
     response = answer(told)
     # The log-in holds longer with each use, and the cookie is to hold as long as that.
-    cookie = desk.auth.cookies.read(request)
+    cookie = state.auth.cookies.read(request)
     assert cookie is not None, "there was a log-in just now"
-    keep_s = desk.service.settings.session_hours * HOUR_S
-    desk.auth.cookies.write(response, cookie, keep_s=keep_s)
+    keep_s = state.settings.session_hours * HOUR_S
+    state.auth.cookies.write(response, cookie, keep_s=keep_s)
     return response
 
 
 @router.delete(PATH, response_model=MeOut, responses=faults(401, 403, 409, 429, 503))
 async def leave(request: Request, caller: Caller) -> Response:
     """Logs out."""
-    desk = app_state(request)
+    state = app_state(request)
     digest = session_of(request)
     if digest is None:
         raise Conflict("You came by a token: DELETE /v1/tokens/{id} revokes it.")
-    async with connection(desk.service.pool) as acquired:
+    async with connection(state.pool) as acquired:
         await sessions.end(acquired, digest)
-    desk.guard.forget([digest])
+    state.credentials.forget([digest])
     response = answer(me_out(caller))
-    desk.auth.cookies.drop(response)
+    state.auth.cookies.drop(response)
     return response

@@ -63,16 +63,16 @@ async def submit(request: Request) -> Response:
     # Nothing is left to FastAPI here: it would read the body of anybody, and takes its time.
     caller = await BEARER(request)
     key = idempotency_key(request)
-    desk = app_state(request)
-    headers = await desk.admission.admit(request, caller, key)
+    state = app_state(request)
+    headers = await state.admission.admit(request, caller, key)
     asked = await read(request, SubmissionIn)
-    if is_unwelcome(asked.webhook_url, desk.service.settings) and not (
-        await desk.admission.was_answered(caller, key)
+    if is_unwelcome(asked.webhook_url, state.settings) and not (
+        await state.admission.was_answered(caller, key)
     ):
         raise Invalid(PRIVATE_WEBHOOK)
-    await desk.admission.admit_for(asked.problem_id, caller, key)
-    accepted, _ = await desk.service.door.submit(caller, asked.to_ask(key))
-    desk.recall.forget_list(caller.id)
+    await state.admission.admit_for(asked.problem_id, caller, key)
+    accepted, _ = await state.dependencies.accept.submit(caller, asked.to_ask(key))
+    state.cache_invalidation.forget_list(caller.id)
     return accepted_answer(accepted, headers)
 
 
@@ -90,15 +90,15 @@ async def show(
     """How far it is, and what was found. Places in the line may be 3 s old, progress 1 s. With
     `wait`, answered when it has ended, or after so many seconds, 30 at most.
     """
-    desk = app_state(request)
+    state = app_state(request)
 
     async def has_ended() -> bool:
-        async with connection(desk.service.pool) as acquired:
+        async with connection(state.pool) as acquired:
             return (await visible(acquired, caller, id)).state in TERMINAL
 
     if wait > 0:
-        await until_ended(desk.feed, SubmissionId(id), wait, has_ended)
-    entry = await status_of(desk, caller, id)
+        await until_ended(state.feed, SubmissionId(id), wait, has_ended)
+    entry = await status_of(state, caller, id)
     return Response(entry.body, media_type="application/json")
 
 
@@ -109,21 +109,21 @@ async def poll(request: Request) -> Response:
     return Response(entry.body, media_type="application/json")
 
 
-async def status_of(desk: AppState, caller: Account, submission: str) -> CacheEntry:
+async def status_of(state: AppState, caller: Account, submission: str) -> CacheEntry:
     """As it was a moment ago, but never as it was before its last step that we heard of."""
     if not GENERATED_ID.fullmatch(submission):
         raise no_such()
 
     async def find() -> Loaded | None:
         try:
-            async with connection(desk.service.pool) as acquired:
+            async with connection(state.pool) as acquired:
                 found = await look(acquired, caller, submission)
         except NotFound:
             return None
         is_running = found.status is Status.RUNNING
         return Loaded(json_of(found), keep_s=RUNNING_STATUS_S if is_running else None)
 
-    cache = desk.recall.cache
+    cache = state.cache
     entry = await cache.get_private(STATUS, caller, submission, find, subject=submission)
     if entry.body is None:
         raise no_such()
@@ -145,13 +145,13 @@ async def list_them(
     request: Request, caller: Caller, query: Annotated[SubmissionQuery, Query()]
 ) -> Response:
     """Newest first. Who is no admin sees their own."""
-    desk = app_state(request)
-    service = desk.service
-    language = service.catalogue.named(query.language).id if query.language else None
+    state = app_state(request)
+    dependencies = state.dependencies
+    language = dependencies.catalogue.named(query.language).id if query.language else None
     before = SubmissionId(query.place) if query.place else None
 
     async def find() -> Loaded:
-        async with connection(service.pool) as acquired:
+        async with connection(dependencies.pool) as acquired:
             wanted = submissions.Filter(
                 account=await whose(acquired, caller, query.user),
                 problem=ProblemId(query.problem) if query.problem else None,
@@ -168,7 +168,7 @@ async def list_them(
 
     if before is not None or not asks_for_own(caller, query.user):
         return Response((await find()).body, media_type="application/json")
-    entry = await desk.recall.cache.get_private(
+    entry = await state.cache.get_private(
         MY_SUBMISSIONS, caller, query.model_dump_json(), find, subject=caller.id
     )
     return Response(entry.body, media_type="application/json")
@@ -181,12 +181,12 @@ async def list_them(
 )
 async def show_source(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """The files as they were handed in."""
-    service = app_state(request).service
-    async with connection(service.pool) as acquired:
+    dependencies = app_state(request).dependencies
+    async with connection(dependencies.pool) as acquired:
         view = await visible(acquired, caller, id)
         brief = await submissions.brief(acquired, view.id)
         assert brief is not None, "rows of submissions are never deleted"
-        bundle = await fetch(acquired, service.artifacts, brief.source)
+        bundle = await fetch(acquired, dependencies.artifacts, brief.source)
     files = [file_out(name, content) for name, content in unpack_files(bundle).items()]
     return answer(SourceOut(id=view.id, language=view.language, main=brief.main, files=files))
 
@@ -196,13 +196,13 @@ async def show_source(request: Request, caller: Caller, id: str) -> Response:  #
 )
 async def stop(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """Cancels it, if it has not ended; a program that runs is killed."""
-    desk = app_state(request)
-    pool = desk.service.pool
+    state = app_state(request)
+    pool = state.pool
     async with connection(pool) as acquired:
         view = await visible(acquired, caller, id)
     actor = actor_of(request, caller) if caller.id != view.account else None
     await cancel(pool, view.id, actor=actor)
-    desk.recall.forget_submission(view.id, view.account)
+    state.cache_invalidation.forget_submission(view.id, view.account)
     async with connection(pool) as acquired:
         return answer(await look(acquired, caller, id))
 
@@ -217,13 +217,13 @@ async def stop(request: Request, caller: Caller, id: str) -> Response:  # noqa: 
 async def judge_again(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """A new submission takes its place; its own verdict stays to be read. For admins."""
     key = idempotency_key(request)
-    desk = app_state(request)
-    pool = desk.service.pool
+    state = app_state(request)
+    pool = state.pool
     async with connection(pool) as acquired:
         view = await visible(acquired, caller, id)
     try:
         accepted = await rejudge(pool, view.id, actor=actor_of(request, caller))
-        desk.recall.forget_submission(view.id, view.account)
+        state.cache_invalidation.forget_submission(view.id, view.account)
     except Conflict:
         # It can be done once, so any key that comes twice means the same, also at once (I1).
         async with connection(pool) as acquired:

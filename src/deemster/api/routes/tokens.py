@@ -64,7 +64,7 @@ async def revoke_own(request: Request, caller: Caller, id: str) -> Response:  # 
 
 async def list_tokens(request: Request, account: AccountId, query: PageQuery) -> Response:
     before = TokenId(query.place) if query.place else None
-    async with connection(app_state(request).service.pool) as acquired:
+    async with connection(app_state(request).pool) as acquired:
         found = await accounts.tokens(acquired, account, before=before, most=query.limit + 1)
     page, cursor = cut(found, query.limit, lambda view: view.id)
     return answer(TokenPage(items=[token_out(view) for view in page], next_cursor=cursor))
@@ -77,7 +77,7 @@ async def make_token(
     check_scopes(caller, scopes)
     # Said in full: a smaller token with the same key is not shown what a larger one made.
     asked = asked.model_copy(update={"scopes": sorted(scopes)})
-    async with transaction(app_state(request).service.pool) as acquired:
+    async with transaction(app_state(request).pool) as acquired:
 
         async def make() -> Response:
             made = await accounts.make_token(
@@ -100,8 +100,8 @@ async def make_token(
 async def revoke_token(
     request: Request, caller: Account, account: AccountId, token: str
 ) -> Response:
-    desk = app_state(request)
-    async with transaction(desk.service.pool) as acquired:
+    state = app_state(request)
+    async with transaction(state.pool) as acquired:
         revoked = None
         if GENERATED_ID.fullmatch(token):
             revoked = await accounts.revoke(acquired, TokenId(token), account=account)
@@ -110,7 +110,7 @@ async def revoke_token(
         if revoked.was_good:
             actor = actor_of(request, caller)
             await note(acquired, actor, "token.revoke", token, account=account)
-    desk.guard.forget([revoked.digest])
+    state.credentials.forget([revoked.digest])
     return answer(token_out(revoked.view))
 
 

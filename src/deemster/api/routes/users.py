@@ -51,7 +51,7 @@ async def list_users(
     request: Request, _caller: Caller, query: Annotated[UserQuery, Query()]
 ) -> Response:
     """Newest first."""
-    async with connection(app_state(request).service.pool) as acquired:
+    async with connection(app_state(request).pool) as acquired:
         found = await accounts.page(
             acquired,
             before=AccountId(query.place) if query.place else None,
@@ -71,10 +71,10 @@ async def list_users(
     responses=faults(400, 401, 403, 408, 409, 413, 415, 422, 429, 503),
 )
 async def add_user(request: Request, caller: Caller) -> Response:
-    desk = app_state(request)
+    state = app_state(request)
     asked = await read(request, UserIn, BODY_BYTES)
-    hashed = await hash_of(desk, asked.password)
-    async with transaction(desk.service.pool) as acquired:
+    hashed = await hash_of(state, asked.password)
+    async with transaction(state.pool) as acquired:
 
         async def make() -> Response:
             account = await accounts.add(acquired, asked.name, asked.role)
@@ -91,7 +91,7 @@ async def add_user(request: Request, caller: Caller) -> Response:
 
 @router.get(PATH + "/{id}", response_model=UserOut, responses=faults(401, 403, 404, 429, 503))
 async def show_user(request: Request, _caller: Caller, id: str) -> Response:  # noqa: A002
-    async with connection(app_state(request).service.pool) as acquired:
+    async with connection(app_state(request).pool) as acquired:
         return answer(user_out(await seen(acquired, id)))
 
 
@@ -103,10 +103,10 @@ async def show_user(request: Request, _caller: Caller, id: str) -> Response:  # 
 )
 async def change_user(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """Who is disabled loses log-ins and tokens for good; a new password ends the log-ins."""
-    desk = app_state(request)
+    state = app_state(request)
     asked = await read(request, UserPatch, BODY_BYTES)
-    hashed = await hash_of(desk, asked.password)
-    async with transaction(desk.service.pool) as acquired:
+    hashed = await hash_of(state, asked.password)
+    async with transaction(state.pool) as acquired:
         account = (await seen(acquired, id)).id
         ended = await accounts.change(acquired, account, asked.to_change())
         if hashed is not None:
@@ -114,7 +114,7 @@ async def change_user(request: Request, caller: Caller, id: str) -> Response:  #
             ended += await sessions.end_all(acquired, account)
         await note(acquired, actor_of(request, caller), "user.change", account, **asked.told())
         view = await seen(acquired, account)
-    desk.guard.forget(ended)
+    state.credentials.forget(ended)
     return answer(user_out(view))
 
 
@@ -155,16 +155,16 @@ async def revoke_theirs(
     return await revoke_token(request, caller, await known(request, id), token)
 
 
-async def hash_of(desk: AppState, password: str | None) -> str | None:
+async def hash_of(state: AppState, password: str | None) -> str | None:
     if password is None:
         return None
     check_password(password)
-    async with desk.auth.passwords.turn():
-        return await desk.auth.passwords.hash(password)
+    async with state.auth.passwords.turn():
+        return await state.auth.passwords.hash(password)
 
 
 async def known(request: Request, account: str) -> AccountId:
-    async with connection(app_state(request).service.pool) as acquired:
+    async with connection(app_state(request).pool) as acquired:
         return (await seen(acquired, account)).id
 
 

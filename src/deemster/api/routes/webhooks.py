@@ -47,7 +47,7 @@ async def list_of_submission(
     query: Annotated[PageQuery, Query()],
 ) -> Response:
     """What was sent of its end, newest first."""
-    async with connection(app_state(request).service.pool) as acquired:
+    async with connection(app_state(request).pool) as acquired:
         view = await visible(acquired, caller, id)
         return answer(await page_of(acquired, Filter(submission=view.id), query))
 
@@ -63,7 +63,7 @@ async def list_them(
     request: Request, caller: Caller, query: Annotated[DeliveryQuery, Query()]
 ) -> Response:
     """Newest first. Who is no admin sees their own."""
-    async with connection(app_state(request).service.pool) as acquired:
+    async with connection(app_state(request).pool) as acquired:
         account = await whose(acquired, caller, query.user)
         wanted = Filter(account=account, state=query.state)
         return answer(await page_of(acquired, wanted, query))
@@ -74,7 +74,7 @@ async def list_them(
 )
 async def show(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """One delivery, with each attempt."""
-    async with connection(app_state(request).service.pool) as acquired:
+    async with connection(app_state(request).pool) as acquired:
         return answer(delivery_out(await own(acquired, caller, id)))
 
 
@@ -87,10 +87,10 @@ async def show(request: Request, caller: Caller, id: str) -> Response:  # noqa: 
 )
 async def resend(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """Sends it once more, as a delivery of its own; as often a minute as one may submit."""
-    service = app_state(request).service
-    most = service.settings.submits_per_minute_user
-    taken = await service.buckets.take([a_minute("webhook.resend", caller.id, most)])
-    async with transaction(service.pool) as writing:
+    dependencies = app_state(request).dependencies
+    most = dependencies.settings.submits_per_minute_user
+    taken = await dependencies.buckets.take([a_minute("webhook.resend", caller.id, most)])
+    async with transaction(dependencies.pool) as writing:
 
         async def make() -> Response:
             if caller.role is not Role.ADMIN:
@@ -114,10 +114,10 @@ async def resend(request: Request, caller: Caller, id: str) -> Response:  # noqa
 @router.get(SECRET_PATH, response_model=WebhookSecretOut, responses=faults(401, 403, 429, 503))
 async def show_secret(request: Request, caller: Caller) -> Response:
     """What your webhooks are signed by."""
-    service = app_state(request).service
-    async with connection(service.pool) as acquired:
+    dependencies = app_state(request).dependencies
+    async with connection(dependencies.pool) as acquired:
         key = await webhooks.key(acquired, caller.id)
-    return answer(secret_out(SigningKeys(service.secret), caller.id, key), headers=UNKEPT)
+    return answer(secret_out(SigningKeys(dependencies.secret), caller.id, key), headers=UNKEPT)
 
 
 @router.post(
@@ -128,8 +128,8 @@ async def show_secret(request: Request, caller: Caller) -> Response:
 )
 async def rotate_secret(request: Request, caller: Caller) -> Response:
     """A new secret signs from now on; for a day, the one before does too."""
-    service = app_state(request).service
-    async with transaction(service.pool) as writing:
+    dependencies = app_state(request).dependencies
+    async with transaction(dependencies.pool) as writing:
 
         async def make() -> Response:
             await webhooks.rotate(writing, caller.id)
@@ -137,7 +137,7 @@ async def rotate_secret(request: Request, caller: Caller) -> Response:
             actor = actor_of(request, caller)
             await audit.note(writing, actor, "webhook_secret.rotate", caller.id)
             return answer(
-                secret_out(SigningKeys(service.secret), caller.id, key), headers=UNKEPT
+                secret_out(SigningKeys(dependencies.secret), caller.id, key), headers=UNKEPT
             )
 
         # Rotated twice by a retry, the secret that receivers have would be good no more.

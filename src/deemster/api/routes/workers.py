@@ -46,7 +46,7 @@ class WorkersOut(ResponseModel):
 @router.get(PATH, response_model=WorkersOut, responses=faults(401, 403, 429, 503))
 async def list_workers(request: Request, _caller: Caller) -> Response:
     """All that live."""
-    async with connection(app_state(request).service.pool) as acquired:
+    async with connection(app_state(request).pool) as acquired:
         found = await workers.alive(acquired)
     return answer(WorkersOut(items=[worker_out(each) for each in found]))
 
@@ -77,7 +77,7 @@ async def resume(request: Request, caller: Caller, id: str) -> Response:  # noqa
 async def change(
     request: Request, caller: Account, worker: str, act: str, change_it: Change
 ) -> Response:
-    async with transaction(app_state(request).service.pool) as acquired:
+    async with transaction(app_state(request).pool) as acquired:
         found = None
         if GENERATED_ID.fullmatch(worker):
             found = next(
