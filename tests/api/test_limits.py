@@ -201,7 +201,7 @@ async def test_d1_over_the_high_mark_it_refuses_until_below_the_low_one(
         assert (await ada.post("/v1/submissions", program())).status_code == 503
         await drop(pool, waiting[2:])
         assert (await ada.post("/v1/submissions", program())).status_code == 202
-    told = [line["event"] for line in log_lines if line["event"].startswith("floodgate")]
+    told = [line["event"] for line in log_lines if line["event"].startswith("load_shedding")]
     assert told == ["load_shedding.started", "load_shedding.stopped"]
 
 
