@@ -31,7 +31,7 @@ TURN = 10
 URGENT, PATIENT = 1, 1_000_001
 
 
-def errand(priority: int) -> Job:
+def make_job(priority: int) -> Job:
     return Job(
         submission=SubmissionId(new_id(SUBMISSION)),
         task=Task.RUN,
@@ -63,12 +63,12 @@ class Line:
         began = time.perf_counter()
         for begin in range(0, depth, BATCH):
             size = min(BATCH, depth - begin)
-            await self._producer.send([errand(PATIENT) for _ in range(size)])
+            await self._producer.send([make_job(PATIENT) for _ in range(size)])
         return depth / (time.perf_counter() - began)
 
     async def handle(self, delivery: DeliveredJob) -> Done:
         """Patient jobs keep the slot until they are told to go."""
-        if delivery.errand.priority == URGENT:
+        if delivery.job.priority == URGENT:
             assert self._begun is not None
             self._begun.set_result(time.perf_counter())
             return Done()
@@ -80,10 +80,10 @@ class Line:
 
     async def probe(self) -> None:
         await self._held.wait()
-        await self._producer.send([errand(PATIENT)])  # for the one that goes
+        await self._producer.send([make_job(PATIENT)])  # for the one that goes
         self._begun = asyncio.get_running_loop().create_future()
         began = time.perf_counter()
-        await self._producer.send([errand(URGENT)])
+        await self._producer.send([make_job(URGENT)])
         sent = time.perf_counter()
         self._go.set()
         async with asyncio.timeout(60):

@@ -141,7 +141,7 @@ async def test_sets_are_chosen_by_all_that_is_said(
     for wanted in ({"submitted_to": at}, {"contest": "con_x"}, {"problem": "prob_x"}):
         answer = await admin.post(PATH, wanted)
         assert answer.status_code == 422, wanted
-        assert "No submission is like that" in answer.json()["detail"]
+        assert "No submission matches" in answer.json()["detail"]
 
 
 @pytest.mark.parametrize(

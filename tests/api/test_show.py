@@ -10,7 +10,7 @@ from deemster.domain.lifecycle import Event
 from deemster.domain.run_status import RunStatus
 from deemster.domain.submission import Progress
 from deemster.domain.verdict import Verdict
-from deemster.pipeline.verdict.retry import give_up
+from deemster.pipeline.verdict.retry import retry_or_fail
 from deemster.store import leases, submissions, workers
 from deemster.store.artifacts import Artifacts
 from deemster.store.lifecycle import advance
@@ -165,7 +165,7 @@ async def test_a_failed_one_says_that_it_is_our_fault(ada: Api, pool: Pool) -> N
     """S3."""
     submission = await make_submission(pool, ada.user.id)
     running = await start_submission(pool, submission)
-    assert not await give_up(pool, running, RuntimeError("/var/secret"), most_attempts=1)
+    assert not await retry_or_fail(pool, running, RuntimeError("/var/secret"), most_attempts=1)
     shown = await ada.show(submission)
     assert (shown["status"], shown["verdict"]) == ("failed", None)
     assert "not the program's fault" in shown["error"]

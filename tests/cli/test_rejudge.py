@@ -115,7 +115,7 @@ async def test_a9_a_set_is_staged_looked_at_and_applied(
     done = operate("rejudge", "apply", made)
     assert done.code == 0, done.err
     assert f"{made} is applied: 1 trials, 1 done, 1 applied" in done.out.decode()
-    assert "applied already" in operate("rejudge", "drop", made).err
+    assert "already applied" in operate("rejudge", "drop", made).err
     async with connection(pool) as acquired:
         assert not await counters.wrong(acquired)
         actors = await acquired.fetch(
@@ -190,7 +190,7 @@ async def test_j9_what_older_test_data_judged_is_chosen_until_nothing_is(
     await settle(pool, make_artifacts(tmp_path), running, judged())
     last = operate("rejudge", "--outdated", "--yes", "--json")
     assert (set(last.json["rejudged"]), last.err) == ({waiting}, "")
-    assert operate("rejudge", *options, "--yes").err == "No submission is like that.\n"
+    assert operate("rejudge", *options, "--yes").err == "No submission matches.\n"
 
 
 async def test_a9_points_that_changed_are_told_and_what_is_left_out(
@@ -219,5 +219,5 @@ def test_what_makes_no_set_is_told(operate: Deemster) -> None:
     assert "There is no rejudging rej_x" in operate("rejudge", "show", "rej_x").err
     assert "There is no contest con_x" in operate("rejudge", "--contest", "con_x").err
     assert "'soon' is no time" in operate("rejudge", "--from", "soon", "--stage").err
-    assert "No submission is like that" in operate("rejudge", "sub_x", "--stage").err
+    assert "No submission matches" in operate("rejudge", "sub_x", "--stage").err
     assert "add --stage" in operate("rejudge", "sub_x", "--reason", "why").err

@@ -78,7 +78,7 @@ async def test_a_worker_drained_by_an_admin_stays_idle_until_it_is_resumed(
         await service.until_state("RUNNING", running)
         worker = await service.value("SELECT id FROM worker WHERE gone_at IS NULL")
         assert (await client.post(f"/v1/admin/workers/{worker}/drain"))["draining_at"]
-        await until(lambda: member.said("worker.held"))
+        await until(lambda: member.said("worker.paused"))
         waiting = await service.submit(RIGHT)
         await service.until_state("COMPLETED", running)
         await until_beaten(service, worker, times=3)
@@ -90,7 +90,7 @@ async def test_a_worker_drained_by_an_admin_stays_idle_until_it_is_resumed(
         ledger = {running: slow, waiting: RIGHT}
         await until_all_ended(service, ledger)
         await client.post(f"/v1/admin/workers/{worker}/drain")
-        await until(lambda: len(member.said("worker.held")) == 2)
+        await until(lambda: len(member.said("worker.paused")) == 2)
         assert await service.fleet.leave(member) == 0, "a signal ends it all the same"
         await until_at_rest(service)
         await assert_exactly_once(service, ledger)

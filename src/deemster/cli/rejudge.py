@@ -18,7 +18,7 @@ from deemster.domain.ids import PROBLEM, ContestId, ProblemId, SubmissionId
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.verdict.rejudge import rejudge as judge_again
-from deemster.pipeline.verdict.rejudging_set import Overview, make, under_way_told
+from deemster.pipeline.verdict.rejudging_set import Overview, describe_unended, make
 from deemster.settings import load_settings
 from deemster.store import accounts, contests
 from deemster.store.audit import Actor
@@ -170,11 +170,11 @@ async def rejudge_chosen(asked: Asked, *, sure: bool) -> Rejudged:
         wanted = await wanted_of(pool, asked)
         async with connection(pool) as acquired:
             ids = [match.id for match in await matching(acquired, wanted, most=MOST)]
-            others = under_way_told(await under_way(acquired, wanted))
+            others = describe_unended(await under_way(acquired, wanted))
         if others:
             print(others, file=sys.stderr)
         if not ids:
-            print("No submission is like that.", file=sys.stderr)
+            print("No submission matches.", file=sys.stderr)
         elif not sure:
             confirm(len(ids))
         return await rejudge_all(pool, ids)

@@ -103,7 +103,7 @@ def tell(overview: Overview) -> None:
         print("All of it has ended: apply it, or drop it.")
     outcome, under_way = overview.rejudging.outcome, overview.under_way
     if under_way.unended and (outcome is None or (outcome == "applied" and under_way.outdated)):
-        print(rejudging_set.under_way_told(under_way))
+        print(rejudging_set.describe_unended(under_way))
 
 
 def status(each: Rejudging) -> str:

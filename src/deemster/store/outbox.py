@@ -19,7 +19,7 @@ class OutboxRow:
     """A row that is claimed by a relay."""
 
     id: int
-    errand: Job
+    job: Job
     tries: int
 
 
@@ -27,7 +27,7 @@ async def claim(connection: Connection, *, most: int, claim_s: float) -> list[Ou
     return [
         OutboxRow(
             id=row["id"],
-            errand=Job(
+            job=Job(
                 submission=SubmissionId(row["submission_id"]),
                 task=Task(row["task"]),
                 dispatch=row["dispatch"],
@@ -42,15 +42,15 @@ async def claim(connection: Connection, *, most: int, claim_s: float) -> list[Ou
     ]
 
 
-async def mark_sent(connection: Connection, letters: Sequence[OutboxRow]) -> None:
-    await SQL.mark_sent(connection, ids=[letter.id for letter in letters])
+async def mark_sent(connection: Connection, rows: Sequence[OutboxRow]) -> None:
+    await SQL.mark_sent(connection, ids=[row.id for row in rows])
 
 
-async def put_back(connection: Connection, letters: Sequence[OutboxRow], error: str) -> None:
+async def put_back(connection: Connection, rows: Sequence[OutboxRow], error: str) -> None:
     """They are tried again, later each time."""
     await SQL.put_back(
         connection,
-        ids=[letter.id for letter in letters],
+        ids=[row.id for row in rows],
         error=error,
         first_s=FIRST_BACKOFF_S,
         most_s=MOST_BACKOFF_S,

@@ -82,8 +82,8 @@ async def urgent(connection: Connection) -> int:
     )
 
 
-async def brief(connection: Connection, submission: SubmissionId) -> JobDetails | None:
-    row = await SQL.brief(connection, id=submission)
+async def job_details(connection: Connection, submission: SubmissionId) -> JobDetails | None:
+    row = await SQL.job_details(connection, id=submission)
     if row is None:
         return None
     return JobDetails(

@@ -8,12 +8,12 @@ import structlog
 
 from deemster.domain.errors import Unavailable
 from deemster.pipeline.deliver.dispatcher import RetryPolicy, WebhookDispatcher
+from deemster.pipeline.deliver.message import SigningKeys
 from deemster.pipeline.deliver.sender import WebhookSender
-from deemster.pipeline.deliver.signing import SigningKeys
 from deemster.pipeline.outbox.reconcile import reconcile
 from deemster.pipeline.queue.producer import Producer
 from deemster.pipeline.verdict.rejudging_set import stage_on
-from deemster.pipeline.verdict.rescue import rescue
+from deemster.pipeline.verdict.retry import rescue
 from deemster.settings import Settings
 from deemster.store import outbox, submission_inserts, webhooks, workers
 from deemster.store.pool import Pool, connection

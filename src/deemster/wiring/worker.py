@@ -17,9 +17,9 @@ from deemster.pipeline.verdict.start import Caps
 from deemster.pipeline.work.executor import JobExecutor
 from deemster.pipeline.work.heartbeat import (
     Heartbeat,
-    heed_cancellations,
     keep_beating,
     refresh_toolchains,
+    watch_cancellations,
 )
 from deemster.pipeline.work.judge_service import JudgeService
 from deemster.problems.distribution import RevisionDistributor
@@ -73,7 +73,7 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
         execution = JobExecutor(
             pool=pool,
             artifacts=artifacts,
-            runs=heartbeat.runs,
+            running_jobs=heartbeat.running_jobs,
             judge=JudgeService(pool, artifacts, workshop, courthouse).judge,
             caps=Caps(
                 settings.most_running,
@@ -92,7 +92,7 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
                 slots=slots,
                 strict=settings.strict_priority,
                 rate_per_s=settings.most_per_second,
-                name=heartbeat.runs.worker,
+                name=heartbeat.running_jobs.worker,
             )
         )
         listener = await enter(Listener.open(database_url(settings), STOP))
@@ -115,7 +115,7 @@ async def serve_worker(
         with signals_heard(on_signal):
             services = [
                 group.create_task(keep_beating(heartbeat, consumer)),
-                group.create_task(heed_cancellations(listener, heartbeat.runs)),
+                group.create_task(watch_cancellations(listener, heartbeat.running_jobs)),
                 group.create_task(refresh_toolchains(workshop)),
             ]
             await consumer.run()

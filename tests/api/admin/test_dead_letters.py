@@ -7,7 +7,7 @@ import pytest
 
 from deemster.domain.errors import Unavailable
 from deemster.domain.ids import SubmissionId
-from deemster.pipeline.verdict.retry import give_up
+from deemster.pipeline.verdict.retry import retry_or_fail
 from deemster.store import audit, dead_letters
 from deemster.store.audit import AuditEntry
 from deemster.store.lifecycle import lock_state
@@ -23,7 +23,7 @@ async def bury(pool: Pool, *, owner: Api | None = None) -> tuple[int, Submission
     submission = await make_submission(pool, owner.user.id if owner else None)
     await queue_submission(pool, submission)
     running = await start_submission(pool, submission)
-    await give_up(pool, running, Unavailable("the cage broke"), most_attempts=1)
+    await retry_or_fail(pool, running, Unavailable("the cage broke"), most_attempts=1)
     async with connection(pool) as acquired:
         letters = await dead_letters.page(acquired)
     number = next(letter.id for letter in letters if letter.submission == submission)

@@ -13,7 +13,7 @@ from deemster.store import workers
 from deemster.store.pool import Pool, connection
 from tests.api.conftest import Api, MakeDependencies, make_worker, running
 from tests.builders import make_submission, queue_submission, start_submission
-from tests.pipeline.queue.stores import Seen, errand, until_counts, working
+from tests.pipeline.queue.stores import Seen, make_job, until_counts, working
 
 PATH = "/v1/admin/queues"
 
@@ -25,8 +25,8 @@ async def producer(queue_url: str, queue_env: str) -> AsyncIterator[Producer]:
         yield opened
 
 
-def errands(first: int, count: int, task: Task = Task.RUN) -> list[Job]:
-    return [errand(number, task) for number in range(first, first + count)]
+def jobs(first: int, count: int, task: Task = Task.RUN) -> list[Job]:
+    return [make_job(number, task) for number in range(first, first + count)]
 
 
 async def look(admin: Api) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
@@ -56,9 +56,9 @@ async def test_empty_queues_are_healthy(admin: Api) -> None:
 async def test_d4_each_queue_has_its_depth_its_signal_and_its_alarm(
     admin: Api, producer: Producer
 ) -> None:
-    await producer.send(errands(0, 301))
-    await producer.send(errands(1000, 51, Task.EVALUATE))
-    await producer.send(errands(2000, 501, Task.ANALYZE))
+    await producer.send(jobs(0, 301))
+    await producer.send(jobs(1000, 51, Task.EVALUATE))
+    await producer.send(jobs(2000, 501, Task.ANALYZE))
     told, queues = await look(admin)
     seen = {
         name: (each["depth"], each["signal"], each["alarm"]) for name, each in queues.items()
@@ -75,7 +75,7 @@ async def test_what_is_being_worked_on_is_told_apart(
     admin: Api, producer: Producer, queue_url: str, queue_env: str
 ) -> None:
     seen = Seen(held=True)
-    await producer.send(errands(0, 3))
+    await producer.send(jobs(0, 3))
     async with working(queue_url, queue_env, seen):
         await until_counts(queue_url, queue_env, {"prioritized": 2, "active": 1})
         _, queues = await look(admin)
@@ -123,7 +123,7 @@ async def test_a8_ids_come_in_pages_in_the_order_of_the_line(
     admin: Api, producer: Producer
 ) -> None:
     """Q10: ids, and nothing else."""
-    sent = [errand(number, priority=100 - number) for number in range(7)]
+    sent = [make_job(number, priority=100 - number) for number in range(7)]
     await producer.send(sent)
     found: list[str] = []
     query: dict[str, Any] = {"limit": 3}

@@ -57,7 +57,7 @@ async def test_a_browser_goes_to_the_issuer_and_comes_back_logged_in(
     assert answer.headers["location"] == "/problems?page=2"
     shown = (await judge.get(SESSION)).json()
     assert (shown["user"]["name"], shown["user"]["role"]) == ("ada", "author")
-    assert list(judge.cookies) == ["deemster_session"], "the errand's is gone"
+    assert list(judge.cookies) == ["deemster_session"], "the job's is gone"
     made = await judge.post(
         "/v1/tokens", json={"name": "x"}, headers={"X-CSRF-Token": shown["csrf_token"]}
     )
@@ -136,7 +136,7 @@ async def test_another_browser_can_not_finish_what_this_one_began(
     assert refused.status_code == 422
     assert refused.json()["type"] == "urn:deemster:error:log_in_failed"
     await judge.get(LOGIN)
-    assert (await judge.get(back)).status_code == 422, "the state is of another errand"
+    assert (await judge.get(back)).status_code == 422, "the state is of another job"
     assert "deemster_session" not in judge.cookies
 
 

@@ -19,7 +19,7 @@ from deemster.domain.ids import (
     new_id,
 )
 from deemster.domain.submission import NewSubmission
-from deemster.pipeline.verdict.retry import give_up
+from deemster.pipeline.verdict.retry import retry_or_fail
 from deemster.store.pool import Pool, connection
 from deemster.store.submission_inserts import accept
 from tests.api.conftest import Api
@@ -152,7 +152,7 @@ async def test_reasons_are_for_admins(ada: Api, admin: Api, pool: Pool) -> None:
     submission = await make_submission(pool, ada.user.id)
     await queue_submission(pool, submission)
     running = await start_submission(pool, submission)
-    await give_up(pool, running, Unavailable("no"), most_attempts=3)
+    await retry_or_fail(pool, running, Unavailable("no"), most_attempts=3)
     async with connection(pool) as acquired:
         await acquired.execute(
             "UPDATE submission_event SET reason = $1 WHERE event = 'retry'", f"left {HOST}"

@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 
-from deemster.pipeline.work.process_identity import is_alive, process_name
+from deemster.pipeline.work.heartbeat import is_alive, process_name
 from tests.cli.conftest import COMMAND
 from tests.system.waiting import until
 

@@ -12,8 +12,8 @@ from structlog.typing import EventDict
 
 from deemster.domain.ids import AccountId, SubmissionId
 from deemster.pipeline.deliver.dispatcher import RetryPolicy, WebhookDispatcher
+from deemster.pipeline.deliver.message import SigningKeys
 from deemster.pipeline.deliver.sender import WebhookSender
-from deemster.pipeline.deliver.signing import SigningKeys
 from deemster.pipeline.verdict.settle import settle
 from deemster.store import webhooks
 from deemster.store.artifacts import Artifacts

@@ -13,7 +13,12 @@ from deemster import __version__
 from deemster.domain.errors import LostRace
 from deemster.metrics import WEBHOOKS
 from deemster.pipeline.deliver import dispatcher
-from deemster.pipeline.deliver.dispatcher import PER_ACCOUNT, PER_HOST, PLACES, RetryPolicy
+from deemster.pipeline.deliver.dispatcher import (
+    MAX_CONCURRENT,
+    PER_ACCOUNT,
+    PER_HOST,
+    RetryPolicy,
+)
 from deemster.pipeline.deliver.sender import DeliveryFault
 from deemster.pipeline.verdict.settle import settle
 from deemster.store import webhooks
@@ -58,8 +63,8 @@ async def test_the_end_of_a_submission_is_told_and_signed(pool: Pool, end: End) 
     ]
     (request,) = receiver.got
     account = await make_account(pool)
-    assert verified(request, KEYS.shown(account, 1)) == json.loads(request.body)
-    own = hmac.new(KEYS.of(account, 1), request.body, hashlib.sha256).hexdigest()
+    assert verified(request, KEYS.formatted(account, 1)) == json.loads(request.body)
+    own = hmac.new(KEYS.key_of(account, 1), request.body, hashlib.sha256).hexdigest()
     assert request.headers["x-judge-signature"] == f"sha256={own}"
     assert request.headers["webhook-id"] == delivery.id
     assert request.headers["user-agent"] == f"deemster/{__version__}"
@@ -163,7 +168,7 @@ async def test_several_keepers_send_each_once(pool: Pool, end: End) -> None:
 
 async def test_a_dead_receiver_holds_nobody_else_up(pool: Pool, end: End) -> None:
     async with receiving(silence) as dead, receiving() as well:
-        for _ in range(PLACES + 10):
+        for _ in range(MAX_CONCURRENT + 10):
             await end(dead.url)
         async with carrying(pool, timeout_s=60):
             await until(lambda: len(dead.got) == PER_HOST)
@@ -249,7 +254,7 @@ async def test_what_another_took_over_is_not_recorded(pool: Pool, end: End) -> N
 async def test_for_a_day_both_secrets_sign(pool: Pool, end: End) -> None:
     """H2: rotation."""
     account = await make_account(pool)
-    old, new = KEYS.shown(account, 1), KEYS.shown(account, 2)
+    old, new = KEYS.formatted(account, 1), KEYS.formatted(account, 2)
     async with connection(pool) as acquired:
         await webhooks.rotate(acquired, account)
     async with receiving() as receiver, carrying(pool):
@@ -261,7 +266,7 @@ async def test_for_a_day_both_secrets_sign(pool: Pool, end: End) -> None:
         await ended(pool, await end(receiver.url))
     during, after = receiver.got
     assert verified(during, old) == verified(during, new)
-    signed = hmac.new(KEYS.of(account, 2), during.body, hashlib.sha256).hexdigest()
+    signed = hmac.new(KEYS.key_of(account, 2), during.body, hashlib.sha256).hexdigest()
     assert during.headers["x-judge-signature"] == f"sha256={signed}"
     assert verified(after, new)
     assert " " not in after.headers["webhook-signature"]

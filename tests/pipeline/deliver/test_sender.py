@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from deemster.pipeline.deliver.address import Address
+from deemster.pipeline.deliver.destination import Address
 from deemster.pipeline.deliver.sender import DeliveryFault, Outcome, WebhookSender
 from tests.pipeline.deliver.authority import Authority
 from tests.pipeline.deliver.receiver import (

@@ -42,16 +42,16 @@ async def test_rows_become_jobs_and_submissions_are_queued(
     pool: Pool, producer: Producer
 ) -> None:
     await make_many(pool, 7)
-    assert await Relay(pool, producer).carry() == 7
+    assert await Relay(pool, producer).send_batch() == 7
     assert await waiting_jobs(producer) == 7
     assert await states(pool) == {State.QUEUED: 7}
-    assert await Relay(pool, producer).carry() == 0
+    assert await Relay(pool, producer).send_batch() == 0
 
 
 async def test_many_relays_send_each_row_once(pool: Pool, producer: Producer) -> None:
     await make_many(pool, 2 * BATCH + 20)
-    counts = await asyncio.gather(*[Relay(pool, producer).carry() for _ in range(4)])
-    while more := await Relay(pool, producer).carry():
+    counts = await asyncio.gather(*[Relay(pool, producer).send_batch() for _ in range(4)])
+    while more := await Relay(pool, producer).send_batch():
         counts.append(more)
     assert sum(counts) == 2 * BATCH + 20
     assert await waiting_jobs(producer) == 2 * BATCH + 20
@@ -64,9 +64,9 @@ async def test_a_relay_that_died_after_sending_leaves_no_double(
     await make_many(pool, 3)
     async with transaction(pool) as claiming:
         letters = await outbox.claim(claiming, most=10, claim_s=0.001)
-    await producer.send([letter.errand for letter in letters])
+    await producer.send([letter.job for letter in letters])
     assert await states(pool) == {State.PENDING: 3}
-    assert await Relay(pool, producer).carry() == 3
+    assert await Relay(pool, producer).send_batch() == 3
     assert await waiting_jobs(producer) == 3
     assert await states(pool) == {State.QUEUED: 3}
 
@@ -77,7 +77,7 @@ async def test_a_claim_that_has_not_run_out_is_another_relays(
     await make_many(pool, 2)
     async with transaction(pool) as claiming:
         assert len(await outbox.claim(claiming, most=1, claim_s=60)) == 1
-    assert await Relay(pool, producer).carry() == 1
+    assert await Relay(pool, producer).send_batch() == 1
 
 
 async def test_a_job_that_runs_before_the_relay_has_said_so_runs(
@@ -87,13 +87,13 @@ async def test_a_job_that_runs_before_the_relay_has_said_so_runs(
     (submission,) = await make_many(pool, 1)
     async with transaction(pool) as claiming:
         letters = await outbox.claim(claiming, most=10, claim_s=0.001)
-    await producer.send([letter.errand for letter in letters])
-    await start_submission(pool, letters[0].errand.submission)
-    await Relay(pool, producer).carry()
+    await producer.send([letter.job for letter in letters])
+    await start_submission(pool, letters[0].job.submission)
+    await Relay(pool, producer).send_batch()
     async with connection(pool) as acquired:
         rows = await acquired.fetch("SELECT event FROM submission_event ORDER BY id")
     assert [row["event"] for row in rows] == ["submit", "publish", "start"]
-    assert submission == letters[0].errand.submission
+    assert submission == letters[0].job.submission
 
 
 async def test_while_the_queue_is_down_nothing_is_lost(pool: Pool, producer: Producer) -> None:
@@ -102,14 +102,14 @@ async def test_while_the_queue_is_down_nothing_is_lost(pool: Pool, producer: Pro
     async with Producer.open("redis://127.0.0.1:1", "nowhere") as down:
         relay = Relay(pool, down)
         with pytest.raises(QueueDown):
-            await relay.carry()
+            await relay.send_batch()
     assert await states(pool) == {State.PENDING: 3}
     async with connection(pool) as acquired:
         assert (await outbox.unsent(acquired))[0] == 3
         await make_submission(pool)
     relay._producer = producer
-    await relay.carry()  # the new one goes, and calls the others
-    await relay.carry()
+    await relay.send_batch()  # the new one goes, and calls the others
+    await relay.send_batch()
     assert await waiting_jobs(producer) == 4
 
 
@@ -117,16 +117,16 @@ async def test_lost_jobs_are_sent_again(pool: Pool, producer: Producer) -> None:
     """Q6: the queue store was wiped; a new job with a new number, recorded."""
     ids = await make_many(pool, 5)
     relay = Relay(pool, producer)
-    await relay.carry()
+    await relay.send_batch()
     async with connection(pool) as acquired:
         lost = await submissions.lost_candidates(acquired, quiet_s=0, most=3)
-    assert [errand.submission for errand in lost] == ids[:3]
-    for errand in lost:
-        await producer.remove(errand)
+    assert [job.submission for job in lost] == ids[:3]
+    for job in lost:
+        await producer.remove(job)
     assert await reconcile(pool, producer, quiet_s=3600) == 0
     assert await reconcile(pool, producer, quiet_s=0) == 3
     assert await reconcile(pool, producer, quiet_s=0) == 0
-    await relay.carry()
+    await relay.send_batch()
     assert await waiting_jobs(producer) == 5
     async with connection(pool) as acquired:
         count = await acquired.fetchval(
@@ -137,10 +137,10 @@ async def test_lost_jobs_are_sent_again(pool: Pool, producer: Producer) -> None:
 
 async def test_a_cancelled_submission_is_not_sent_again(pool: Pool, producer: Producer) -> None:
     (submission,) = await make_many(pool, 1)
-    await Relay(pool, producer).carry()
+    await Relay(pool, producer).send_batch()
     async with connection(pool) as acquired:
-        (errand,) = await submissions.lost_candidates(acquired, quiet_s=0, most=3)
-    await producer.remove(errand)
-    await cancel(pool, errand.submission)
+        (job,) = await submissions.lost_candidates(acquired, quiet_s=0, most=3)
+    await producer.remove(job)
+    await cancel(pool, job.submission)
     assert await reconcile(pool, producer, quiet_s=0) == 0
-    assert submission == errand.submission
+    assert submission == job.submission

@@ -11,12 +11,12 @@ from tests.pipeline.queue.stores import QUICK, for_all
 
 async def main(url: str, env: str) -> None:
     async def handler(delivery: DeliveredJob) -> Done:
-        print("taken", delivery.errand.job_id, flush=True)
+        print("taken", delivery.job.job_id, flush=True)
         await asyncio.to_thread(sys.stdin.readline)
         return Done()
 
     handlers = for_all(handler)
-    async with Consumer.open(url, env, handlers, slots=1, name="lone", pace=QUICK) as consumer:
+    async with Consumer.open(url, env, handlers, slots=1, name="lone", times=QUICK) as consumer:
         await consumer.run()
 
 

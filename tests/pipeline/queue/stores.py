@@ -1,4 +1,4 @@
-"""What the tests of the queue share: errands, consumers that run, and a look from outside."""
+"""What the tests of the queue share: jobs, consumers that run, and a look from outside."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
@@ -11,13 +11,15 @@ from deemster.domain.ids import ProblemId, RevisionDigest, SubmissionId
 from deemster.domain.job import Job, QueueName, Task
 from deemster.pipeline.queue.consumer import Consumer
 from deemster.pipeline.queue.delivery import DeliveredJob, Done, Handler
-from deemster.pipeline.queue.topology import Pace, postgres_schema, redis_prefix
+from deemster.pipeline.queue.topology import ConsumerTimes, postgres_schema, redis_prefix
 
 PATIENCE_S = 60
-QUICK = Pace(poll_s=0.2, lease_s=1.5, stalled_s=0.2, slowest_retry_s=0.3)
+QUICK = ConsumerTimes(poll_s=0.2, lease_s=1.5, stalled_s=0.2, slowest_retry_s=0.3)
 
 
-def errand(number: int, task: Task = Task.RUN, *, priority: int = 1, dispatch: int = 1) -> Job:
+def make_job(
+    number: int, task: Task = Task.RUN, *, priority: int = 1, dispatch: int = 1
+) -> Job:
     return Job(
         submission=SubmissionId(f"sub_{number:04}"),
         task=task,
@@ -55,19 +57,19 @@ class Seen:
             self.gate.set()
 
     async def __call__(self, delivery: DeliveredJob) -> Done:
-        self.ids.append(delivery.errand.job_id)
+        self.ids.append(delivery.job.job_id)
         self.busy += 1
         self.busiest = max(self.busy, self.busiest)
         try:
             await self.gate.wait()
         finally:
             self.busy -= 1
-        self.finished.append(delivery.errand.job_id)
+        self.finished.append(delivery.job.job_id)
         return Done()
 
-    async def has(self, errands: Iterable[Job]) -> None:
+    async def has(self, jobs: Iterable[Job]) -> None:
         """Waits until these were delivered."""
-        wanted = {each.job_id for each in errands}
+        wanted = {each.job_id for each in jobs}
         await until(lambda: wanted <= set(self.ids))
 
 
@@ -78,13 +80,13 @@ async def working(
     handler: Handler,
     *,
     slots: int = 1,
-    pace: Pace = QUICK,
+    times: ConsumerTimes = QUICK,
     **options: Any,
 ) -> AsyncIterator[Consumer]:
     """A consumer of all queues that runs; in the end it is drained."""
     async with (
         Consumer.open(
-            url, env, for_all(handler), slots=slots, name="test", pace=pace, **options
+            url, env, for_all(handler), slots=slots, name="test", times=times, **options
         ) as consumer,
         asyncio.timeout(PATIENCE_S * 2),
         asyncio.TaskGroup() as group,

@@ -13,15 +13,15 @@ from deemster.pipeline.queue.producer import Producer
 from deemster.pipeline.queue.redis_store import RedisStore
 from deemster.pipeline.queue.topology import postgres_schema, redis_prefix
 from deemster.pipeline.queue.wakeup import WakeSignal
-from tests.pipeline.queue.stores import PATIENCE_S, errand, until, until_counts, working
+from tests.pipeline.queue.stores import PATIENCE_S, make_job, until, until_counts, working
 
 
 async def test_a_ring_before_the_wait_is_heard() -> None:
-    bell = WakeSignal()
-    bell.hush()
-    bell.ring()
+    wake_signal = WakeSignal()
+    wake_signal.clear()
+    wake_signal.wake()
     async with asyncio.timeout(PATIENCE_S):
-        await bell.wait(PATIENCE_S * 2)
+        await wake_signal.wait(PATIENCE_S * 2)
 
 
 async def test_a_lost_call_is_made_good_by_looking(queue_url: str, queue_env: str) -> None:
@@ -37,9 +37,9 @@ async def test_a_lost_call_is_made_good_by_looking(queue_url: str, queue_env: st
         Producer.open(queue_url, queue_env) as producer,
         working(queue_url, queue_env, handler),
     ):
-        await producer.send([errand(1)])
+        await producer.send([make_job(1)])
         await until_counts(queue_url, queue_env, {"delayed": 1})
-        await bring_back_quietly(queue_url, queue_env, errand(1).job_id)
+        await bring_back_quietly(queue_url, queue_env, make_job(1).job_id)
         await until(lambda: deliveries == 2)
 
 
@@ -62,22 +62,22 @@ async def test_a_marker_that_nobody_here_needs_is_put_back(
     redis_url: str, queue_env: str, wanted: bool
 ) -> None:
     """Whom BullMQ wakes takes the marker away; another consumer would sleep on."""
-    store, bell = RedisStore(redis_url, queue_env, "test"), WakeSignal()
+    store, wake_signal = RedisStore(redis_url, queue_env, "test"), WakeSignal()
     marker = f"{redis_prefix(queue_env)}:{QueueName.LOW}:marker"
     async with redis_client.from_url(redis_url) as client, asyncio.TaskGroup() as group:
-        bell.wanted.set()
-        listening = group.create_task(store.listen(list(QueueName), bell))
+        wake_signal.wanted.set()
+        listening = group.create_task(store.listen(list(QueueName), wake_signal))
         await until_blocked(client, 1)
         if not wanted:
-            bell.wanted.clear()
+            wake_signal.wanted.clear()
         await client.zadd(marker, {"0": 0})
         await until_blocked(client, 0)
         if wanted:
-            await until(bell._rung.is_set)
+            await until(wake_signal._set.is_set)
             assert await client.zcard(marker) == 0
         else:
             await until(lambda: exists(client, marker))
-            assert not bell._rung.is_set()
+            assert not wake_signal._set.is_set()
         while not listening.done():
             listening.cancel()
             await asyncio.wait([listening], timeout=0.1)

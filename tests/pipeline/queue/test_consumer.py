@@ -12,20 +12,20 @@ from deemster.domain.job import Job, QueueName, Task
 from deemster.pipeline.queue.consumer import Consumer
 from deemster.pipeline.queue.delivery import DeliveredJob, Done, RetryLater
 from deemster.pipeline.queue.producer import Producer
-from deemster.pipeline.queue.topology import Pace
+from deemster.pipeline.queue.topology import ConsumerTimes
 from tests.pipeline.queue.stores import (
     PATIENCE_S,
     Seen,
     counts,
-    errand,
     for_all,
     looked_at,
+    make_job,
     until,
     until_counts,
     working,
 )
 
-DEAF = Pace(poll_s=600, lease_s=15, stalled_s=600)
+DEAF = ConsumerTimes(poll_s=600, lease_s=15, stalled_s=600)
 """Looks only when it is called."""
 
 
@@ -33,13 +33,13 @@ async def test_an_errand_arrives_as_it_was_sent(queue_url: str, queue_env: str) 
     got = []
 
     async def handler(delivery: DeliveredJob) -> Done:
-        got.append(delivery.errand)
+        got.append(delivery.job)
         return Done()
 
     sent = [
-        errand(1, priority=7, dispatch=3),
-        errand(2, Task.ANALYZE),
-        errand(3, Task.EVALUATE),
+        make_job(1, priority=7, dispatch=3),
+        make_job(2, Task.ANALYZE),
+        make_job(3, Task.EVALUATE),
     ]
     async with (
         Producer.open(queue_url, queue_env) as producer,
@@ -56,12 +56,12 @@ async def test_a_waiting_consumer_is_called_and_need_not_look(
     seen = Seen()
     async with (
         Producer.open(queue_url, queue_env) as producer,
-        working(queue_url, queue_env, seen, pace=DEAF) as consumer,
+        working(queue_url, queue_env, seen, times=DEAF) as consumer,
     ):
         for number in range(5):
-            await until(consumer._bell.wanted.is_set)
-            await producer.send([errand(number)])
-            await seen.has([errand(number)])
+            await until(consumer._wake_signal.wanted.is_set)
+            await producer.send([make_job(number)])
+            await seen.has([make_job(number)])
 
 
 async def test_a_held_consumer_takes_nothing_and_no_call_from_another(
@@ -71,30 +71,32 @@ async def test_a_held_consumer_takes_nothing_and_no_call_from_another(
     first, second = Seen(held=True), Seen()
     async with (
         Producer.open(queue_url, queue_env) as producer,
-        working(queue_url, queue_env, first, pace=DEAF, slots=2) as held,
+        working(queue_url, queue_env, first, times=DEAF, slots=2) as held,
         asyncio.TaskGroup() as group,
     ):
-        await producer.send([errand(0)])
-        await first.has([errand(0)])
-        await until(held._bell.wanted.is_set)  # a look that is under way may still take one
-        held.hold()
-        await until(lambda: held.is_held and not held._bell.wanted.is_set())
-        group.create_task(serve(queue_url, queue_env, second, [errand(1), errand(2)]))
-        await producer.send([errand(1)])
-        await second.has([errand(1)])
-        await producer.send([errand(2)])
-        await second.has([errand(2)])
+        await producer.send([make_job(0)])
+        await first.has([make_job(0)])
+        await until(
+            held._wake_signal.wanted.is_set
+        )  # a look that is under way may still take one
+        held.pause()
+        await until(lambda: held.is_paused and not held._wake_signal.wanted.is_set())
+        group.create_task(serve(queue_url, queue_env, second, [make_job(1), make_job(2)]))
+        await producer.send([make_job(1)])
+        await second.has([make_job(1)])
+        await producer.send([make_job(2)])
+        await second.has([make_job(2)])
         first.gate.set()
-        await until(lambda: first.finished == first.ids == [errand(0).job_id])
-        await producer.send([errand(3)])
-        held.go()
-        await first.has([errand(3)])
-    assert first.ids == [errand(0).job_id, errand(3).job_id]
+        await until(lambda: first.finished == first.ids == [make_job(0).job_id])
+        await producer.send([make_job(3)])
+        held.resume()
+        await first.has([make_job(3)])
+    assert first.ids == [make_job(0).job_id, make_job(3).job_id]
 
 
 async def serve(url: str, env: str, seen: Seen, wanted: Sequence[Job]) -> None:
     """Until it has these, by calls alone."""
-    async with working(url, env, seen, pace=DEAF):
+    async with working(url, env, seen, times=DEAF):
         await seen.has(wanted)
 
 
@@ -105,10 +107,10 @@ async def test_a_held_consumer_can_still_be_drained(queue_url: str, queue_env: s
         Producer.open(queue_url, queue_env) as producer,
         working(queue_url, queue_env, seen) as consumer,
     ):
-        await until(consumer._bell.wanted.is_set)
-        consumer.hold()
-        await until(lambda: not consumer._bell.wanted.is_set())
-        await producer.send([errand(1)])
+        await until(consumer._wake_signal.wanted.is_set)
+        consumer.pause()
+        await until(lambda: not consumer._wake_signal.wanted.is_set())
+        await producer.send([make_job(1)])
     assert seen.ids == []
     assert await counts(queue_url, queue_env) == {"prioritized": 1}
 
@@ -119,10 +121,10 @@ async def test_every_waiting_consumer_is_called_while_there_is_work(
     first, second = Seen(held=True), Seen(held=True)
     async with (
         Producer.open(queue_url, queue_env) as producer,
-        working(queue_url, queue_env, first, pace=DEAF),
-        working(queue_url, queue_env, second, pace=DEAF),
+        working(queue_url, queue_env, first, times=DEAF),
+        working(queue_url, queue_env, second, times=DEAF),
     ):
-        await producer.send([errand(1), errand(2)])
+        await producer.send([make_job(1), make_job(2)])
         await until(lambda: first.busy == second.busy == 1)
         first.gate.set()
         second.gate.set()
@@ -130,11 +132,11 @@ async def test_every_waiting_consumer_is_called_while_there_is_work(
 
 async def test_free_slots_are_shared_by_weight(queue_url: str, queue_env: str) -> None:
     """Q8: 6 to 3 to 1, while all of them have work."""
-    sent = [errand(number, task) for task in Task for number in range(30)]
+    sent = [make_job(number, task) for task in Task for number in range(30)]
     started: list[Task] = []
 
     async def handler(delivery: DeliveredJob) -> Done:
-        started.append(delivery.errand.task)
+        started.append(delivery.job.task)
         return Done()
 
     async with Producer.open(queue_url, queue_env) as producer:
@@ -155,11 +157,11 @@ async def test_strict_priority_empties_the_heavier_queue_first(
     started: list[Task] = []
 
     async def handler(delivery: DeliveredJob) -> Done:
-        started.append(delivery.errand.task)
+        started.append(delivery.job.task)
         return Done()
 
     async with Producer.open(queue_url, queue_env) as producer:
-        await producer.send([errand(number, task) for task in Task for number in range(5)])
+        await producer.send([make_job(number, task) for task in Task for number in range(5)])
         async with working(queue_url, queue_env, handler, strict=True):
             await until(lambda: len(started) == 15)
     in_order = [Task.EVALUATE, Task.RUN, Task.ANALYZE]
@@ -171,7 +173,7 @@ async def test_one_queue_alone_gets_all_slots_and_never_more(
 ) -> None:
     """Q8, Q9"""
     seen = Seen(held=True)
-    sent = [errand(number, Task.ANALYZE) for number in range(40)]
+    sent = [make_job(number, Task.ANALYZE) for number in range(40)]
     async with (
         Producer.open(queue_url, queue_env) as producer,
         working(queue_url, queue_env, seen, slots=4) as consumer,
@@ -190,7 +192,7 @@ async def test_two_consumers_share_the_work_and_no_job_is_done_twice(
     queue_url: str, queue_env: str
 ) -> None:
     first, second = Seen(held=True), Seen(held=True)
-    sent = [errand(number) for number in range(60)]
+    sent = [make_job(number) for number in range(60)]
     async with (
         Producer.open(queue_url, queue_env) as producer,
         working(queue_url, queue_env, first, slots=2),
@@ -211,26 +213,26 @@ async def test_later_comes_again_after_its_delay_and_lets_others_pass(
     starts: dict[str, list[float]] = {}
 
     async def handler(delivery: DeliveredJob) -> Done | RetryLater:
-        times = starts.setdefault(delivery.errand.job_id, [])
+        times = starts.setdefault(delivery.job.job_id, [])
         times.append(time.monotonic())
-        first = delivery.errand == errand(1) and len(times) == 1
+        first = delivery.job == make_job(1) and len(times) == 1
         return RetryLater(0.5) if first else Done()
 
-    pace = Pace(poll_s=600, stalled_s=600)
+    pace = ConsumerTimes(poll_s=600, stalled_s=600)
     async with (
         Producer.open(queue_url, queue_env) as producer,
-        working(queue_url, queue_env, handler, pace=pace),
+        working(queue_url, queue_env, handler, times=pace),
     ):
-        await producer.send([errand(1), errand(2)])
-        await until(lambda: errand(2).job_id in starts)
-        present = await producer.present({QueueName.DEFAULT: [errand(1).job_id]})
-        assert present == {errand(1).job_id}
+        await producer.send([make_job(1), make_job(2)])
+        await until(lambda: make_job(2).job_id in starts)
+        present = await producer.present({QueueName.DEFAULT: [make_job(1).job_id]})
+        assert present == {make_job(1).job_id}
         await until_counts(queue_url, queue_env, {"completed": 2})
-    first, again = starts[errand(1).job_id]
+    first, again = starts[make_job(1).job_id]
     assert again - first > 0.45
-    assert first < starts[errand(2).job_id][0] < again
+    assert first < starts[make_job(2).job_id][0] < again
     async with looked_at(queue_url, queue_env, QueueName.DEFAULT) as queue:
-        assert (await queue.getJob(errand(1).job_id)).attemptsMade == 1
+        assert (await queue.getJob(make_job(1).job_id)).attemptsMade == 1
 
 
 async def test_a_drained_consumer_finishes_what_it_has_and_takes_no_more(
@@ -239,19 +241,19 @@ async def test_a_drained_consumer_finishes_what_it_has_and_takes_no_more(
     """Q14"""
     seen = Seen(held=True)
     async with Producer.open(queue_url, queue_env) as producer:
-        await producer.send([errand(1), errand(2)])
+        await producer.send([make_job(1), make_job(2)])
         async with working(queue_url, queue_env, seen) as consumer:
-            await seen.has([errand(1)])
+            await seen.has([make_job(1)])
             consumer.drain()
             seen.gate.set()
-        assert seen.finished == [errand(1).job_id]
+        assert seen.finished == [make_job(1).job_id]
     assert await counts(queue_url, queue_env) == {"completed": 1, "prioritized": 1}
 
 
 async def test_a_stopped_consumer_hands_its_jobs_back(queue_url: str, queue_env: str) -> None:
     """Q14"""
     seen, after = Seen(held=True), Seen()
-    sent = [errand(1), errand(2), errand(3)]
+    sent = [make_job(1), make_job(2), make_job(3)]
     async with Producer.open(queue_url, queue_env) as producer:
         await producer.send(sent)
         async with working(queue_url, queue_env, seen, slots=2) as consumer:
@@ -260,7 +262,7 @@ async def test_a_stopped_consumer_hands_its_jobs_back(queue_url: str, queue_env:
             assert seen.busy == 0
         assert seen.finished == []
         assert await counts(queue_url, queue_env) == {"prioritized": 3}
-        async with working(queue_url, queue_env, after, pace=DEAF):
+        async with working(queue_url, queue_env, after, times=DEAF):
             await after.has(sent)
 
 
@@ -271,7 +273,7 @@ async def test_a_cancelled_consumer_hands_its_jobs_back(queue_url: str, queue_en
         Consumer.open(queue_url, queue_env, for_all(seen), slots=2, name="x") as consumer,
         asyncio.TaskGroup() as group,
     ):
-        await producer.send([errand(1), errand(2)])
+        await producer.send([make_job(1), make_job(2)])
         running = group.create_task(consumer.run())
         await until(lambda: seen.busy == 2)
         running.cancel()
@@ -282,7 +284,7 @@ async def test_a_cancelled_consumer_hands_its_jobs_back(queue_url: str, queue_en
 
 
 async def test_stopping_an_idle_consumer_ends_it(queue_url: str, queue_env: str) -> None:
-    async with working(queue_url, queue_env, Seen(), slots=3, pace=DEAF) as consumer:
+    async with working(queue_url, queue_env, Seen(), slots=3, times=DEAF) as consumer:
         await consumer.stop()
 
 
@@ -301,7 +303,7 @@ async def test_a_failing_handler_fails_its_job_only_and_tells_no_secret(
     seen = Seen()
 
     async def handler(delivery: DeliveredJob) -> Done:
-        if delivery.errand == errand(1):
+        if delivery.job == make_job(1):
             raise fault
         return await seen(delivery)
 
@@ -310,12 +312,12 @@ async def test_a_failing_handler_fails_its_job_only_and_tells_no_secret(
         working(queue_url, queue_env, handler),
         looked_at(queue_url, queue_env, QueueName.DEFAULT) as queue,
     ):
-        await producer.send([errand(1), errand(2)])
+        await producer.send([make_job(1), make_job(2)])
         await until_counts(queue_url, queue_env, {"failed": 1, "completed": 1})
-        job = await queue.getJob(errand(1).job_id)
+        job = await queue.getJob(make_job(1).job_id)
     assert job.failedReason == reason
     assert "hunter2" not in repr(vars(job))
-    assert seen.ids == [errand(2).job_id]
+    assert seen.ids == [make_job(2).job_id]
 
 
 async def test_no_more_than_the_rate_is_started(queue_url: str, queue_env: str) -> None:
@@ -327,7 +329,7 @@ async def test_no_more_than_the_rate_is_started(queue_url: str, queue_env: str) 
         return Done()
 
     async with Producer.open(queue_url, queue_env) as producer:
-        await producer.send([errand(number) for number in range(12)])
+        await producer.send([make_job(number) for number in range(12)])
         async with (
             working(queue_url, queue_env, handler, slots=2, rate_per_s=5),
             working(queue_url, queue_env, handler, slots=2, rate_per_s=5),
@@ -348,7 +350,7 @@ async def test_a_rate_below_one_a_second_holds_too(queue_url: str, queue_env: st
         return Done()
 
     async with Producer.open(queue_url, queue_env) as producer:
-        await producer.send([errand(1), errand(2)])
+        await producer.send([make_job(1), make_job(2)])
         async with working(queue_url, queue_env, handler, slots=2, rate_per_s=0.5):
             await until(lambda: len(starts) == 2)
     assert starts[1] - starts[0] > 1.8
@@ -364,12 +366,12 @@ async def test_the_cycle_is_measured_while_there_is_work_only(
         await asyncio.sleep(job_s)
         return await seen(delivery)
 
-    first, *rest = [errand(number) for number in range(9)]
+    first, *rest = [make_job(number) for number in range(9)]
     async with (
         Producer.open(queue_url, queue_env) as producer,
         working(queue_url, queue_env, handler) as consumer,
     ):
-        await until(consumer._bell.wanted.is_set)  # so the slot waits for the first one
+        await until(consumer._wake_signal.wanted.is_set)  # so the slot waits for the first one
         await producer.send([first])
         await until_counts(queue_url, queue_env, {"completed": 1})
         assert consumer.cycle_s is None

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deemster.domain.job import QueueName
-from deemster.pipeline.queue.fair_share import FairShare
+from deemster.pipeline.queue.fetcher import FairShare
 
 CRITICAL, DEFAULT, LOW = QueueName.CRITICAL, QueueName.DEFAULT, QueueName.LOW
 

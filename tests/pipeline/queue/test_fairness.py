@@ -53,7 +53,7 @@ async def hand_in(
 async def carry_all(pool: Pool, queue_url: str, queue_env: str) -> None:
     async with Producer.open(queue_url, queue_env) as producer:
         relay = Relay(pool, producer)
-        while await relay.carry():
+        while await relay.send_batch():
             pass
 
 

@@ -14,13 +14,13 @@ from psycopg import sql
 from deemster.domain.job import Job
 from deemster.pipeline.queue.delivery import DeliveredJob, Done
 from deemster.pipeline.queue.producer import Producer
-from deemster.pipeline.queue.topology import Pace, postgres_schema, redis_prefix
+from deemster.pipeline.queue.topology import ConsumerTimes, postgres_schema, redis_prefix
 from tests.pipeline.queue.stores import (
     PATIENCE_S,
     QUICK,
     Seen,
     counts,
-    errand,
+    make_job,
     until,
     until_counts,
     working,
@@ -34,7 +34,7 @@ async def test_a_long_job_keeps_its_lock(queue_url: str, queue_env: str) -> None
     deliveries = []
 
     async def handler(delivery: DeliveredJob) -> Done:
-        deliveries.append(delivery.errand)
+        deliveries.append(delivery.job)
         await asyncio.sleep(QUICK.lease_s * 2.5)
         return Done()
 
@@ -43,9 +43,9 @@ async def test_a_long_job_keeps_its_lock(queue_url: str, queue_env: str) -> None
         working(queue_url, queue_env, handler, slots=2),
         working(queue_url, queue_env, handler),
     ):
-        await producer.send([errand(1), errand(2)])
+        await producer.send([make_job(1), make_job(2)])
         await until_counts(queue_url, queue_env, {"completed": 2})
-    assert sorted(deliveries, key=lambda each: each.submission) == [errand(1), errand(2)]
+    assert sorted(deliveries, key=lambda each: each.submission) == [make_job(1), make_job(2)]
 
 
 async def test_a_handler_can_ask_for_a_longer_lock(queue_url: str, queue_env: str) -> None:
@@ -53,16 +53,16 @@ async def test_a_handler_can_ask_for_a_longer_lock(queue_url: str, queue_env: st
     left_s = []
 
     async def handler(delivery: DeliveredJob) -> Done:
-        left_s.append(await lock_left_s(queue_url, queue_env, delivery.errand))
-        await delivery.hold(100)
-        left_s.append(await lock_left_s(queue_url, queue_env, delivery.errand))
+        left_s.append(await lock_left_s(queue_url, queue_env, delivery.job))
+        await delivery.set_lease(100)
+        left_s.append(await lock_left_s(queue_url, queue_env, delivery.job))
         return Done()
 
     async with (
         Producer.open(queue_url, queue_env) as producer,
-        working(queue_url, queue_env, handler, pace=Pace(lease_s=15)),
+        working(queue_url, queue_env, handler, times=ConsumerTimes(lease_s=15)),
     ):
-        await producer.send([errand(1)])
+        await producer.send([make_job(1)])
         await until_counts(queue_url, queue_env, {"completed": 1})
     before, after = left_s
     assert before <= 15
@@ -91,14 +91,14 @@ async def test_the_jobs_of_killed_consumers_come_back_again_and_again(
     """Q5, Q6: whether it may run again is for the database to say."""
     seen = Seen()
     async with Producer.open(queue_url, queue_env) as producer:
-        await producer.send([errand(1)])
+        await producer.send([make_job(1)])
         for _ in range(2):
             async with lone(queue_url, queue_env) as process:
-                assert await told(process) == f"taken {errand(1).job_id}"
+                assert await told(process) == f"taken {make_job(1).job_id}"
                 process.kill()
         async with working(queue_url, queue_env, seen):
             await until_counts(queue_url, queue_env, {"completed": 1})
-    assert seen.ids == [errand(1).job_id]
+    assert seen.ids == [make_job(1).job_id]
 
 
 async def test_a_consumer_that_slept_too_long_can_not_finish_its_job(
@@ -110,20 +110,20 @@ async def test_a_consumer_that_slept_too_long_can_not_finish_its_job(
         Producer.open(queue_url, queue_env) as producer,
         lone(queue_url, queue_env) as process,
     ):
-        await producer.send([errand(1)])
-        assert await told(process) == f"taken {errand(1).job_id}"
+        await producer.send([make_job(1)])
+        assert await told(process) == f"taken {make_job(1).job_id}"
         process.send_signal(signal.SIGSTOP)
         async with working(queue_url, queue_env, seen):
-            await seen.has([errand(1)])
+            await seen.has([make_job(1)])
             process.send_signal(signal.SIGCONT)
             await tell(process)
-            await producer.send([errand(2)])
-            assert await told(process) == f"taken {errand(2).job_id}"
+            await producer.send([make_job(2)])
+            assert await told(process) == f"taken {make_job(2).job_id}"
             assert await counts(queue_url, queue_env) == {"active": 2}
             seen.gate.set()
         await tell(process)
         await until_counts(queue_url, queue_env, {"completed": 2})
-    assert seen.finished == [errand(1).job_id]
+    assert seen.finished == [make_job(1).job_id]
 
 
 async def test_a_draining_consumer_keeps_the_locks_of_its_last_jobs(
@@ -141,10 +141,10 @@ async def test_a_draining_consumer_keeps_the_locks_of_its_last_jobs(
         Producer.open(queue_url, queue_env) as producer,
         working(queue_url, queue_env, handler) as consumer,
     ):
-        await producer.send([errand(1)])
+        await producer.send([make_job(1)])
         await until(lambda: consumer.busy == 1)
         async with working(queue_url, queue_env, other):
-            await seen.has([errand(1)])
+            await seen.has([make_job(1)])
     assert other.ids == []
     assert await counts(queue_url, queue_env) == {"completed": 1}
 

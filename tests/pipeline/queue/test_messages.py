@@ -11,9 +11,9 @@ from deemster.domain.job import QueueName, Task
 from deemster.pipeline.queue.messages import pack, unpack
 from deemster.pipeline.queue.producer import Producer
 from deemster.pipeline.queue.topology import redis_prefix
-from tests.pipeline.queue.stores import Seen, errand, looked_at, until_counts, working
+from tests.pipeline.queue.stores import Seen, looked_at, make_job, until_counts, working
 
-GOOD = pack(errand(1))
+GOOD = pack(make_job(1))
 BAD: dict[str, Any] = {
     "an unknown field": GOOD | {"source": "int main(){}"},
     "a missing field": {name: value for name, value in GOOD.items() if name != "attempt"},
@@ -31,7 +31,7 @@ BAD: dict[str, Any] = {
 
 @pytest.mark.parametrize("task", Task)
 def test_an_errand_survives_the_road(task: Task) -> None:
-    sent = errand(7, task, priority=9, dispatch=2)
+    sent = make_job(7, task, priority=9, dispatch=2)
     assert unpack(json.dumps(pack(sent)), sent.queue, 9) == sent
 
 
@@ -59,13 +59,13 @@ async def test_bad_payloads_fail_at_once_and_the_next_job_is_done(
         Producer.open(queue_url, queue_env) as producer,
         looked_at(queue_url, queue_env, QueueName.DEFAULT) as queue,
     ):
-        await producer.send([errand(2)])
+        await producer.send([make_job(2)])
         for payload in BAD.values():
             await queue.add("run", payload)
         async with working(queue_url, queue_env, seen):
             await until_counts(queue_url, queue_env, {"failed": len(BAD), "completed": 1})
         failed = await queue.getFailed()
-    assert seen.ids == [errand(2).job_id]
+    assert seen.ids == [make_job(2).job_id]
     assert all(job.failedReason.startswith("bad payload: ") for job in failed)
 
 
@@ -79,10 +79,10 @@ async def test_a_job_whose_record_is_gone_or_spoilt_is_dropped(
         Producer.open(redis_url, queue_env) as producer,
         redis_client.from_url(redis_url) as client,
     ):
-        await producer.send([errand(number) for number in range(4)])
-        await client.delete(f"{prefix}:{errand(0).job_id}")
-        await client.hset(f"{prefix}:{errand(1).job_id}", "data", b"\xff\xfe")
-        await client.hset(f"{prefix}:{errand(2).job_id}", "priority", "many")
+        await producer.send([make_job(number) for number in range(4)])
+        await client.delete(f"{prefix}:{make_job(0).job_id}")
+        await client.hset(f"{prefix}:{make_job(1).job_id}", "data", b"\xff\xfe")
+        await client.hset(f"{prefix}:{make_job(2).job_id}", "priority", "many")
         async with working(redis_url, queue_env, seen):
             await until_counts(redis_url, queue_env, {"failed": 2, "completed": 2})
-    assert seen.ids == [errand(2).job_id, errand(3).job_id]
+    assert seen.ids == [make_job(2).job_id, make_job(3).job_id]

@@ -15,8 +15,8 @@ from psycopg import sql
 from deemster.domain.job import QueueName
 from deemster.pipeline.queue.errors import QueueDown
 from deemster.pipeline.queue.producer import Producer
-from deemster.pipeline.queue.topology import Pace, postgres_schema
-from tests.pipeline.queue.stores import PATIENCE_S, Seen, errand, until, working
+from deemster.pipeline.queue.topology import ConsumerTimes, postgres_schema
+from tests.pipeline.queue.stores import PATIENCE_S, Seen, make_job, until, working
 from tests.services.postgres import OwnPostgres
 from tests.services.redis import OwnRedis
 
@@ -41,13 +41,13 @@ async def test_a_store_that_is_down_is_said_to_be_and_used_when_it_is_back(own: 
             producer.ping,
             producer.depths,
             producer.trim,
-            lambda: producer.send([errand(1)]),
-            lambda: producer.remove(errand(1)),
-            lambda: producer.present({QueueName.DEFAULT: [errand(1).job_id]}),
+            lambda: producer.send([make_job(1)]),
+            lambda: producer.remove(make_job(1)),
+            lambda: producer.present({QueueName.DEFAULT: [make_job(1).job_id]}),
         ]
         for ask in asking:
             async with asyncio.timeout(PATIENCE_S):
-                with pytest.raises(QueueDown, match="can't be used now"):
+                with pytest.raises(QueueDown, match="does not answer"):
                     await ask()
         await own.start()
         for ask in asking:
@@ -59,57 +59,57 @@ async def test_a_consumer_outlives_its_store(own: Own) -> None:
     url = own.url
     await own.stop()
     seen = Seen(held=True)
-    pace = Pace(poll_s=0.2, lease_s=1, stalled_s=0.2, slowest_retry_s=0.2)
+    pace = ConsumerTimes(poll_s=0.2, lease_s=1, stalled_s=0.2, slowest_retry_s=0.2)
     async with (
         Producer.open(url, ENV) as producer,
-        working(url, ENV, seen, slots=2, pace=pace),
+        working(url, ENV, seen, slots=2, times=pace),
     ):
         await own.start()
         await sent_at_last(producer, 1)
-        await seen.has([errand(1)])
+        await seen.has([make_job(1)])
         await own.kill()
         seen.gate.set()
         await until(lambda: seen.busy == 0)
         await own.start()
         await sent_at_last(producer, 2)
-        await seen.has([errand(2)])
+        await seen.has([make_job(2)])
 
 
 async def test_a_waiting_consumer_is_called_after_a_restart(own: Own) -> None:
     seen = Seen()
     async with Producer.open(own.url, ENV) as producer, working(own.url, ENV, seen):
         await sent_at_last(producer, 1)
-        await seen.has([errand(1)])
+        await seen.has([make_job(1)])
         await own.restart()
         await sent_at_last(producer, 2)
-        await seen.has([errand(2)])
+        await seen.has([make_job(2)])
 
 
 async def test_a_silent_store_is_given_up_and_used_when_it_speaks_again(own: Own) -> None:
     seen = Seen()
     async with Producer.open(own.url, ENV) as producer, working(own.url, ENV, seen):
-        await producer.send([errand(1)])
-        await seen.has([errand(1)])
+        await producer.send([make_job(1)])
+        await seen.has([make_job(1)])
         with asleep(own.pid):
             async with asyncio.timeout(PATIENCE_S):
                 with pytest.raises(QueueDown):
-                    await producer.send([errand(2)])
+                    await producer.send([make_job(2)])
         await sent_at_last(producer, 3)
-        await seen.has([errand(3)])
+        await seen.has([make_job(3)])
 
 
 async def test_a_wiped_store_is_used_on(own: Own) -> None:
     """Q6: jobs are lost with it, and sent again by those who know; nobody stumbles."""
     seen = Seen(held=True)
     async with Producer.open(own.url, ENV) as producer, working(own.url, ENV, seen, slots=2):
-        await producer.send([errand(1), errand(2), errand(3)])
+        await producer.send([make_job(1), make_job(2), make_job(3)])
         await until(lambda: seen.busy == 2)
         await wipe(own.url)
         seen.gate.set()
         for number in (3, 4):
             await sent_at_last(producer, number)
-            await seen.has([errand(number)])
-        assert await producer.present({QueueName.DEFAULT: [errand(1).job_id]}) == set()
+            await seen.has([make_job(number)])
+        assert await producer.present({QueueName.DEFAULT: [make_job(1).job_id]}) == set()
 
 
 async def test_forgotten_scripts_are_loaded_again(redis_url: str, queue_env: str) -> None:
@@ -121,14 +121,14 @@ async def test_forgotten_scripts_are_loaded_again(redis_url: str, queue_env: str
     ):
         for number in range(3):
             await client.script_flush()
-            await producer.send([errand(number), errand(number + 10)])
-            await seen.has([errand(number), errand(number + 10)])
+            await producer.send([make_job(number), make_job(number + 10)])
+            await seen.has([make_job(number), make_job(number + 10)])
 
 
 async def sent_at_last(producer: Producer, number: int) -> None:
     async def sent() -> bool:
         try:
-            await producer.send([errand(number)])
+            await producer.send([make_job(number)])
         except QueueDown:
             return False
         return True

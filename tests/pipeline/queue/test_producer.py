@@ -1,4 +1,4 @@
-"""Sending errands, and asking what became of them; on both stores."""
+"""Sending jobs, and asking what became of them; on both stores."""
 
 import time
 
@@ -21,8 +21,8 @@ from deemster.pipeline.queue.topology import (
 from tests.pipeline.queue.stores import (
     Seen,
     counts,
-    errand,
     looked_at,
+    make_job,
     until_counts,
     working,
 )
@@ -33,9 +33,9 @@ EMPTY = QueueDepth(waiting=0, active=0, delayed=0)
 async def test_a_job_that_is_sent_twice_waits_once(queue_url: str, queue_env: str) -> None:
     """Q1: alone, in the same batch, and in a later one."""
     async with Producer.open(queue_url, queue_env) as producer:
-        await producer.send([errand(1)])
-        await producer.send([errand(1)])
-        await producer.send([errand(2), errand(1), errand(2)])
+        await producer.send([make_job(1)])
+        await producer.send([make_job(1)])
+        await producer.send([make_job(2), make_job(1), make_job(2)])
     assert await counts(queue_url, queue_env) == {"prioritized": 2}
 
 
@@ -46,9 +46,9 @@ async def test_a_job_that_is_at_work_is_not_sent_again(queue_url: str, queue_env
         Producer.open(queue_url, queue_env) as producer,
         working(queue_url, queue_env, seen),
     ):
-        await producer.send([errand(1)])
-        await seen.has([errand(1)])
-        await producer.send([errand(1)])
+        await producer.send([make_job(1)])
+        await seen.has([make_job(1)])
+        await producer.send([make_job(1)])
         assert await counts(queue_url, queue_env) == {"active": 1}
         seen.gate.set()
 
@@ -56,16 +56,16 @@ async def test_a_job_that_is_at_work_is_not_sent_again(queue_url: str, queue_env
 async def test_a_finished_job_is_not_done_again_but_another_dispatch_is(
     queue_url: str, queue_env: str
 ) -> None:
-    seen, again = Seen(), errand(1, dispatch=2)
+    seen, again = Seen(), make_job(1, dispatch=2)
     async with (
         Producer.open(queue_url, queue_env) as producer,
         working(queue_url, queue_env, seen),
     ):
-        await producer.send([errand(1)])
+        await producer.send([make_job(1)])
         await until_counts(queue_url, queue_env, {"completed": 1})
-        await producer.send([errand(1), again])
+        await producer.send([make_job(1), again])
         await until_counts(queue_url, queue_env, {"completed": 2})
-    assert seen.ids == [errand(1).job_id, again.job_id]
+    assert seen.ids == [make_job(1).job_id, again.job_id]
 
 
 async def test_lower_priorities_go_first_and_equals_in_their_order(
@@ -73,7 +73,7 @@ async def test_lower_priorities_go_first_and_equals_in_their_order(
 ) -> None:
     """Q8"""
     priorities = [500_001, 1, 3, 1, 500_001, 2, 1_500_000, 1]
-    sent = [errand(number, priority=priority) for number, priority in enumerate(priorities)]
+    sent = [make_job(number, priority=priority) for number, priority in enumerate(priorities)]
     seen = Seen()
     async with Producer.open(queue_url, queue_env) as producer:
         await producer.send(sent[:5])
@@ -89,7 +89,7 @@ async def test_no_priority_passes_the_others_or_is_too_large(
     queue_url: str, queue_env: str
 ) -> None:
     """0 is BullMQ's word for none, and goes before all others."""
-    sent = [errand(1), errand(2, priority=0), errand(3, priority=LOWEST_PRIORITY + 7)]
+    sent = [make_job(1), make_job(2, priority=0), make_job(3, priority=LOWEST_PRIORITY + 7)]
     seen = Seen()
     async with Producer.open(queue_url, queue_env) as producer:
         await producer.send(sent)
@@ -102,8 +102,8 @@ async def test_present_are_those_that_wait_or_are_at_work(
     queue_url: str, queue_env: str
 ) -> None:
     """Q6"""
-    at_work, waiting, gone = errand(1), errand(2), errand(3)
-    low = errand(4, Task.ANALYZE)
+    at_work, waiting, gone = make_job(1), make_job(2), make_job(3)
+    low = make_job(4, Task.ANALYZE)
     seen = Seen(held=True)
     asked = {
         QueueName.DEFAULT: [each.job_id for each in (at_work, waiting, gone)],
@@ -126,7 +126,7 @@ async def test_present_are_those_that_wait_or_are_at_work(
 
 
 async def test_many_are_asked_for_at_once(queue_url: str, queue_env: str) -> None:
-    sent = [errand(number) for number in range(500)]
+    sent = [make_job(number) for number in range(500)]
     async with Producer.open(queue_url, queue_env) as producer:
         await producer.send(sent[::2])
         ids = [each.job_id for each in sent]
@@ -142,23 +142,23 @@ async def test_a_waiting_job_can_be_removed_and_one_at_work_can_not(
         Producer.open(queue_url, queue_env) as producer,
         working(queue_url, queue_env, seen),
     ):
-        await producer.send([errand(1)])
-        await seen.has([errand(1)])
-        await producer.send([errand(2), errand(3)])
-        assert await producer.remove(errand(2))
-        assert not await producer.remove(errand(1))
-        assert await producer.remove(errand(99)), "nobody knows it, so nobody is at it"
+        await producer.send([make_job(1)])
+        await seen.has([make_job(1)])
+        await producer.send([make_job(2), make_job(3)])
+        assert await producer.remove(make_job(2))
+        assert not await producer.remove(make_job(1))
+        assert await producer.remove(make_job(99)), "nobody knows it, so nobody is at it"
         seen.gate.set()
-        await seen.has([errand(3)])
-    assert seen.finished == [errand(1).job_id, errand(3).job_id]
+        await seen.has([make_job(3)])
+    assert seen.finished == [make_job(1).job_id, make_job(3).job_id]
 
 
 async def test_depths_are_told_by_queue(queue_url: str, queue_env: str) -> None:
     seen = Seen(held=True)
     async with Producer.open(queue_url, queue_env) as producer:
         assert await producer.depths() == dict.fromkeys(QueueName, EMPTY)
-        await producer.send([errand(number) for number in range(5)])
-        await producer.send([errand(7, Task.EVALUATE)])
+        await producer.send([make_job(number) for number in range(5)])
+        await producer.send([make_job(7, Task.EVALUATE)])
         async with working(queue_url, queue_env, seen, slots=2):
             await until_counts(queue_url, queue_env, {"prioritized": 4, "active": 1})
             assert await producer.depths() == {
@@ -173,7 +173,7 @@ async def test_ids_are_told_in_the_order_of_the_line_and_page_by_page(
     queue_url: str, queue_env: str
 ) -> None:
     """A8"""
-    sent = [errand(number, priority=9 - number) for number in range(7)]
+    sent = [make_job(number, priority=9 - number) for number in range(7)]
     line = [each.job_id for each in reversed(sent)]
     seen = Seen(held=True)
     async with Producer.open(queue_url, queue_env) as producer:
@@ -202,7 +202,7 @@ async def test_jobs_carry_ids_only_and_any_bullmq_can_read_them(
     queue_url: str, queue_env: str
 ) -> None:
     """Q10"""
-    sent = errand(1, priority=5)
+    sent = make_job(1, priority=5)
     async with (
         Producer.open(queue_url, queue_env) as producer,
         looked_at(queue_url, queue_env, QueueName.DEFAULT) as queue,
@@ -222,7 +222,7 @@ async def test_jobs_carry_ids_only_and_any_bullmq_can_read_them(
 
 async def test_finished_jobs_are_trimmed_by_count(queue_url: str, queue_env: str) -> None:
     """Q12"""
-    sent = [errand(number) for number in range(KEEP_COMPLETED.count + 100)]
+    sent = [make_job(number) for number in range(KEEP_COMPLETED.count + 100)]
     seen = Seen()
     async with Producer.open(queue_url, queue_env) as producer:
         await producer.send(sent)
@@ -236,12 +236,12 @@ async def test_finished_jobs_are_trimmed_by_age(queue_url: str, queue_env: str) 
     """Q12"""
     seen = Seen()
     async with Producer.open(queue_url, queue_env) as producer:
-        await producer.send([errand(1), errand(2)])
+        await producer.send([make_job(1), make_job(2)])
         async with working(queue_url, queue_env, seen):
-            await seen.has([errand(1), errand(2)])
+            await seen.has([make_job(1), make_job(2)])
         await producer.trim()
         assert await counts(queue_url, queue_env) == {"completed": 2}
-        await make_old(queue_url, queue_env, errand(1), KEEP_COMPLETED)
+        await make_old(queue_url, queue_env, make_job(1), KEEP_COMPLETED)
         await producer.trim()
         assert await counts(queue_url, queue_env) == {"completed": 1}
 
@@ -268,14 +268,14 @@ async def test_another_environment_is_not_touched(queue_url: str, queue_env: str
         Producer.open(queue_url, other) as theirs,
         Producer.open(queue_url, mine) as producer,
     ):
-        await theirs.send([errand(1), errand(2, Task.ANALYZE), errand(3, Task.EVALUATE)])
+        await theirs.send([make_job(1), make_job(2, Task.ANALYZE), make_job(3, Task.EVALUATE)])
         before = await held_by(queue_url, other)
         assert before
-        await producer.send([errand(1), errand(5, Task.ANALYZE)])
+        await producer.send([make_job(1), make_job(5, Task.ANALYZE)])
         async with working(queue_url, mine, seen, slots=2):
-            await seen.has([errand(1), errand(5, Task.ANALYZE)])
+            await seen.has([make_job(1), make_job(5, Task.ANALYZE)])
         await producer.trim()
-        await producer.remove(errand(2, Task.ANALYZE))
+        await producer.remove(make_job(2, Task.ANALYZE))
         assert await held_by(queue_url, other) == before
     assert len(seen.ids) == 2
 

@@ -14,7 +14,7 @@ import redis.asyncio as redis_client
 
 from deemster.pipeline.queue.errors import QueueDown
 from deemster.pipeline.queue.producer import Producer
-from tests.pipeline.queue.stores import Seen, errand, working
+from tests.pipeline.queue.stores import Seen, make_job, working
 from tests.services.redis import OwnRedis
 
 SECRET = "pä/ss:w@rd"
@@ -42,8 +42,8 @@ async def test_a_user_with_a_password_gets_in(guarded: str) -> None:
     """And one who may touch the keys of one environment only needs no others."""
     seen, url = Seen(), f"redis://judge:{QUOTED}@{guarded}/0"
     async with Producer.open(url, "prod") as producer, working(url, "prod", seen):
-        await producer.send([errand(1), errand(2)])
-        await seen.has([errand(1), errand(2)])
+        await producer.send([make_job(1), make_job(2)])
+        await seen.has([make_job(1), make_job(2)])
         await producer.trim()
         await producer.depths()
 
@@ -52,7 +52,7 @@ async def test_a_user_with_a_password_gets_in(guarded: str) -> None:
 async def test_nobody_else_gets_in_and_no_password_is_told(guarded: str, user: str) -> None:
     async with Producer.open(f"redis://{user}{guarded}/0", "prod") as producer:
         with pytest.raises(QueueDown) as down:
-            await producer.send([errand(1)])
+            await producer.send([make_job(1)])
     assert "wr0ng" not in str(down.value)
 
 
@@ -64,11 +64,11 @@ async def test_the_road_goes_through_tls(guarded: str, tmp_path: Path) -> None:
         url = f"rediss://judge:{QUOTED}@localhost:{port}/0?ssl_ca_certs="
         trusting, doubting = f"{url}{certificate / 'cert.pem'}", f"{url}{stranger / 'cert.pem'}"
         async with Producer.open(trusting, "prod") as producer, working(trusting, "prod", seen):
-            await producer.send([errand(1)])
-            await seen.has([errand(1)])
+            await producer.send([make_job(1)])
+            await seen.has([make_job(1)])
         async with Producer.open(doubting, "prod") as producer:
             with pytest.raises(QueueDown, match="certificate"):
-                await producer.send([errand(2)])
+                await producer.send([make_job(2)])
 
 
 def authority(directory: Path) -> Path:

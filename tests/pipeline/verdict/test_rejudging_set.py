@@ -17,7 +17,7 @@ from deemster.domain.verdict import Verdict
 from deemster.pipeline.verdict import rejudging_set
 from deemster.pipeline.verdict.cancel import cancel
 from deemster.pipeline.verdict.rejudge import rejudge
-from deemster.pipeline.verdict.retry import give_up
+from deemster.pipeline.verdict.retry import retry_or_fail
 from deemster.pipeline.verdict.settle import settle
 from deemster.pipeline.verdict.start import Caps, Full
 from deemster.store import audit, counters, rejudgings, submissions
@@ -66,7 +66,7 @@ async def end(
 ) -> None:
     running = await start_submission(pool, submission)
     if verdict is None:
-        await give_up(pool, running, Unavailable("no cage"), most_attempts=1)
+        await retry_or_fail(pool, running, Unavailable("no cage"), most_attempts=1)
     else:
         await settle(pool, artifacts, running, judged(verdict))
 
@@ -253,7 +253,7 @@ async def test_a_dropped_set_changes_nothing_and_its_runs_are_stopped(
         assert (await view(pool, of[old])).archived_at is not None
     await assert_counted_right(pool)
     for settle_it in (rejudging_set.apply, rejudging_set.drop):
-        with pytest.raises(Conflict, match="dropped already"):
+        with pytest.raises(Conflict, match="already dropped"):
             await settle_it(pool, made, ROOT)
 
 
@@ -362,12 +362,12 @@ async def test_a_set_of_nothing_or_of_far_too_much_is_refused(
     pool: Pool, artifacts: Artifacts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waiting = await make_submission(pool)
-    with pytest.raises(Refused, match="No submission is like that"):
+    with pytest.raises(Refused, match="No submission matches"):
         await rejudging_set.make(pool, SUM, ROOT)
     await cancel(pool, waiting)
-    with pytest.raises(Refused, match="No submission is like that"):
+    with pytest.raises(Refused, match="No submission matches"):
         await rejudging_set.make(pool, SUM, ROOT)
-    with pytest.raises(Refused, match="Say which"):
+    with pytest.raises(Refused, match="Name the submissions"):
         await rejudging_set.make(pool, Wanted(), ROOT)
     monkeypatch.setattr(rejudging_set, "MOST", 1)
     for _ in range(2):
@@ -647,7 +647,7 @@ async def test_j9_what_ended_by_older_test_data_is_found_until_nothing_is(
     await rejudging_set.drop(pool, everything.rejudging.id, ROOT)
     await apply_all(pool, artifacts, first.rejudging.id)
 
-    with pytest.raises(Refused, match="2 more wait or run, judged by other test data"):
+    with pytest.raises(Refused, match="2 more are waiting or running, all"):
         await rejudging_set.make(pool, outdated, ROOT)
     await settle(pool, artifacts, brief, judged())
     await end(pool, artifacts, waiting, None)

@@ -15,8 +15,7 @@ from deemster.domain.verdict import Verdict
 from deemster.pipeline.verdict.cancel import cancel
 from deemster.pipeline.verdict.dead_letter_actions import discard, requeue
 from deemster.pipeline.verdict.rejudge import rejudge
-from deemster.pipeline.verdict.rescue import rescue
-from deemster.pipeline.verdict.retry import give_up
+from deemster.pipeline.verdict.retry import rescue, retry_or_fail
 from deemster.pipeline.verdict.settle import settle
 from deemster.pipeline.verdict.start import Caps, Full
 from deemster.store import counters, dead_letters, leases, outbox, submissions, workers
@@ -131,7 +130,7 @@ async def test_a_rescue_sends_a_new_job_and_says_why(pool: Pool) -> None:
         reason = await acquired.fetchval(
             "SELECT reason FROM submission_event WHERE event = 'rescue'"
         )
-    assert reason == "worker wrk_x was heard of no more"
+    assert reason == "worker wrk_x stopped sending heartbeats"
 
 
 async def test_a_worker_that_beats_is_left_alone(pool: Pool) -> None:
@@ -175,7 +174,7 @@ async def test_a_failure_of_the_judge_is_retried_with_growing_pauses(pool: Pool)
     pauses = []
     for _ in range(2):
         running = await start_submission(pool, submission)
-        assert await give_up(pool, running, Unavailable("no cage"), most_attempts=3)
+        assert await retry_or_fail(pool, running, Unavailable("no cage"), most_attempts=3)
         async with connection(pool) as acquired:
             pauses.append(
                 await acquired.fetchval(
@@ -185,7 +184,7 @@ async def test_a_failure_of_the_judge_is_retried_with_growing_pauses(pool: Pool)
             )
     assert [round(pause) for pause in pauses] == [2, 4]
     running = await start_submission(pool, submission)
-    assert not await give_up(pool, running, Unavailable("no cage"), most_attempts=3)
+    assert not await retry_or_fail(pool, running, Unavailable("no cage"), most_attempts=3)
     assert (await view(pool, submission)).state is State.FAILED
     assert [dispatch for _, dispatch in await due(pool)] == [1, 2, 3]
 
@@ -193,7 +192,9 @@ async def test_a_failure_of_the_judge_is_retried_with_growing_pauses(pool: Pool)
 async def test_what_is_refused_is_not_tried_again(pool: Pool) -> None:
     """Q3: terminal at once; the contestant reads what to change."""
     running = await start_submission(pool, await make_submission(pool))
-    assert not await give_up(pool, running, Refused("Ada isn't installed."), most_attempts=3)
+    assert not await retry_or_fail(
+        pool, running, Refused("Ada isn't installed."), most_attempts=3
+    )
     found = await view(pool, running.id)
     assert (found.state, found.failure) == (State.FAILED, "Ada isn't installed.")
 
@@ -201,7 +202,7 @@ async def test_what_is_refused_is_not_tried_again(pool: Pool) -> None:
 async def test_what_we_fail_at_is_not_told_to_contestants(pool: Pool) -> None:
     """A11: the admin reads it."""
     running = await start_submission(pool, await make_submission(pool))
-    await give_up(pool, running, Unavailable("secret/7.ans is gone"), most_attempts=1)
+    await retry_or_fail(pool, running, Unavailable("secret/7.ans is gone"), most_attempts=1)
     assert "secret" not in str(await view(pool, running.id))
     async with connection(pool) as acquired:
         (letter,) = await dead_letters.page(acquired)
@@ -278,7 +279,7 @@ async def test_one_submission_is_rejudged_once(pool: Pool, tmp_path: Path) -> No
 async def test_a_dead_letter_is_requeued_once_and_its_history_stays(pool: Pool) -> None:
     """Q7: also when two admins do it at once."""
     running = await start_submission(pool, await make_submission(pool))
-    await give_up(pool, running, Unavailable("no"), most_attempts=1)
+    await retry_or_fail(pool, running, Unavailable("no"), most_attempts=1)
     async with connection(pool) as acquired:
         (letter,) = await dead_letters.page(acquired)
     tries = [requeue(pool, letter.id, actor=Actor("root")) for _ in range(5)]

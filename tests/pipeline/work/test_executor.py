@@ -11,7 +11,7 @@ from deemster.pipeline.verdict.cancel import cancel
 from deemster.pipeline.verdict.start import Caps
 from deemster.pipeline.work.executor import JobExecutor
 from deemster.pipeline.work.judge_service import JudgeResult
-from deemster.pipeline.work.running import RunningJobs
+from deemster.pipeline.work.running_jobs import RunningJobs
 from deemster.store.lifecycle import advance, lock_state
 from deemster.store.pool import Pool, connection, transaction
 from tests.builders import LANGUAGES, make_artifacts, make_submission, start_submission
@@ -49,7 +49,7 @@ async def test_what_is_cancelled_before_it_is_judged_is_not_judged(
     submission = await make_submission(pool)
     runs = RunningJobs(pool, WorkerId(new_id(WORKER)))
 
-    async def judge_for_ever(_brief: JobDetails, _on_case: Callable[[], None]) -> JudgeResult:
+    async def judge_for_ever(_details: JobDetails, _on_case: Callable[[], None]) -> JudgeResult:
         never: asyncio.Future[JudgeResult] = asyncio.get_running_loop().create_future()
         return await never
 
@@ -61,7 +61,7 @@ async def test_what_is_cancelled_before_it_is_judged_is_not_judged(
     execution = JobExecutor(
         pool=pool,
         artifacts=make_artifacts(tmp_path),
-        runs=runs,
+        running_jobs=runs,
         judge=judge_for_ever,
         caps=Caps(),
         languages=LANGUAGES,

@@ -70,7 +70,7 @@ async def truth(pool: Pool, artifacts: Artifacts, ids: list[SubmissionId]) -> li
         for each in ids:
             view = await submissions.view(acquired, each)
             assert isinstance(view, SubmissionView)
-            brief = await submissions.brief(acquired, each)
+            brief = await submissions.job_details(acquired, each)
             assert brief is not None
             found.append((view, await fetch(acquired, artifacts, brief.source)))
     return found

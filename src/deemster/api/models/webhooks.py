@@ -4,7 +4,7 @@ from datetime import datetime
 
 from deemster.api.models.kinds import ResponseModel
 from deemster.domain.ids import AccountId
-from deemster.pipeline.deliver.signing import SigningKeys
+from deemster.pipeline.deliver.message import SigningKeys
 from deemster.store.webhooks import Attempt, Delivery, DeliveryState, Key
 
 
@@ -84,10 +84,10 @@ def secret_out(keys: SigningKeys, account: AccountId, key: Key) -> WebhookSecret
     previous = None
     if key.previous_until is not None:
         previous = PreviousSecret(
-            secret=keys.shown(account, key.generation - 1), until=key.previous_until
+            secret=keys.formatted(account, key.generation - 1), until=key.previous_until
         )
     return WebhookSecretOut(
-        secret=keys.shown(account, key.generation),
+        secret=keys.formatted(account, key.generation),
         rotated_at=key.rotated_at,
         previous=previous,
     )

@@ -36,7 +36,7 @@ from deemster.domain.lifecycle import TERMINAL, WAITING
 from deemster.domain.source import unpack_files
 from deemster.domain.submission import AcceptedSubmission, SubmissionView
 from deemster.domain.verdict import Verdict
-from deemster.pipeline.deliver.address import is_plainly_private
+from deemster.pipeline.deliver.destination import is_plainly_private
 from deemster.pipeline.verdict.cancel import cancel
 from deemster.pipeline.verdict.rejudge import rejudge
 from deemster.settings import Settings
@@ -184,7 +184,7 @@ async def show_source(request: Request, caller: Caller, id: str) -> Response:  #
     dependencies = app_state(request).dependencies
     async with connection(dependencies.pool) as acquired:
         view = await visible(acquired, caller, id)
-        brief = await submissions.brief(acquired, view.id)
+        brief = await submissions.job_details(acquired, view.id)
         assert brief is not None, "rows of submissions are never deleted"
         bundle = await fetch(acquired, dependencies.artifacts, brief.source)
     files = [file_out(name, content) for name, content in unpack_files(bundle).items()]

@@ -24,7 +24,7 @@ from deemster.api.state import app_state
 from deemster.domain.account import Account, Role
 from deemster.domain.errors import Conflict, NotFound
 from deemster.domain.ids import GENERATED_ID, DeliveryId
-from deemster.pipeline.deliver.signing import SigningKeys
+from deemster.pipeline.deliver.message import SigningKeys
 from deemster.store import audit, webhooks
 from deemster.store.pool import Connection, connection, transaction
 from deemster.store.webhooks import Delivery, DeliveryState, Filter

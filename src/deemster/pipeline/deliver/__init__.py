@@ -1,1 +1,1 @@
-"""Webhooks: who asked for it is told when a submission has ended (H2, H3, I3)."""
+"""Delivers webhooks when a submission has ended (H2, H3)."""

@@ -1,4 +1,4 @@
-"""Carries webhooks: at least once, a dead receiver in nobody's way, whatever dies (H2, I3)."""
+"""Sends due webhooks, at least once each; a slow receiver does not delay others (H2, I3)."""
 
 import asyncio
 import time
@@ -12,28 +12,26 @@ import structlog
 
 from deemster.domain.errors import Unavailable
 from deemster.metrics import WEBHOOKS
-from deemster.pipeline.deliver.message import body_of
+from deemster.pipeline.deliver.message import SigningKeys, body_of, signature_headers
 from deemster.pipeline.deliver.sender import DeliveryFault, Outcome, WebhookSender
-from deemster.pipeline.deliver.signing import SigningKeys, signed
 from deemster.store import webhooks
 from deemster.store.pool import Pool, connection, transaction
 from deemster.store.webhooks import Claimed, DeliveryState
 
 log = structlog.get_logger()
 
-PLACES: Final = 50
-"""Sent at once."""
+MAX_CONCURRENT: Final = 50
 PER_HOST: Final = 4
-"""Of them to one receiver."""
-PER_ACCOUNT: Final = PLACES // 2
-"""Of them for one account: nobody's dead receivers, however many, take all places."""
+"""Most concurrent deliveries to one host."""
+PER_ACCOUNT: Final = MAX_CONCURRENT // 2
+"""Most concurrent deliveries for one account, so that no account takes all."""
 CLAIM_MARGIN_S: Final = 5.0
-"""Beyond the time of an exchange, to write down what became of it."""
-LOOK_S: Final = 1.0
+"""Time to record the outcome, beyond the timeout of the request."""
+POLL_S: Final = 1.0
 RECOVERY_S: Final = 5.0
 JITTER: Final = 0.1
-"""So that what failed together does not come again together."""
-CHANCE: Final = SystemRandom()
+"""Random part of the backoff, so that failed deliveries do not come again together."""
+RANDOM: Final = SystemRandom()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,28 +41,28 @@ class RetryPolicy:
     backoff_s: float = 5.0
 
     def wait_s(self, number: int) -> float:
-        """After attempt `number` has failed."""
-        return self.backoff_s * 2.0 ** (number - 1) * (1 + CHANCE.uniform(0, JITTER))
+        """Pause after the failed attempt `number`."""
+        return self.backoff_s * 2.0 ** (number - 1) * (1 + RANDOM.uniform(0, JITTER))
 
 
 class WebhookDispatcher:
     def __init__(
-        self, pool: Pool, sender: WebhookSender, keys: SigningKeys, rules: RetryPolicy
+        self, pool: Pool, sender: WebhookSender, keys: SigningKeys, policy: RetryPolicy
     ) -> None:
         self._pool = pool
         self._sender = sender
         self._keys = keys
-        self._rules = rules
-        self._going = 0
-        self._room = asyncio.Event()
+        self._policy = policy
+        self._sending = 0
+        self._capacity_freed = asyncio.Event()
 
     async def run(self) -> None:
-        """For ever. Each step may be the last: claims run out, and another goes on."""
+        """Runs for ever. If a keeper dies, its claims expire and another keeper takes over."""
         async with asyncio.TaskGroup() as group:
             while True:
-                self._room.clear()
+                self._capacity_freed.clear()
                 try:
-                    await self._begin(group)
+                    await self._start_due(group)
                 except Unavailable as fault:
                     log.warning("webhook.unavailable", error=str(fault))
                     await asyncio.sleep(RECOVERY_S)
@@ -73,11 +71,11 @@ class WebhookDispatcher:
                     await asyncio.sleep(RECOVERY_S)
                 await self._wait()
 
-    async def _begin(self, group: asyncio.TaskGroup) -> None:
-        free = PLACES - self._going
+    async def _start_due(self, group: asyncio.TaskGroup) -> None:
+        free = MAX_CONCURRENT - self._sending
         if not free:
             return
-        claim_s = self._rules.timeout_s + CLAIM_MARGIN_S
+        claim_s = self._policy.timeout_s + CLAIM_MARGIN_S
         async with transaction(self._pool) as claiming:
             due = await webhooks.claim(
                 claiming,
@@ -87,31 +85,31 @@ class WebhookDispatcher:
                 claim_s=claim_s,
             )
         for claimed in due:
-            self._going += 1
-            group.create_task(self._carry(claimed))
+            self._sending += 1
+            group.create_task(self._deliver(claimed))
 
     async def _wait(self) -> None:
-        """Until there may be more to do: someone came back, or time has passed."""
+        """Waits until a delivery has ended, or for POLL_S."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(LOOK_S):
-                await self._room.wait()
+            async with asyncio.timeout(POLL_S):
+                await self._capacity_freed.wait()
 
-    async def _carry(self, claimed: Claimed) -> None:
+    async def _deliver(self, claimed: Claimed) -> None:
         began = time.monotonic()
         try:
             outcome = await self._send(claimed)
             took_ms = round((time.monotonic() - began) * 1000)
             result = await asyncio.shield(self._record(claimed, outcome, took_ms))
         except Unavailable as fault:
-            # The claim runs out and it is sent again, which its id tells the receiver.
+            # The claim expires and the webhook is sent again; its id lets the receiver drop it.
             log.warning("webhook.not_recorded", deliveryId=claimed.id, error=str(fault))
             return
-        except Exception as fault:  # the same, and no end to all that others are sent
+        except Exception as fault:  # the same; other deliveries go on
             log.warning("webhook.not_recorded", deliveryId=claimed.id, exc_info=fault)
             return
         finally:
-            self._going -= 1
-            self._room.set()
+            self._sending -= 1
+            self._capacity_freed.set()
         WEBHOOKS.labels(result).inc()
         log.info(
             "webhook.attempt",
@@ -122,7 +120,7 @@ class WebhookDispatcher:
             attempt=claimed.number,
             latencyMs=took_ms,
             result=result,
-            # The host alone: what comes after it may hold someone's secret.
+            # Only the host: the rest of the URL may hold a secret.
             host=urlsplit(claimed.url).hostname,
             status=outcome.status,
             error=outcome.fault,
@@ -131,22 +129,24 @@ class WebhookDispatcher:
     async def _send(self, claimed: Claimed) -> Outcome:
         try:
             body = body_of(claimed.kind, claimed.submission)
-            headers = signed(self._signing(claimed), claimed.id, claimed.at, body)
+            headers = signature_headers(
+                self._signing_keys(claimed), claimed.id, claimed.at, body
+            )
             return await self._sender.send(claimed.url, headers, body)
-        except Exception as fault:  # whatever it is, it must not hold up all the others
+        except Exception as fault:  # one delivery must not stop the others
             log.warning("webhook.fault", deliveryId=claimed.id, exc_info=fault)
             return Outcome(None, DeliveryFault.OURS)
 
-    def _signing(self, claimed: Claimed) -> list[bytes]:
+    def _signing_keys(self, claimed: Claimed) -> list[bytes]:
         generations = [claimed.generation]
         if claimed.overlaps:
             generations.append(claimed.generation - 1)
-        return [self._keys.of(claimed.submission.account, each) for each in generations]
+        return [self._keys.key_of(claimed.submission.account, each) for each in generations]
 
     async def _record(self, claimed: Claimed, outcome: Outcome, took_ms: int) -> str:
         state = DeliveryState.DELIVERED
         if not outcome.is_delivered:
-            is_last = claimed.number >= self._rules.attempts
+            is_last = claimed.number >= self._policy.attempts
             state = DeliveryState.FAILED if is_last else DeliveryState.WAITING
         async with connection(self._pool) as recording:
             held = await webhooks.record(
@@ -156,7 +156,7 @@ class WebhookDispatcher:
                 status=outcome.status,
                 error=outcome.fault,
                 took_ms=took_ms,
-                wait_s=self._rules.wait_s(claimed.number),
+                wait_s=self._policy.wait_s(claimed.number),
             )
         if not held:
             return "lost"

@@ -1,28 +1,38 @@
-"""What a webhook says: the same bytes with every attempt."""
+"""Builds and signs the body of a webhook; every attempt sends the same bytes (H2)."""
 
+import base64
+import hashlib
+import hmac
 import json
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from math import floor
+from typing import Any, Final
 
+from standardwebhooks import Webhook
+
+from deemster.domain.ids import AccountId
 from deemster.domain.lifecycle import PUBLIC_STATUS, State
 from deemster.domain.submission import SubmissionView
 
+PREFIX: Final = "whsec_"
+
 
 def body_of(kind: str, submission: SubmissionView) -> bytes:
-    """From what no longer changes once a submission has ended."""
-    assert submission.finished_at is not None, "told of what has ended only"
+    """Uses only fields that no longer change once a submission has ended."""
+    assert submission.finished_at is not None, "only ended submissions have webhooks"
     known = {name: each for name, each in fields(submission).items() if each is not None}
     document = {
         "type": kind,
-        "timestamp": moment(submission.finished_at),
-        # A verdict is there also when there is none, as in the API.
+        "timestamp": timestamp(submission.finished_at),
+        # As in the API, the verdict is always present, and null if there is none.
         "data": {"verdict": None, **known},
     }
     return json.dumps(document, sort_keys=True, ensure_ascii=False).encode()
 
 
 def fields(submission: SubmissionView) -> dict[str, Any]:
-    """As the API shows it to its owner, without what programs and compilers printed."""
+    """The fields that the API shows to the owner, without output of programs and compilers."""
     return {
         "id": submission.id,
         "status": PUBLIC_STATUS[submission.state],
@@ -30,9 +40,9 @@ def fields(submission: SubmissionView) -> dict[str, Any]:
         "problem_id": submission.problem,
         "language": submission.language,
         "user_id": submission.account,
-        "submitted_at": moment(submission.submitted_at),
-        "started_at": moment(submission.started_at),
-        "finished_at": moment(submission.finished_at),
+        "submitted_at": timestamp(submission.submitted_at),
+        "started_at": timestamp(submission.started_at),
+        "finished_at": timestamp(submission.finished_at),
         "runtime_ms": submission.runtime_ms,
         "memory_kb": submission.memory_kb,
         "passed_cases": submission.passed_cases,
@@ -44,5 +54,34 @@ def fields(submission: SubmissionView) -> dict[str, Any]:
     }
 
 
-def moment(at: datetime | None) -> str | None:
+def timestamp(at: datetime | None) -> str | None:
     return at.astimezone(UTC).isoformat().replace("+00:00", "Z") if at else None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class SigningKeys:
+    """Derives each account's webhook secret from the installation's secret; stores none."""
+
+    secret: bytes
+
+    def key_of(self, account: AccountId, generation: int) -> bytes:
+        purpose = f"webhook:{account}:{generation}".encode()
+        return hmac.digest(self.secret, purpose, hashlib.sha256)
+
+    def formatted(self, account: AccountId, generation: int) -> str:
+        """The secret in the form that Standard Webhooks libraries expect."""
+        return PREFIX + base64.b64encode(self.key_of(account, generation)).decode()
+
+
+def signature_headers(
+    keys: list[bytes], message_id: str, at: datetime, body: bytes
+) -> dict[str, str]:
+    """Returns the signature headers, with one signature per key, the newest key first."""
+    text = body.decode()
+    signatures = [Webhook(key).sign(message_id, at, text) for key in keys]
+    return {
+        "webhook-id": message_id,
+        "webhook-timestamp": str(floor(at.timestamp())),
+        "webhook-signature": " ".join(signatures),
+        "X-Judge-Signature": f"sha256={hmac.new(keys[0], body, hashlib.sha256).hexdigest()}",
+    }

@@ -1,4 +1,4 @@
-"""Sends one webhook once: to public addresses only, within its time, redirects refused (H3)."""
+"""Sends one webhook request, only to public addresses, and follows no redirects (H3)."""
 
 import asyncio
 import ssl
@@ -12,9 +12,13 @@ import httpcore
 import httpx
 
 from deemster import __version__
-from deemster.pipeline.deliver.address import Address, is_public
-from deemster.pipeline.deliver.dns import Lookup, look_up
-from deemster.pipeline.deliver.pinned_connection import PinnedBackend
+from deemster.pipeline.deliver.destination import (
+    Address,
+    Lookup,
+    PinnedBackend,
+    is_public,
+    look_up,
+)
 
 RESPONSE_BYTES: Final = 64 * 1024
 DRAIN_S: Final = 2.0
@@ -23,7 +27,7 @@ USER_AGENT: Final = f"deemster/{__version__}"
 
 
 class DeliveryFault(StrEnum):
-    """Why an attempt failed, in words that tell nothing of our network (A11)."""
+    """Why an attempt failed, without details of our network (A11)."""
 
     UNREADABLE = "url_unreadable"
     UNKNOWN_NAME = "name_not_found"
@@ -89,14 +93,14 @@ class WebhookSender:
         return Outcome(status, fault_of(status))
 
     async def _addresses_of(self, target: httpx.URL) -> Sequence[Address]:
-        """Looked up once: what was checked here is what is connected to."""
+        """Resolves the host once: the connection goes to the addresses that were checked."""
         try:
             found = await self._look_up(target.raw_host.decode("ascii"), port_of(target))
         except OSError:
             raise Unsendable(DeliveryFault.UNKNOWN_NAME) from None
         if not found:
             raise Unsendable(DeliveryFault.UNKNOWN_NAME)
-        # One that is not allowed spoils them all: nobody has both by accident.
+        # One private address refuses them all: no host has both by accident.
         if not self._allow_private and not all(map(is_public, found)):
             raise Unsendable(DeliveryFault.NOT_ALLOWED)
         return found
@@ -108,7 +112,7 @@ class WebhookSender:
         headers: Mapping[str, str],
         body: bytes,
     ) -> int:
-        # A pool for one request: what is kept open would outlive the check of its address.
+        # A pool for one request: a connection that is kept open would outlive its check.
         backend = PinnedBackend(addresses, self._timeout_s)
         whole = {
             "Host": target.netloc.decode("ascii"),
@@ -132,9 +136,9 @@ class WebhookSender:
 
 
 async def drain(response: httpcore.Response) -> None:
-    """Some of what it says is listened to, so that the other side meets no broken line."""
+    """Reads some of the response, so that the receiver sees no broken connection."""
     size = 0
-    # Its status is what counts, and that is known.
+    # Only the status counts, and it is known.
     with suppress(TimeoutError, httpcore.NetworkError, httpcore.ProtocolError):
         async with asyncio.timeout(DRAIN_S):
             async for chunk in response.aiter_stream():
@@ -173,14 +177,14 @@ def fault_of(status: int) -> DeliveryFault | None:
 
 
 def is_tls(fault: BaseException | None) -> bool:
-    """Libraries wrap it, each in its own."""
+    """Looks through the exceptions that libraries wrap around an SSLError."""
     while fault is not None and not isinstance(fault, ssl.SSLError):
         fault = fault.__cause__ or fault.__context__
     return fault is not None
 
 
 def default_tls() -> ssl.SSLContext:
-    """Whom browsers believe, and whom this machine does."""
+    """Trusts the bundled certificate authorities and those of this machine."""
     context = httpx.create_ssl_context(trust_env=False)
     context.load_default_certs()
     return context

@@ -1,1 +1,1 @@
-"""From the database to the queue."""
+"""Moves jobs from the outbox table to the queue."""

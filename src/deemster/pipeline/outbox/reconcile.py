@@ -1,4 +1,4 @@
-"""Finds submissions whose job the queue has lost, and sends them again (Q6)."""
+"""Finds queued submissions whose job the queue has lost, and sends them again (Q6)."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -18,47 +18,47 @@ log = structlog.get_logger()
 
 BATCH: Final = 500
 QUIET_S: Final = 10.0
-"""A job that was sent less than so long ago is taken to be there."""
+"""A job sent less than this time ago is assumed to be in the queue."""
 
 
 async def reconcile(pool: Pool, producer: Producer, *, quiet_s: float = QUIET_S) -> int:
-    """How many were lost. Only the head of the line is looked at: the rest comes to be it."""
+    """Returns how many were lost. It checks only the head of the queue, which moves on."""
     async with connection(pool) as reading:
         waiting = await lost_candidates(reading, quiet_s=quiet_s, most=BATCH)
     if not waiting:
         return 0
     present = await producer.present(by_queue(waiting))
-    lost = [errand for errand in waiting if errand.job_id not in present]
-    for errand in lost:
-        await resend(pool, errand)
+    lost = [job for job in waiting if job.job_id not in present]
+    for job in lost:
+        await resend(pool, job)
     if lost:
         log.warning("queue.jobs_lost", jobs=len(lost), looked_at=len(waiting))
     return len(lost)
 
 
-def by_queue(errands: Sequence[Job]) -> dict[QueueName, list[str]]:
+def by_queue(jobs: Sequence[Job]) -> dict[QueueName, list[str]]:
     found: dict[QueueName, list[str]] = {}
-    for errand in errands:
-        found.setdefault(errand.queue, []).append(errand.job_id)
+    for job in jobs:
+        found.setdefault(job.queue, []).append(job.job_id)
     return found
 
 
-async def resend(pool: Pool, errand: Job) -> None:
+async def resend(pool: Pool, job: Job) -> None:
     try:
         async with transaction(pool) as writing:
             step = await advance(
                 writing,
                 Event.RESEND,
-                errand.submission,
-                errand.attempt,
-                reason="its job was not in the queue any more",
+                job.submission,
+                job.attempt,
+                reason="the queue had lost its job",
             )
             await outbox.add(
                 writing,
-                errand.submission,
+                job.submission,
                 Task.RUN,
                 dispatch=step.dispatch,
                 attempt=step.attempt,
             )
     except LostRace:
-        pass  # it was started or cancelled while we looked
+        pass  # it was started or cancelled meanwhile

@@ -1,4 +1,4 @@
-"""Carries outbox rows to the queue: at least once, in batches, whatever dies meanwhile (Q2)."""
+"""Sends outbox rows to the queue, at least once each, in batches (Q2)."""
 
 import asyncio
 from typing import Final
@@ -18,9 +18,9 @@ log = structlog.get_logger()
 
 BATCH: Final = 200
 CLAIM_S: Final = 10.0
-"""When a relay dies, its rows are another's after so long. What is sent twice counts once."""
-LOOK_S: Final = 1.0
-"""Without a hint it looks this often."""
+"""After this time another relay takes over the rows of one that died."""
+POLL_S: Final = 1.0
+"""Pause between two looks at the outbox without a notification."""
 
 
 class Relay:
@@ -29,49 +29,45 @@ class Relay:
         self._producer = producer
         self._queue_failed = False
 
-    async def run(self, ear: Listener) -> None:
-        """For ever: a hint wakes it, the clock guarantees."""
-        pause_s = LOOK_S
+    async def run(self, listener: Listener) -> None:
+        """Runs for ever; a notification wakes it, and polling bounds the wait."""
+        pause_s = POLL_S
         while True:
             try:
-                while await self.carry() == BATCH:
+                while await self.send_batch() == BATCH:
                     pass
-                pause_s = LOOK_S
+                pause_s = POLL_S
             except Unavailable as fault:
                 log.warning("relay.unavailable", error=str(fault), again_in_s=pause_s)
                 await asyncio.sleep(pause_s)
-                pause_s = min(2 * pause_s, 10 * LOOK_S)
+                pause_s = min(2 * pause_s, 10 * POLL_S)
             except Exception:  # no fault of a store or its driver may end the relay
                 log.exception("relay.crashed")
                 await asyncio.sleep(pause_s)
-            await ear.wait(LOOK_S)
+            await listener.wait(POLL_S)
 
-    async def carry(self) -> int:
-        """One batch; how many were due. Each step may be the last: the next relay goes on."""
+    async def send_batch(self) -> int:
+        """Returns how many rows were due. A relay may die after any line: the next goes on."""
         async with transaction(self._pool) as connection:
-            letters = await outbox.claim(connection, most=BATCH, claim_s=CLAIM_S)
-        if not letters:
+            rows = await outbox.claim(connection, most=BATCH, claim_s=CLAIM_S)
+        if not rows:
             return 0
         try:
-            await self._producer.send([letter.errand for letter in letters])
+            await self._producer.send([row.job for row in rows])
         except Unavailable as fault:
             self._queue_failed = True
             async with transaction(self._pool) as connection:
-                await outbox.put_back(connection, letters, str(fault))
+                await outbox.put_back(connection, rows, str(fault))
             raise
         async with transaction(self._pool) as connection:
-            await self._mark(connection, letters)
-        log.info("relay.sent", jobs=len(letters))
-        return len(letters)
+            await self._mark_sent(connection, rows)
+        log.info("relay.sent", jobs=len(rows))
+        return len(rows)
 
-    async def _mark(self, connection: Connection, letters: list[OutboxRow]) -> None:
-        await outbox.mark_sent(connection, letters)
-        first = {
-            letter.errand.submission: letter.errand.attempt
-            for letter in letters
-            if letter.errand.dispatch == 1
-        }
-        # Those that a worker began meanwhile, or that were cancelled, had moved on: fine.
+    async def _mark_sent(self, connection: Connection, rows: list[OutboxRow]) -> None:
+        await outbox.mark_sent(connection, rows)
+        first = {row.job.submission: row.job.attempt for row in rows if row.job.dispatch == 1}
+        # Submissions that were started or cancelled meanwhile stay as they are.
         await advance_all(connection, Event.PUBLISH, first)
         if self._queue_failed:
             await outbox.hurry(connection)

@@ -1,1 +1,1 @@
-"""The road from the outbox to the workers: BullMQ on Postgres or Redis, and nothing but ids."""
+"""The job queue: BullMQ on Postgres or Redis; jobs carry only ids."""

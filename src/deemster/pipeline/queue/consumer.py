@@ -1,4 +1,4 @@
-"""Works on jobs: as many at once as there are slots, until it is told to drain or to stop."""
+"""Runs jobs from the queue, one in each slot, until it is drained or stopped."""
 
 import asyncio
 import time
@@ -12,33 +12,40 @@ import structlog
 
 from deemster.domain.errors import DeemsterError, Refused
 from deemster.domain.job import QueueName
-from deemster.pipeline.queue.cycle_time import CycleTime
-from deemster.pipeline.queue.delivery import DeliveredJob, Done, Handler, RetryLater
+from deemster.pipeline.queue.delivery import (
+    DeliveredJob,
+    Done,
+    Handler,
+    Lease,
+    Leases,
+    RetryLater,
+)
 from deemster.pipeline.queue.engine import Engine, LockedJob
 from deemster.pipeline.queue.errors import LostLock, QueueDown
-from deemster.pipeline.queue.fair_share import FairShare
-from deemster.pipeline.queue.fetcher import JobFetcher, retry_after_s
-from deemster.pipeline.queue.leases import Lease, Leases
+from deemster.pipeline.queue.fetcher import FairShare, JobFetcher, retry_after_s
 from deemster.pipeline.queue.messages import unpack
 from deemster.pipeline.queue.stores import open_engine
-from deemster.pipeline.queue.topology import Pace
+from deemster.pipeline.queue.topology import ConsumerTimes
 from deemster.pipeline.queue.wakeup import WakeSignal
 
 log = structlog.get_logger()
 
 STOP_S: Final = 10.0
+NEWEST_WEIGHT: Final = 0.02
+"""Weight of the newest job in the mean. Jobs differ in length by a hundred times: with a fifth,
+every other estimate for a mixed queue would be off by more than a quarter."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The handler, or the payload. Nothing of either is written into the queue but this."""
+    """The handler or the payload failed; only this reason is written into the queue."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """To its queue, for another worker."""
+    """The job goes back to its queue, for another worker."""
 
 
 Ending = Done | RetryLater | Failed | Returned
@@ -53,15 +60,15 @@ class Consumer:
         slots: int,
         strict: bool,
         rate_per_s: float | None,
-        pace: Pace,
+        times: ConsumerTimes,
     ) -> None:
         self._engine = engine
         self._handlers = handlers
         self._slots = slots
-        self._pace = pace
-        self._bell = WakeSignal()
+        self._times = times
+        self._wake_signal = WakeSignal()
         shares = FairShare(handlers, strict=strict)
-        self._taker = JobFetcher(engine, shares, self._bell, pace, rate_per_s)
+        self._fetcher = JobFetcher(engine, shares, self._wake_signal, times, rate_per_s)
         self._leases = Leases(engine)
         self._cycle = CycleTime()
         self._handling: set[asyncio.Task[None]] = set()
@@ -82,9 +89,9 @@ class Consumer:
         strict: bool = False,
         rate_per_s: float | None = None,
         name: str,
-        pace: Pace | None = None,
+        times: ConsumerTimes | None = None,
     ) -> AsyncIterator[Self]:
-        """The rate is that of each queue, shared by all consumers of the environment."""
+        """`rate_per_s` limits each queue, for all consumers of the environment together."""
         engine = open_engine(url, env, f"deemster:{env}:{name}")
         try:
             yield cls(
@@ -93,14 +100,14 @@ class Consumer:
                 slots=slots,
                 strict=strict,
                 rate_per_s=rate_per_s,
-                pace=pace or Pace(),
+                times=times or ConsumerTimes(),
             )
         finally:
             await engine.close()
 
     @property
     def cycle_s(self) -> float | None:
-        """The mean time from asking for a job that is there until done with it."""
+        """Mean time from asking for a waiting job until it is done."""
         return self._cycle.mean_s
 
     @property
@@ -114,7 +121,7 @@ class Consumer:
             async with asyncio.TaskGroup() as group:
                 services = {
                     group.create_task(self._insist(service))
-                    for service in (self._listen, self._rescue, self._leases.keep)
+                    for service in (self._listen, self._rescue, self._leases.keep_renewing)
                 }
                 try:
                     await self._run_slots()
@@ -124,28 +131,28 @@ class Consumer:
             self._ended.set()
 
     def drain(self) -> None:
-        """No new jobs; the current ones finish (Q14)."""
+        """Takes no new jobs; the current ones finish (Q14)."""
         self._draining.set()
-        self._taker.close()
+        self._fetcher.close()
 
     @property
     def is_draining(self) -> bool:
         return self._draining.is_set()
 
-    def hold(self) -> None:
-        """No new jobs until `go`; the current ones finish."""
+    def pause(self) -> None:
+        """Takes no new jobs until `resume`; the current ones finish."""
         if not self.is_draining:
-            self._taker.hold()
+            self._fetcher.pause()
 
-    def go(self) -> None:
-        self._taker.go()
+    def resume(self) -> None:
+        self._fetcher.resume()
 
     @property
-    def is_held(self) -> bool:
-        return self._taker.is_held
+    def is_paused(self) -> bool:
+        return self._fetcher.is_paused
 
     async def stop(self) -> None:
-        """At once: handlers are cancelled, and their jobs go back to their queues (Q14)."""
+        """Cancels the handlers at once; their jobs go back to their queues (Q14)."""
         self._stopping = True
         self.drain()
         for task in self._handling:
@@ -174,106 +181,125 @@ class Consumer:
                 return await work()
             except Exception:
                 log.exception("queue.crashed", work=work.__name__)
-                await asyncio.sleep(self._pace.slowest_retry_s)
+                await asyncio.sleep(self._times.slowest_retry_s)
 
     async def _slot(self) -> None:
         asked_at = time.monotonic()
-        while (found := await self._taker.next()) is not None:
-            taken, was_there = found
-            ending = await self._work(taken)
+        while (found := await self._fetcher.next()) is not None:
+            locked, was_there = found
+            ending = await self._work(locked)
             ended_at = time.monotonic()
             if was_there and isinstance(ending, Done):
                 self._cycle.add(ended_at - asked_at)
             asked_at = ended_at
 
-    async def _work(self, taken: LockedJob) -> Ending:
+    async def _work(self, locked: LockedJob) -> Ending:
         task = asyncio.current_task()
         assert task is not None
-        with self._leases.holding(taken, self._pace.lease_s) as lease:
+        with self._leases.holding(locked, self._times.lease_s) as lease:
             self._handling.add(task)
             try:
-                ending = await self._handle(taken, lease)
+                ending = await self._handle(locked, lease)
             except asyncio.CancelledError:
-                await self._finish(taken, Returned(), patience_s=0)
+                await self._finish(locked, Returned(), patience_s=0)
                 if not self._stopping or task.uncancel() > 0:
                     raise
                 return Returned()
             finally:
                 self._handling.discard(task)
-            await self._finish(taken, ending, patience_s=self._pace.lease_s)
+            await self._finish(locked, ending, patience_s=self._times.lease_s)
             return ending
 
-    async def _handle(self, taken: LockedJob, lease: Lease) -> Ending:
+    async def _handle(self, locked: LockedJob, lease: Lease) -> Ending:
         if self._stopping:
             return Returned()
         try:
-            errand = unpack(taken.data, taken.queue, taken.priority)
+            job = unpack(locked.data, locked.queue, locked.priority)
         except Refused as fault:
-            log.warning("job.bad_payload", jobId=taken.id, queue=taken.queue, error=str(fault))
+            log.warning(
+                "job.bad_payload", jobId=locked.id, queue=locked.queue, error=str(fault)
+            )
             return Failed(str(fault))
         try:
-            return await self._handlers[taken.queue](DeliveredJob(errand, lease))
+            return await self._handlers[locked.queue](DeliveredJob(job, lease))
         except Exception as fault:  # one job must not take the others along
-            log.exception("job.handler_failed", jobId=taken.id, queue=taken.queue)
+            log.exception("job.handler_failed", jobId=locked.id, queue=locked.queue)
             return Failed(short(fault))
 
-    async def _finish(self, taken: LockedJob, ending: Ending, patience_s: float) -> None:
-        """Tries while the lock may last; after that the job comes again and finds its row."""
+    async def _finish(self, locked: LockedJob, ending: Ending, patience_s: float) -> None:
+        """Tries until the lock may have expired; after that the job is delivered again."""
         give_up_at = time.monotonic() + patience_s
         for failures in count(1):
             try:
-                await self._end(taken, ending)
+                await self._end(locked, ending)
             except LostLock as fault:
-                log.info("job.lock_lost", jobId=taken.id, error=str(fault))
+                log.info("job.lock_lost", jobId=locked.id, error=str(fault))
             except QueueDown as fault:
-                pause_s = retry_after_s(failures, self._pace)
+                pause_s = retry_after_s(failures, self._times)
                 if not self._stopping and time.monotonic() + pause_s < give_up_at:
                     await asyncio.sleep(pause_s)
                     continue
-                log.warning("job.not_ended", jobId=taken.id, error=str(fault))
+                log.warning("job.not_ended", jobId=locked.id, error=str(fault))
             return
 
-    async def _end(self, taken: LockedJob, ending: Ending) -> None:
+    async def _end(self, locked: LockedJob, ending: Ending) -> None:
         match ending:
             case Done():
-                await self._engine.complete(taken)
+                await self._engine.complete(locked)
             case RetryLater(delay_s):
-                await self._engine.delay(taken, delay_s)
+                await self._engine.delay(locked, delay_s)
             case Failed(reason):
-                await self._engine.fail(taken, reason)
+                await self._engine.fail(locked, reason)
             case Returned():
-                await self._engine.give_back(taken)
+                await self._engine.return_job(locked)
 
     async def _listen(self) -> None:
         for failures in count(1):
             started_at = time.monotonic()
             try:
-                await self._engine.listen(self._handlers.keys(), self._bell)
+                await self._engine.listen(self._handlers.keys(), self._wake_signal)
             except QueueDown as fault:
-                log.debug("queue.deaf", error=str(fault))
+                log.debug("queue.listener_lost", error=str(fault))
             lasted_s = time.monotonic() - started_at
-            await asyncio.sleep(max(retry_after_s(failures, self._pace) - lasted_s, 0.1))
+            await asyncio.sleep(max(retry_after_s(failures, self._times) - lasted_s, 0.1))
 
     async def _rescue(self) -> None:
         while True:
             for queue in self._handlers:
                 try:
-                    ids = await self._engine.rescue(queue, self._pace.stalled_s)
+                    ids = await self._engine.rescue(queue, self._times.stalled_s)
                 except QueueDown as fault:
                     log.debug("queue.not_rescued", queue=queue, error=str(fault))
                     break
                 for job_id in ids:
                     log.warning("job.lost_its_worker", jobId=job_id, queue=queue)
-            await asyncio.sleep(self._pace.stalled_s)
+            await asyncio.sleep(self._times.stalled_s)
+
+
+class CycleTime:
+    """Mean time that a slot takes for a job while there is work: the base of estimates (A4)."""
+
+    def __init__(self) -> None:
+        self.mean_s: float | None = None
+        self._jobs = 0
+
+    def add(self, job_s: float) -> None:
+        """The first job only counts until there is a second: it had to fetch everything."""
+        self._jobs += 1
+        if self.mean_s is None:
+            self.mean_s = job_s
+        else:
+            weight = max(NEWEST_WEIGHT, 1 / (self._jobs - 1))
+            self.mean_s += weight * (job_s - self.mean_s)
 
 
 def short(fault: Exception) -> str:
-    """Never the message: it may hold what a queue must not."""
+    """Leaves the message out: it may hold what a queue must not (Q10)."""
     return fault.code if isinstance(fault, DeemsterError) else type(fault).__name__
 
 
 async def end(tasks: set[asyncio.Task[None]]) -> None:
-    """More than once: before Python 3.12, `wait_for` in a driver can swallow a cancellation."""
+    """Cancels repeatedly: before Python 3.12, `wait_for` in a driver can swallow one."""
     while tasks:
         for task in tasks:
             task.cancel()

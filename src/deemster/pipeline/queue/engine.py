@@ -1,4 +1,4 @@
-"""BullMQ's operations with types, bounded in time, and with our errors, on either store."""
+"""BullMQ's operations, typed, bounded in time and with Deemster's errors, on either store."""
 
 import asyncio
 import math
@@ -25,30 +25,30 @@ from deemster.pipeline.queue.wakeup import WakeSignal
 T = TypeVar("T")
 
 KINDS: Final = {JobState.WAITING: ("wait", "paused", "prioritized")}
-"""BullMQ's own states, in the order in which they are taken; others are called as ours."""
+"""BullMQ's states that make up one of ours; the others have the same name."""
 LISTS: Final = {"wait", "paused", "active"}
-"""In these BullMQ counts from the newest on, whichever end is asked for."""
+"""BullMQ lists these newest first, whatever order is asked for."""
 
 ANSWER_S: Final = 6.0
-"""A little more than the stores' own limits, whose errors say more."""
+"""Slightly longer than the stores' own time limits, whose errors say more."""
 
 
 class QueueStore(Protocol):
-    """What a store does beyond BullMQ's own contract."""
+    """What a store must offer beyond BullMQ's own backend."""
 
     @property
     def shown(self) -> str: ...
     @property
     def faults(self) -> tuple[type[Exception], ...]: ...
     @property
-    def counts_at_every_end(self) -> bool:
-        """Whether finished jobs are trimmed by count at once; otherwise `trim` does it."""
+    def trims_by_count(self) -> bool:
+        """Whether each finished job trims the others by count; otherwise `trim` does it."""
 
     async def ready(self) -> None: ...
     def backend(self, queue: QueueName) -> Any: ...
     async def ping(self) -> None: ...
     async def present(self, queue: QueueName, ids: Sequence[str]) -> set[str]: ...
-    async def listen(self, queues: Collection[QueueName], bell: WakeSignal) -> None: ...
+    async def listen(self, queues: Collection[QueueName], wake_signal: WakeSignal) -> None: ...
     async def close(self) -> None: ...
 
 
@@ -62,7 +62,7 @@ class NewJob:
 
 @dataclass(frozen=True, slots=True)
 class LockedJob:
-    """A job that is ours while its lock lasts."""
+    """A job that belongs to this consumer while its lock lasts."""
 
     queue: QueueName
     id: str
@@ -73,16 +73,16 @@ class LockedJob:
 
 @dataclass(frozen=True, slots=True)
 class NoJob:
-    """No job now. If nobody calls, another look is worth it after this time."""
+    """There is no job now; without a wake-up, look again after this time."""
 
     after_s: float
     limited: bool = False
-    """By the rate, so there may be jobs."""
+    """The rate limit was reached, so there may be jobs."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueueHandle:
-    """What BullMQ's Job wants to know of its queue."""
+    """The queue attributes that BullMQ's Job reads."""
 
     name: str
     backend: Any
@@ -98,7 +98,7 @@ class Engine:
         self._store = store
 
     async def add(self, queue: QueueName, jobs: Sequence[NewJob]) -> None:
-        """In their order. A known id changes nothing (Q1)."""
+        """Adds jobs in order. A job whose id the queue knows is left as it is (Q1)."""
         backend = await self._backend(queue)
         owner = QueueHandle(queue, backend, {})
         for start in range(0, len(jobs), BATCH):
@@ -114,12 +114,12 @@ class Engine:
             "jobId": job.id,
             "priority": job.priority,
             "attempts": 1,
-            "removeOnComplete": self._kept(KEEP_COMPLETED),
-            "removeOnFail": self._kept(KEEP_FAILED),
+            "removeOnComplete": self._keep_options(KEEP_COMPLETED),
+            "removeOnFail": self._keep_options(KEEP_FAILED),
         }
 
-    def _kept(self, keep: Keep) -> dict[str, int]:
-        by_count = {"count": keep.count} if self._store.counts_at_every_end else {}
+    def _keep_options(self, keep: Keep) -> dict[str, int]:
+        by_count = {"count": keep.count} if self._store.trims_by_count else {}
         return {"age": keep.age_s} | by_count
 
     async def take(
@@ -131,7 +131,7 @@ class Engine:
         fields, job_id, limited_ms, due_at_ms = answer
         if fields:
             return LockedJob(
-                queue, str(job_id), token, str(fields.get("data", "")), rank(fields)
+                queue, str(job_id), token, str(fields.get("data", "")), priority_of(fields)
             )
         if limited_ms:
             return NoJob(after_s=float(limited_ms) / 1000, limited=True)
@@ -139,42 +139,42 @@ class Engine:
             return NoJob(after_s=max(float(due_at_ms) / 1000 - time.time(), 0.001))
         return NoJob(after_s=math.inf)
 
-    async def complete(self, taken: LockedJob) -> None:
-        backend, job = await self._backend(taken.queue), self._job(taken)
-        keep = self._kept(KEEP_COMPLETED)
-        await self._ours(backend.moveToCompleted(job, None, keep, taken.token, False))
+    async def complete(self, locked: LockedJob) -> None:
+        backend, job = await self._backend(locked.queue), self._job(locked)
+        keep = self._keep_options(KEEP_COMPLETED)
+        await self._with_lock(backend.moveToCompleted(job, None, keep, locked.token, False))
 
-    async def fail(self, taken: LockedJob, reason: str) -> None:
-        """For good; a retry is another job. The reason is all that is written."""
-        backend, job = await self._backend(taken.queue), self._job(taken)
-        keep = self._kept(KEEP_FAILED)
-        await self._ours(backend.moveToFailed(job, reason, keep, taken.token, False))
+    async def fail(self, locked: LockedJob, reason: str) -> None:
+        """Fails the job for good: a retry is another job."""
+        backend, job = await self._backend(locked.queue), self._job(locked)
+        keep = self._keep_options(KEEP_FAILED)
+        await self._with_lock(backend.moveToFailed(job, reason, keep, locked.token, False))
 
-    async def delay(self, taken: LockedJob, delay_s: float) -> None:
-        backend = await self._backend(taken.queue)
+    async def delay(self, locked: LockedJob, delay_s: float) -> None:
+        backend = await self._backend(locked.queue)
         now_ms, delay_ms = in_ms(time.time()), max(in_ms(delay_s), 1)
         no_attempt = {"skipAttempt": True}
-        await self._ours(
-            backend.moveToDelayed(taken.id, now_ms, delay_ms, taken.token, no_attempt)
+        await self._with_lock(
+            backend.moveToDelayed(locked.id, now_ms, delay_ms, locked.token, no_attempt)
         )
 
-    async def give_back(self, taken: LockedJob) -> None:
-        backend = await self._backend(taken.queue)
-        await self._ours(backend.retryJob(taken.id, False, taken.token, {}))
+    async def return_job(self, locked: LockedJob) -> None:
+        backend = await self._backend(locked.queue)
+        await self._with_lock(backend.retryJob(locked.id, False, locked.token, {}))
 
     async def renew(
         self, queue: QueueName, held: Sequence[LockedJob], lease_s: float
     ) -> set[str]:
-        """The tokens of those whose lock is lost."""
+        """Returns the tokens of the jobs whose lock is lost."""
         backend = await self._backend(queue)
-        ids, tokens = [taken.id for taken in held], [taken.token for taken in held]
+        ids, tokens = [each.id for each in held], [each.token for each in held]
         lost = set(await self._answer(backend.extendLocks(ids, tokens, in_ms(lease_s))))
-        return {taken.token for taken in held if taken.id in lost}
+        return {each.token for each in held if each.id in lost}
 
     async def rescue(self, queue: QueueName, every_s: float) -> list[str]:
-        """Jobs whose lock ran out wait again; done once in that time, whoever calls."""
+        """Returns expired jobs to waiting, at most once in `every_s` for all consumers."""
         backend = await self._backend(queue)
-        # A little less, or a caller with the same period would miss every other turn.
+        # Slightly less, or a caller with the same period would miss every second time.
         every_ms = in_ms(every_s * 0.8)
         return list(await self._answer(backend.moveStalledJobsToWait(NEVER_GIVE_UP, every_ms)))
 
@@ -188,7 +188,7 @@ class Engine:
     async def job_ids(
         self, queue: QueueName, state: JobState, *, start: int, most: int
     ) -> list[str]:
-        """From a place on, the one that is next or was first before the others."""
+        """Lists jobs from position `start`, the next to run first."""
         backend = await self._backend(queue)
         found: list[str] = []
         for kind in KINDS.get(state, (state.value,)):
@@ -200,12 +200,12 @@ class Engine:
         return found[:most]
 
     async def present(self, queue: QueueName, ids: Sequence[str]) -> set[str]:
-        """Those that are waiting, delayed or active."""
+        """Returns the ids that are waiting, delayed or active."""
         await self._backend(queue)
         return await self._answer(self._store.present(queue, ids))
 
     async def remove(self, queue: QueueName, job_id: str) -> bool:
-        """True when the queue holds it no more; False when somebody is at it."""
+        """Returns False when a worker holds the job, which then stays."""
         backend = await self._backend(queue)
         if await self._answer(backend.remove(job_id, False)):
             return True
@@ -222,50 +222,52 @@ class Engine:
     async def ping(self) -> None:
         await self._answer(self._store.ping())
 
-    async def listen(self, queues: Collection[QueueName], bell: WakeSignal) -> None:
-        """Rings when there may be work; raises QueueDown when it can't hear any more."""
-        with self._translated():
-            await self._store.listen(queues, bell)
+    async def listen(self, queues: Collection[QueueName], wake_signal: WakeSignal) -> None:
+        """Wakes when there may be work, until it raises QueueDown."""
+        with self._errors_translated():
+            await self._store.listen(queues, wake_signal)
 
     async def close(self) -> None:
         await self._store.close()
 
     async def _backend(self, queue: QueueName) -> Any:
-        with self._translated():
+        with self._errors_translated():
             await self._store.ready()
         return self._store.backend(queue)
 
-    def _job(self, taken: LockedJob) -> Any:
-        owner = QueueHandle(taken.queue, self._store.backend(taken.queue), {"lockDuration": 0})
-        return Job(owner, taken.queue, {}, {"attempts": 1}, taken.id)
+    def _job(self, locked: LockedJob) -> Any:
+        owner = QueueHandle(
+            locked.queue, self._store.backend(locked.queue), {"lockDuration": 0}
+        )
+        return Job(owner, locked.queue, {}, {"attempts": 1}, locked.id)
 
-    async def _ours(self, operation: Awaitable[T]) -> T:
+    async def _with_lock(self, operation: Awaitable[T]) -> T:
         try:
             return await self._answer(operation)
-        except TypeError as fault:  # BullMQ's word for all that is wrong with a lock
-            raise LostLock(f"The job is no longer held: {fault}") from fault
+        except TypeError as fault:  # BullMQ raises it for every fault of a lock
+            raise LostLock(f"The lock on the job is lost: {fault}") from fault
 
     async def _answer(self, operation: Awaitable[T]) -> T:
-        with self._translated():
+        with self._errors_translated():
             async with asyncio.timeout(ANSWER_S):
                 return await operation
 
     @contextmanager
-    def _translated(self) -> Iterator[None]:
-        # The last two: what drivers stumble over when a connection ends at a bad moment.
+    def _errors_translated(self) -> Iterator[None]:
+        # Drivers raise the last two when a connection ends at a bad moment.
         driver: tuple[type[Exception], ...] = (OSError, RuntimeError, AttributeError)
         try:
             yield
         except self._store.faults + driver as fault:
             what = (str(fault).splitlines() or [""])[0] or "no answer in time"
             raise QueueDown(
-                f"The queue store {self._store.shown} can't be used now "
-                f"({type(fault).__name__}: {what}). Work waits in the database; see that "
-                "the store runs and can be reached from here."
+                f"The queue store {self._store.shown} does not answer "
+                f"({type(fault).__name__}: {what}). Jobs wait in the database: check that "
+                "the store runs and that this machine reaches it."
             ) from fault
 
 
-def rank(fields: dict[str, Any]) -> int:
+def priority_of(fields: dict[str, Any]) -> int:
     written = str(fields.get("priority", ""))
     return int(written) if written.isdecimal() else 0
 

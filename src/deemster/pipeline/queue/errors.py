@@ -1,4 +1,4 @@
-"""What goes wrong with a queue store, in our words."""
+"""Errors of the queue store."""
 
 from typing import ClassVar
 
@@ -6,12 +6,12 @@ from deemster.domain.errors import LostRace, Unavailable
 
 
 class QueueDown(Unavailable):
-    """The store can't be reached or can't answer now; nothing is lost, ask again later."""
+    """The store does not answer. Nothing is lost: jobs wait in the database."""
 
     code: ClassVar[str] = "queue_down"
 
 
 class LostLock(LostRace):
-    """The job is no longer ours: another worker has it, or the store was wiped."""
+    """Another worker has the job, or the store was wiped."""
 
     code: ClassVar[str] = "lost_lock"

@@ -1,23 +1,55 @@
-"""Finds the next job for a free slot: asks the queues in turn, waits when they are empty."""
+"""Fetches the next job for a free slot, sharing slots between queues by weight (Q8)."""
 
 import asyncio
+import math
 import time
+from collections.abc import Iterable, Mapping
 from itertools import count
 from typing import Final
 from uuid import uuid4
 
 import structlog
 
+from deemster.domain.job import QUEUE_WEIGHTS, QueueName
 from deemster.pipeline.queue.engine import Engine, LockedJob, NoJob
 from deemster.pipeline.queue.errors import QueueDown
-from deemster.pipeline.queue.fair_share import FairShare
-from deemster.pipeline.queue.topology import Pace
+from deemster.pipeline.queue.topology import ConsumerTimes
 from deemster.pipeline.queue.wakeup import WakeSignal
 
 log = structlog.get_logger()
 
 QUIET_S: Final = 0.01
-"""An empty queue is asked again after this, so that it doesn't slow a full one down."""
+"""For this time an empty queue is asked last, so that it does not slow a full one down."""
+
+
+class FairShare:
+    """Start-time fair queueing by weight (Q8): an empty queue saves up no share for later."""
+
+    def __init__(
+        self,
+        queues: Iterable[QueueName],
+        *,
+        strict: bool,
+        weights: Mapping[QueueName, int] = QUEUE_WEIGHTS,
+    ) -> None:
+        self.strict = strict
+        self._ranked = sorted(queues, key=lambda queue: -weights[queue])
+        whole = math.lcm(*(weights[queue] for queue in self._ranked))
+        self._strides = {queue: whole // weights[queue] for queue in self._ranked}
+        self._starts = dict.fromkeys(self._ranked, 0)
+        self._now = 0
+
+    def order(self) -> list[QueueName]:
+        if self.strict:
+            return self._ranked
+        return sorted(self._ranked, key=self._start)
+
+    def served(self, queue: QueueName) -> None:
+        self._now = self._start(queue)
+        self._starts[queue] = self._now + self._strides[queue]
+
+    def _start(self, queue: QueueName) -> int:
+        return max(self._starts[queue], self._now)
 
 
 class JobFetcher:
@@ -25,84 +57,84 @@ class JobFetcher:
         self,
         engine: Engine,
         shares: FairShare,
-        bell: WakeSignal,
-        pace: Pace,
+        wake_signal: WakeSignal,
+        times: ConsumerTimes,
         rate_per_s: float | None,
     ) -> None:
         self._engine = engine
         self._shares = shares
-        self._bell = bell
-        self._pace = pace
+        self._wake_signal = wake_signal
+        self._times = times
         self._rate_per_s = rate_per_s
-        self._turnstile = asyncio.Lock()
+        self._fetching = asyncio.Lock()
         self._name = uuid4().hex
         self._numbers = count(1)
         self._quiet_until = dict.fromkeys(shares.order(), 0.0)
-        self._dry = 0
+        self._empty_looks = 0
         self._failures = 0
         self._open = True
-        # Not the bell: a store that wakes only one must not wake who wants nothing.
-        self._going = asyncio.Event()
-        self._going.set()
+        self._resumed = asyncio.Event()
+        self._resumed.set()
 
     def close(self) -> None:
-        """Whoever waits gets nothing more."""
+        """Ends all waits: `next` returns None from now on."""
         self._open = False
-        self._going.set()
-        self._bell.ring()
+        self._resumed.set()
+        self._wake_signal.wake()
 
-    def hold(self) -> None:
-        """NoJob more until `go`."""
-        self._going.clear()
-        self._bell.ring()
+    def pause(self) -> None:
+        self._resumed.clear()
+        self._wake_signal.wake()
 
-    def go(self) -> None:
-        self._going.set()
+    def resume(self) -> None:
+        self._resumed.set()
 
     @property
-    def is_held(self) -> bool:
-        return not self._going.is_set()
+    def is_paused(self) -> bool:
+        return not self._resumed.is_set()
 
     async def next(self) -> tuple[LockedJob, bool] | None:
-        """A job, and whether it was there at once. None when closed."""
-        dry = self._dry
-        async with self._turnstile:
+        """Returns a job and whether it was waiting already; None when closed."""
+        empty_looks = self._empty_looks
+        async with self._fetching:
             while self._open:
-                if self.is_held:
-                    self._dry += 1
-                    await self._going.wait()
+                if self.is_paused:
+                    self._empty_looks += 1
+                    await self._resumed.wait()
                     continue
-                self._bell.hush()
+                self._wake_signal.clear()
                 found = await self._look()
                 if isinstance(found, LockedJob):
-                    return found, dry == self._dry
+                    return found, empty_looks == self._empty_looks
                 if not found.limited:
-                    self._dry += 1
-                await self._bell.wait(min(found.after_s, self._pace.poll_s))
+                    self._empty_looks += 1
+                await self._wake_signal.wait(min(found.after_s, self._times.poll_s))
         return None
 
     async def _look(self) -> LockedJob | NoJob:
         try:
-            found = await self._ask()
+            found = await self._ask_queues()
         except QueueDown as fault:
             if not self._failures:
                 log.warning("queue.down", error=str(fault))
             self._failures += 1
-            return NoJob(after_s=retry_after_s(self._failures, self._pace))
+            return NoJob(after_s=retry_after_s(self._failures, self._times))
         if self._failures:
             log.info("queue.back")
             self._failures = 0
         return found
 
-    async def _ask(self) -> LockedJob | NoJob:
-        """The quiet ones are asked last, and only if no other has a job."""
+    async def _ask_queues(self) -> LockedJob | NoJob:
+        """Asks queues that were just found empty last, and only if no other has a job."""
         order, now = self._shares.order(), time.monotonic()
         if not self._shares.strict:
             order = sorted(order, key=lambda queue: self._quiet_until[queue] > now)
         answers: list[NoJob] = []
         for queue in order:
             token = f"{self._name}:{next(self._numbers)}"
-            answer = await self._engine.take(queue, token, self._pace.lease_s, self._rate_per_s)
+            answer = await self._engine.take(
+                queue, token, self._times.lease_s, self._rate_per_s
+            )
             if isinstance(answer, LockedJob):
                 self._shares.served(queue)
                 return answer
@@ -114,5 +146,5 @@ class JobFetcher:
         )
 
 
-def retry_after_s(failures: int, pace: Pace) -> float:
-    return float(min(0.1 * 2 ** min(failures - 1, 10), pace.slowest_retry_s))
+def retry_after_s(failures: int, times: ConsumerTimes) -> float:
+    return float(min(0.1 * 2 ** min(failures - 1, 10), times.slowest_retry_s))

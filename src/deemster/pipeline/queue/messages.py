@@ -1,4 +1,4 @@
-"""What a job carries: ids only, every field known (Q10)."""
+"""The payload of a queued job: ids only, every field checked (Q10)."""
 
 from typing import Annotated, Any, Self
 
@@ -23,17 +23,17 @@ class Message(BaseModel):
     dispatch: Count
 
     @classmethod
-    def of(cls, errand: Job) -> Self:
+    def of(cls, job: Job) -> Self:
         return cls(
-            submission=errand.submission,
-            task=errand.task,
-            problem=errand.problem,
-            revision=errand.revision,
-            attempt=errand.attempt,
-            dispatch=errand.dispatch,
+            submission=job.submission,
+            task=job.task,
+            problem=job.problem,
+            revision=job.revision,
+            attempt=job.attempt,
+            dispatch=job.dispatch,
         )
 
-    def errand(self, priority: int) -> Job:
+    def to_job(self, priority: int) -> Job:
         return Job(
             submission=SubmissionId(self.submission),
             task=self.task,
@@ -45,17 +45,17 @@ class Message(BaseModel):
         )
 
 
-def pack(errand: Job) -> dict[str, Any]:
-    return Message.of(errand).model_dump(mode="json")
+def pack(job: Job) -> dict[str, Any]:
+    return Message.of(job).model_dump(mode="json")
 
 
 def unpack(data: str, queue: QueueName, priority: int) -> Job:
-    """Raises Refused with the fields at fault, never with what they hold."""
+    """Raises Refused with the names of the bad fields, never with their values."""
     try:
         message = Message.model_validate_json(data)
     except ValidationError as fault:
         fields = sorted({".".join(map(str, error["loc"])) or "?" for error in fault.errors()})
         raise Refused(f"bad payload: {', '.join(fields)[:200]}") from None
     if QUEUE_OF[message.task] != queue:
-        raise Refused(f"bad payload: {message.task} does not belong into the queue {queue}")
-    return message.errand(priority)
+        raise Refused(f"bad payload: {message.task} does not belong in the queue {queue}")
+    return message.to_job(priority)

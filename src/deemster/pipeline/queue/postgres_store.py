@@ -1,4 +1,4 @@
-"""BullMQ on Postgres: a schema for each environment, connections that give up in time."""
+"""BullMQ on Postgres: one schema for each environment, every wait bounded."""
 
 import asyncio
 import os
@@ -20,10 +20,10 @@ from deemster.pipeline.queue.wakeup import WakeSignal
 CONNECT_S: Final = 3
 ANSWER_S: Final = 5.0
 PREPARE_S: Final = 20.0
-"""Several processes that start together prepare the schema one after the other."""
+"""Processes that start together prepare the schema one after the other."""
 LISTEN_S: Final = 30.0
 SETTINGS: Final = {
-    # A queue may lose its last moments; what matters is in the database, written durably.
+    # The queue may lose its last writes: submissions are written durably elsewhere.
     "synchronous_commit": "off",
     "statement_timeout": f"{ANSWER_S:g}s",
 }
@@ -39,7 +39,7 @@ WIPED: Final = (
     psycopg.errors.UndefinedObject,
     psycopg.errors.InvalidSchemaName,
 )
-# BullMQ can only ask for one job at a time.
+# BullMQ can look up only one job at a time.
 PRESENT: Final = (
     "SELECT id FROM job WHERE queue = $1 AND id = ANY($2::text[])"
     " AND state IN ('waiting', 'delayed', 'active')"
@@ -50,45 +50,45 @@ Connection = psycopg.AsyncConnection[tuple[Any, ...]]
 
 class PostgresStore:
     faults = (psycopg.Error,)
-    # BullMQ would read all that are kept, each time that a job ends.
-    counts_at_every_end = False
+    # BullMQ would read all finished jobs each time that a job ends.
+    trims_by_count = False
 
     def __init__(self, url: str, env: str, name: str) -> None:
         self.shown = without_secrets(url)
-        self._link = Link(conninfo_of(url, name), postgres_schema(env))
+        self._connection = QueueConnection(conninfo_of(url, name), postgres_schema(env))
 
     async def ready(self) -> None:
-        await self._link.wait_until_ready()
+        await self._connection.wait_until_ready()
 
     def backend(self, queue: QueueName) -> Any:
-        return PostgresBackend(queue, self._link, owns_connection=False)
+        return PostgresBackend(queue, self._connection, owns_connection=False)
 
     async def ping(self) -> None:
-        await self._link.run("SELECT 1", [])
+        await self._connection.run("SELECT 1", [])
 
     async def present(self, queue: QueueName, ids: Sequence[str]) -> set[str]:
-        result = await self._link.run(PRESENT, [queue, list(ids)])
+        result = await self._connection.run(PRESENT, [queue, list(ids)])
         return {row[0] for row in result.rows}
 
-    async def listen(self, queues: Collection[QueueName], bell: WakeSignal) -> None:
-        """Everybody is called, for every environment in this database; looking costs little."""
-        connection = await self._link.connect()
+    async def listen(self, queues: Collection[QueueName], wake_signal: WakeSignal) -> None:
+        """Every consumer of this database is woken, of any environment: a look costs little."""
+        connection = await self._connection.connect()
         try:
             await connection.execute("LISTEN bullmq_jobs")
-            bell.ring()  # for what came before
+            wake_signal.wake()  # jobs may have come before
             while True:
                 async for notify in connection.notifies(timeout=LISTEN_S):
                     if notify.payload in queues:
-                        bell.ring()
+                        wake_signal.wake()
         finally:
             await connection.close()
 
     async def close(self) -> None:
-        await self._link.close()
+        await self._connection.close()
 
 
-class Link:
-    """The part of BullMQ's PostgresConnection that its backend uses."""
+class QueueConnection:
+    """The methods of BullMQ's PostgresConnection that its backend uses."""
 
     def __init__(self, conninfo: str, schema: str) -> None:
         self.schema = schema
@@ -107,7 +107,7 @@ class Link:
                 return
             connection = await psycopg.AsyncConnection.connect(self._conninfo)
             try:
-                with hung_up_at(deadline, connection):
+                with shut_down_at(deadline, connection):
                     await run_migrations(connection, self.schema)
             finally:
                 await connection.close()
@@ -122,7 +122,7 @@ class Link:
             try:
                 return await self._run(sql, params, deadline)
             except psycopg.OperationalError:
-                # It may have died while nobody looked; a new one is worth a try.
+                # The connection may have died while it was idle: try a new one once.
                 if not was_open or self._connection is not None:
                     raise
                 return await self._run(sql, params, deadline)
@@ -135,7 +135,7 @@ class Link:
                 self._connection = await self.connect()
         connection = self._connection
         try:
-            with hung_up_at(deadline, connection):
+            with shut_down_at(deadline, connection):
                 async with psycopg.AsyncRawCursor(connection) as cursor:
                     await cursor.execute(sql.encode(), params)
                     columns = [column.name for column in cursor.description or ()]
@@ -150,15 +150,15 @@ class Link:
                 await self._drop()
             raise
         except asyncio.CancelledError:
-            await self._drop()  # in which state it is nobody knows
+            await self._drop()  # the state of the connection is unknown
             raise
 
     async def connect(self) -> Connection:
-        known = conninfo_to_dict(self._conninfo).get("options") or ""
+        given = conninfo_to_dict(self._conninfo).get("options") or ""
         settings = SETTINGS | {"search_path": f'"{self.schema}"'}
         options = " ".join(f"-c {name}={value}" for name, value in settings.items())
         return await psycopg.AsyncConnection.connect(
-            self._conninfo, autocommit=True, options=f"{known} {options}".strip()
+            self._conninfo, autocommit=True, options=f"{given} {options}".strip()
         )
 
     async def _drop(self) -> None:
@@ -177,21 +177,21 @@ def conninfo_of(url: str, name: str) -> str:
         )
     except psycopg.ProgrammingError as fault:
         shown = without_secrets(url)
-        raise Refused(f"The queue store's address {shown} is not understood: {fault}") from None
+        raise Refused(f"The queue URL {shown} is not understood: {fault}") from None
 
 
 @contextmanager
-def hung_up_at(deadline: float, connection: Connection) -> Iterator[None]:
-    """Without this, leaving a silent server takes ten seconds more: psycopg asks it first."""
-    timer = asyncio.get_running_loop().call_at(deadline, hang_up, connection)
+def shut_down_at(deadline: float, connection: Connection) -> Iterator[None]:
+    """Shuts the socket down: to leave a silent server, psycopg alone takes ten seconds more."""
+    timer = asyncio.get_running_loop().call_at(deadline, shut_down, connection)
     try:
         yield
     finally:
         timer.cancel()
 
 
-def hang_up(connection: Connection) -> None:
+def shut_down(connection: Connection) -> None:
     with suppress(OSError, psycopg.Error):
-        line = socket.socket(fileno=os.dup(connection.fileno()))
-        with line:
-            line.shutdown(socket.SHUT_RDWR)
+        duplicate = socket.socket(fileno=os.dup(connection.fileno()))
+        with duplicate:
+            duplicate.shutdown(socket.SHUT_RDWR)

@@ -1,4 +1,4 @@
-"""BullMQ on Redis or Valkey: a client of our own, which fails quickly and never hangs."""
+"""BullMQ on Redis or Valkey, with a client whose every wait is bounded."""
 
 from collections.abc import Collection, Sequence
 from typing import Any, Final, cast
@@ -24,7 +24,7 @@ BLOCK_S: Final = 2.0
 
 class RedisStore:
     faults = (RedisError,)
-    counts_at_every_end = True
+    trims_by_count = True
 
     def __init__(self, url: str, env: str, name: str) -> None:
         self.shown = without_secrets(url)
@@ -37,7 +37,7 @@ class RedisStore:
         }
 
     async def ready(self) -> None:
-        """There is nothing to prepare."""
+        """Redis needs no preparation."""
 
     def backend(self, queue: QueueName) -> Any:
         return self._backends[queue]
@@ -46,7 +46,7 @@ class RedisStore:
         await cast("Any", self._client.ping())
 
     async def present(self, queue: QueueName, ids: Sequence[str]) -> set[str]:
-        """At one moment: a job on its way from one state to another is not missed."""
+        """Reads all states in one transaction, so that a job that moves is not missed."""
         if not ids:
             return set()
         backend = self._backends[queue]
@@ -63,17 +63,17 @@ class RedisStore:
             }
         return found
 
-    async def listen(self, queues: Collection[QueueName], bell: WakeSignal) -> None:
-        """BullMQ wakes one worker by a marker, which is taken away by whom it wakes."""
+    async def listen(self, queues: Collection[QueueName], wake_signal: WakeSignal) -> None:
+        """BullMQ adds a marker to wake one worker, and that worker removes it."""
         markers = [self._backends[queue].toKey("marker") for queue in queues]
         while True:
-            await bell.wanted.wait()
+            await wake_signal.wanted.wait()
             popped = await cast("Any", self._client.bzpopmin(markers, BLOCK_S))
             if popped is None:
                 continue
-            if bell.wanted.is_set():
-                bell.ring()
-            else:  # we have found work in the meantime: it may wake another
+            if wake_signal.wanted.is_set():
+                wake_signal.wake()
+            else:  # this consumer is busy by now: the marker shall wake another
                 marker, member, score = popped
                 await self._client.zadd(marker, {member: score})
 
@@ -82,14 +82,14 @@ class RedisStore:
 
 
 def client_of(url: str, name: str) -> Redis:
-    # One more try, at once, is for connections that the server closed while they were idle.
+    # The one retry is for connections that the server closed while they were idle.
     retry = Retry(NoBackoff(), 1, supported_errors=(RedisConnectionError,))
     try:
         client = Redis.from_url(
             url,
             decode_responses=True,
-            encoding_errors="replace",  # a stranger's job must not stop us from taking ours
-            protocol=2,  # what BullMQ's scripts are made for
+            encoding_errors="replace",  # a foreign job must not stop the others
+            protocol=2,  # BullMQ's scripts expect it
             client_name=name,
             socket_connect_timeout=CONNECT_S,
             socket_timeout=ANSWER_S,
@@ -98,5 +98,5 @@ def client_of(url: str, name: str) -> Redis:
         client.connection_pool.make_connection()  # type: ignore[no-untyped-call]
     except (TypeError, ValueError) as fault:
         shown = without_secrets(url)
-        raise Refused(f"The queue store's address {shown} is not understood: {fault}") from None
+        raise Refused(f"The queue URL {shown} is not understood: {fault}") from None
     return client

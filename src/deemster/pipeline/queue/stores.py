@@ -1,4 +1,4 @@
-"""Chooses the queue store by the scheme of its URL."""
+"""Opens the queue store that a URL names: Postgres or Redis."""
 
 from typing import Final
 from urllib.parse import urlsplit
@@ -14,7 +14,7 @@ REDIS: Final = ("redis", "rediss", "unix")
 
 
 def open_engine(url: str, env: str, name: str) -> Engine:
-    """Connects when it is used, so a store that is down now is no obstacle."""
+    """Connects on first use, so it succeeds while the store is down."""
     scheme = urlsplit(url).scheme
     store: QueueStore
     if scheme in POSTGRES:

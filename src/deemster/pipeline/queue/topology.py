@@ -1,4 +1,4 @@
-"""Names and numbers of the queues: what an environment owns, what is kept, the pace."""
+"""Names of queues by environment, and how long jobs, locks and pauses last."""
 
 import re
 from dataclasses import dataclass
@@ -9,16 +9,16 @@ from deemster.domain.errors import Refused
 
 ENVIRONMENT: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 LOWEST_PRIORITY: Final = 2_097_152
-"""BullMQ's: 1 goes first, and 0 would pass them all."""
+"""BullMQ's limit: 1 goes first, and 0 would go before them all."""
 BATCH: Final = 200
-"""Jobs sent at once: Redis does nothing else meanwhile."""
+"""Jobs sent in one call: Redis does nothing else meanwhile."""
 NEVER_GIVE_UP: Final = 1_000_000
-"""How often a job may lose its worker. The attempts are counted in the database."""
+"""How often a job may lose its worker: the database counts the attempts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """Which finished jobs stay for a look; the audit trail is in the database (Q12)."""
+    """How many finished jobs stay for inspection; the database has the history (Q12)."""
 
     count: int
     age_s: int
@@ -29,24 +29,24 @@ KEEP_FAILED: Final = Keep(count=5000, age_s=7 * 24 * 3600)
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
-    """Seconds between the things that a consumer does by the clock."""
+class ConsumerTimes:
+    """Intervals of a consumer's periodic work."""
 
     poll_s: float = 2.0
-    """A look without having been called: calls may get lost."""
+    """Pause between two looks for work without a wake-up, because wake-ups may get lost."""
     lease_s: float = 15.0
-    """The first lock on a job, until its handler asks for another (Q5)."""
+    """Duration of the first lock on a job, until its handler sets another (Q5)."""
     stalled_s: float = 5.0
-    """A lost worker's job comes back after its lease and at most two of these."""
+    """A dead worker's job comes back after its lease and at most two of these."""
     slowest_retry_s: float = 2.0
-    """Between tries while the store is down."""
+    """Longest pause between tries while the store is down."""
 
 
 def checked_environment(env: str) -> str:
     if not ENVIRONMENT.fullmatch(env):
         raise Refused(
-            f"The environment {env!r} can't name queues: use up to 40 small letters, digits, "
-            "'-' and '_', a letter or digit first."
+            f"The environment name {env!r} is not valid: use up to 40 lower-case letters, "
+            "digits, '-' and '_', starting with a letter or digit."
         )
     return env
 
@@ -56,7 +56,7 @@ def redis_prefix(env: str) -> str:
 
 
 def postgres_schema(env: str) -> str:
-    """No two environments share one: '$' is in no environment's name."""
+    """Names differ for any two environments: no environment's name has a '$'."""
     return f"queue_{checked_environment(env).replace('-', '$')}"
 
 

@@ -1,27 +1,27 @@
-"""Wakes whoever found no work; a ring that comes before the wait is not lost."""
+"""Wakes an idle consumer when there may be a job for it."""
 
 import asyncio
 
 
 class WakeSignal:
     def __init__(self) -> None:
-        self._rung = asyncio.Event()
+        self._set = asyncio.Event()
         self.wanted = asyncio.Event()
-        """Somebody waits. A store that wakes only one must not wake us when nobody does."""
+        """Set while somebody waits: Redis wakes one consumer only, and it must be idle."""
 
-    def ring(self) -> None:
+    def wake(self) -> None:
         self.wanted.clear()
-        self._rung.set()
+        self._set.set()
 
-    def hush(self) -> None:
-        """To be called before looking for work."""
-        self._rung.clear()
+    def clear(self) -> None:
+        """Must be called before looking for work, so that a wake-up during the look is kept."""
+        self._set.clear()
 
     async def wait(self, timeout_s: float) -> None:
         self.wanted.set()
         try:
             async with asyncio.timeout(timeout_s):
-                await self._rung.wait()
+                await self._set.wait()
         except TimeoutError:
             pass
         finally:

@@ -1,1 +1,1 @@
-"""The guarded writes: start, settle, retry, rescue, rejudge, cancel."""
+"""Guarded state changes: start, settle, retry, rescue, cancel, rejudge, dead letters."""

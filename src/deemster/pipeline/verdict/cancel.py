@@ -1,4 +1,4 @@
-"""Cancels a submission: of cancel and start, or cancel and verdict, exactly one wins (A10)."""
+"""Cancels a submission; of a cancel and a concurrent start or verdict, one wins (A10)."""
 
 from deemster.domain.errors import Conflict, NotFound
 from deemster.domain.ids import SubmissionId
@@ -11,8 +11,10 @@ from deemster.store.pool import Pool, transaction
 
 
 async def cancel(pool: Pool, submission: SubmissionId, *, actor: Actor | None = None) -> State:
-    """The state after; its program, if it runs, is killed by its worker. What is not its
-    owner's own deed has an actor, for the audit log."""
+    """Returns the new state. The worker kills a running program.
+
+    An actor, who is not the owner, is recorded in the audit log.
+    """
     async with transaction(pool) as connection:
         found = await lock_state(connection, submission)
         if found is None:
@@ -20,7 +22,7 @@ async def cancel(pool: Pool, submission: SubmissionId, *, actor: Actor | None = 
         state, attempt = found
         if state not in MOVES[Event.CANCEL].sources:
             raise Conflict(
-                f"{submission} is {PUBLIC_STATUS[state]}: it can't be cancelled any more."
+                f"{submission} is {PUBLIC_STATUS[state]}: it can no longer be cancelled."
             )
         await advance(connection, Event.CANCEL, submission, attempt)
         await leases.drop(connection, submission)

@@ -1,4 +1,4 @@
-"""What an admin does with dead letters: once each, and the story is kept (Q7)."""
+"""Requeues or discards dead letters for admins, each once, and keeps their history (Q7)."""
 
 from typing import Final
 
@@ -13,41 +13,45 @@ from deemster.store.pool import Connection, Pool, transaction
 ACTS: Final = {"requeued": "requeue", "discarded": "discard"}
 
 
-async def requeue(pool: Pool, letter: int, *, actor: Actor) -> AcceptedSubmission:
-    """A new submission in place of the one that failed."""
+async def requeue(pool: Pool, number: int, *, actor: Actor) -> AcceptedSubmission:
+    """Creates a new submission that replaces the failed one."""
     async with transaction(pool) as connection:
-        found = await open_letter(connection, letter)
+        found = await open_dead_letter(connection, number)
         accepted = await replace(connection, found.submission)
-        await mark(connection, found, "requeued", actor, accepted)
+        await settle(connection, found, "requeued", actor, accepted)
     return accepted
 
 
-async def discard(pool: Pool, letter: int, *, actor: Actor) -> None:
+async def discard(pool: Pool, number: int, *, actor: Actor) -> None:
     async with transaction(pool) as connection:
-        await mark(connection, await open_letter(connection, letter), "discarded", actor)
+        await settle(connection, await open_dead_letter(connection, number), "discarded", actor)
 
 
-async def open_letter(connection: Connection, letter: int) -> DeadLetter:
-    found = await dead_letters.one(connection, letter)
+async def open_dead_letter(connection: Connection, number: int) -> DeadLetter:
+    found = await dead_letters.one(connection, number)
     if found is None:
-        raise NotFound(f"There is no dead letter {letter}.")
+        raise NotFound(f"There is no dead letter {number}.")
     if found.outcome is not None:
-        raise Conflict(f"Dead letter {letter} was dealt with already: it was {found.outcome}.")
+        raise Conflict(f"Dead letter {number} was already {found.outcome}.")
     return found
 
 
-async def mark(
+async def settle(
     connection: Connection,
-    letter: DeadLetter,
+    dead_letter: DeadLetter,
     outcome: str,
     actor: Actor,
     new: AcceptedSubmission | None = None,
 ) -> None:
     new_id = new.id if new else None
     done = await dead_letters.settle(
-        connection, letter.id, outcome, by=actor.name, requeued_as=new_id
+        connection, dead_letter.id, outcome, by=actor.name, requeued_as=new_id
     )
     if not done:
-        raise Conflict(f"Dead letter {letter.id} was dealt with by another just now.")
-    told = {"submission": letter.submission} | ({"new": new_id} if new_id else {})
-    await audit.note(connection, actor, f"dead_letter.{ACTS[outcome]}", str(letter.id), **told)
+        raise Conflict(
+            f"Dead letter {dead_letter.id} was handled by another admin at the same time."
+        )
+    details = {"submission": dead_letter.submission} | ({"new": new_id} if new_id else {})
+    await audit.note(
+        connection, actor, f"dead_letter.{ACTS[outcome]}", str(dead_letter.id), **details
+    )

@@ -1,4 +1,4 @@
-"""Judges again: a new submission takes the place of the old one, whose verdict stays (A9)."""
+"""Rejudges one submission: a new one replaces it, and the old verdict stays readable (A9)."""
 
 import secrets
 
@@ -34,23 +34,23 @@ async def rejudge(
 
 
 async def replace(connection: Connection, submission: SubmissionId) -> AcceptedSubmission:
-    """By the test data in force now; the old one counts no more."""
+    """Uses the current test data. The old submission no longer counts."""
     old = await archive(connection, submission)
     if old is None:
         raise Conflict(
-            f"{submission} can't be judged again: it is not there, has not ended, is a trial "
-            "of a rejudging, or was judged again before."
+            f"{submission} cannot be rejudged: it does not exist, has not ended, is a "
+            "trial of a rejudging, or was rejudged before."
         )
     problem = ProblemId(old["problem_id"])
-    sheet = await in_force(connection, problem)
-    if sheet is None:
-        raise NotFound(f"There is no problem {problem} any more.")
+    summary = await in_force(connection, problem)
+    if summary is None:
+        raise NotFound(f"The problem {problem} no longer exists.")
     account = AccountId(old["account_id"])
     new = NewSubmission(
         id=SubmissionId(new_id(SUBMISSION)),
         account=account,
         problem=problem,
-        revision=sheet.digest,
+        revision=summary.digest,
         language=old["language"],
         main=old["main"],
         source=old["source"],

@@ -1,7 +1,7 @@
-"""Rejudges a set on trial: nothing counts, and nobody hears of it, until it is applied (A9).
+"""Rejudges a set of submissions on trial: no result counts until the set is applied (A9).
 
-The set is written first, its trials in batches: whoever made it goes on, and the keeper does
-where that one died. Every batch, and what ends the set, holds the set's row.
+The set is written first, then its trials in batches. If its creator dies, the keeper goes on.
+Every batch, and what ends the set, locks the set's row.
 """
 
 import secrets
@@ -23,14 +23,14 @@ from deemster.store.submission_inserts import KeyReused, SubmissionInsert, accep
 
 BATCH: Final = 500
 MOST: Final = 25_000
-"""In one set: so many are compared at a glance, and applied in a second or two."""
+"""Most submissions in one set: applying it takes a second or two."""
 AT_ONCE: Final = 10
-"""Sets that are looked after at once."""
+"""Most sets that the keeper stages in one round."""
 
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """A set, how far it is, and what it had to leave out."""
+    """A set, its progress, and the submissions that it had to leave out."""
 
     rejudging: Rejudging
     progress: Progress
@@ -38,7 +38,7 @@ class Overview:
 
     @property
     def is_ready(self) -> bool:
-        """It can be applied."""
+        """Whether the set can be applied."""
         is_open = self.rejudging.staged_at is not None and self.rejudging.outcome is None
         return is_open and not self.progress.waiting and not self.progress.running
 
@@ -51,13 +51,15 @@ async def make(
     reason: str | None = None,
     key: str | None = None,
 ) -> Overview:
-    """With all its trials. The same key goes on where an earlier try died (I1)."""
+    """Creates a set with all its trials. A repeated key continues an interrupted set (I1)."""
     if not wanted.document:
-        raise Refused("Say which submissions: by a problem, a verdict, ids, and so on.")
+        raise Refused(
+            "Name the submissions to rejudge, by problem, verdict, ids or another filter."
+        )
     found = await earlier(pool, wanted, actor, reason, key)
     if found is None:
         found = await begin(pool, wanted, actor, reason, key)
-    if found is None:  # another with this key was faster
+    if found is None:  # a concurrent request with this key was faster
         found = await earlier(pool, wanted, actor, reason, key)
     assert found is not None, "sets are never deleted"
     while await stage_batch(pool, found.id):
@@ -80,19 +82,19 @@ async def earlier(
 async def begin(
     pool: Pool, wanted: Wanted, actor: Actor, reason: str | None, key: str | None
 ) -> Rejudging | None:
-    """The set without its trials; None: someone has just used the key."""
+    """Writes the set without its trials; returns None if the key was just used."""
     rejudging = RejudgingId(new_id(REJUDGING))
     async with transaction(pool) as writing:
         matched = len(await rejudgings.matching(writing, wanted, most=MOST + 1))
         if not matched:
-            waits = under_way_told(await rejudgings.under_way(writing, wanted))
+            waits = describe_unended(await rejudgings.under_way(writing, wanted))
             raise Refused(
-                "No submission is like that: those count that were judged, or failed, and were "
-                f"not judged again since.{waits and ' ' + waits}"
+                "No submission matches. Only submissions that ended, and were not rejudged "
+                f"since, can be rejudged.{waits and ' ' + waits}"
             )
         if matched > MOST:
             raise Refused(
-                f"More than {MOST:,} submissions are like that: narrow it, as by times."
+                f"More than {MOST:,} submissions match: narrow the filter, for example by time."
             )
         added = await rejudgings.add(
             writing,
@@ -118,7 +120,7 @@ async def begin(
 
 
 async def stage_on(pool: Pool) -> int:
-    """The keeper's part: trials of sets whose maker died; how many sets had some to make."""
+    """Continues interrupted sets, for the keeper; returns how many there were."""
     async with connection(pool) as acquired:
         found = await rejudgings.unstaged(acquired, most=AT_ONCE)
     for rejudging in found:
@@ -127,7 +129,7 @@ async def stage_on(pool: Pool) -> int:
 
 
 async def stage_batch(pool: Pool, rejudging: RejudgingId) -> bool:
-    """True: there may be more. Several may do this at once, each a batch of its own."""
+    """Returns True if there may be more. Concurrent callers each stage their own batch."""
     async with transaction(pool) as writing:
         locked = await rejudgings.lock(writing, rejudging)
         if locked is None or locked.outcome is not None or locked.staged_at is not None:
@@ -168,15 +170,15 @@ def trial_of(match: Match, rejudging: RejudgingId) -> NewSubmission:
 
 
 async def apply(pool: Pool, rejudging: RejudgingId, actor: Actor) -> Overview:
-    """Trials take the places of the old ones, all at once; those that can't stay out."""
+    """Replaces the old submissions by their trials, in one transaction, where possible."""
     async with transaction(pool) as writing:
         locked = await lock_open(writing, rejudging)
         waiting = await rejudgings.unended(writing, rejudging)
         if locked.staged_at is None or waiting:
             missing = (
-                f"{waiting:,} of its trials have not ended" if waiting else "it is not whole"
+                f"{waiting:,} of its trials have not ended" if waiting else "it is not complete"
             )
-            raise Conflict(f"{rejudging} can't be applied yet: {missing}.")
+            raise Conflict(f"{rejudging} cannot be applied yet: {missing}.")
         await rejudgings.put_in_place(writing, rejudging)
         await rejudgings.settle(writing, rejudging, "applied", by=actor.account)
         done = await rejudgings.progress(writing, rejudging)
@@ -193,7 +195,7 @@ async def apply(pool: Pool, rejudging: RejudgingId, actor: Actor) -> Overview:
 
 
 async def drop(pool: Pool, rejudging: RejudgingId, actor: Actor) -> Overview:
-    """All stays as it was; trials that have not ended are cancelled."""
+    """Keeps the old submissions, and cancels trials that have not ended."""
     async with transaction(pool) as writing:
         await lock_open(writing, rejudging)
         unended = await rejudgings.lock_unended(writing, rejudging)
@@ -210,12 +212,12 @@ async def drop(pool: Pool, rejudging: RejudgingId, actor: Actor) -> Overview:
 
 
 async def lock_open(writing: Connection, rejudging: RejudgingId) -> Rejudging:
-    """Of all who would apply or drop it, one gets it."""
+    """Locks the set, so that only one request applies or drops it."""
     locked = await rejudgings.lock(writing, rejudging)
     if locked is None:
         raise NotFound(f"There is no rejudging {rejudging}.")
     if locked.outcome is not None:
-        raise Conflict(f"{rejudging} was {locked.outcome} already.")
+        raise Conflict(f"{rejudging} was already {locked.outcome}.")
     return locked
 
 
@@ -231,16 +233,16 @@ async def overview(pool: Pool, rejudging: RejudgingId) -> Overview:
         )
 
 
-def under_way_told(under_way: UnderWay) -> str:
-    """In a sentence, for whoever would think that the set is all; empty: it is."""
+def describe_unended(under_way: UnderWay) -> str:
+    """Says which matching submissions are not in the set because they have not ended."""
     unended, outdated = under_way.unended, under_way.outdated
     if not unended:
         return ""
-    told = f"{unended:,} more wait or run"
+    sentence = f"{unended:,} more are waiting or running"
     if not outdated:
-        return f"{told}: they are judged by the test data that they came with."
-    some = "judged" if outdated == unended else f"{outdated:,} of them"
+        return f"{sentence}, with the test data of the time they were submitted."
+    some = "all" if outdated == unended else f"{outdated:,}"
     return (
-        f"{told}, {some} by other test data than is in force: when they have ended, judge "
-        "again what is `outdated`."
+        f"{sentence}, {some} of them with outdated test data: when they have ended, rejudge "
+        "with the filter `outdated`."
     )

@@ -1,8 +1,11 @@
-"""What becomes of a run that the judge failed at: an attempt more, or a dead letter (Q3)."""
+"""Retries failed jobs and jobs of dead workers, or makes them dead letters (Q3, Q6)."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
+import structlog
+
+from deemster.domain.errors import LostRace
 from deemster.domain.ids import SubmissionId
 from deemster.domain.job import Task
 from deemster.domain.lifecycle import Event
@@ -13,21 +16,25 @@ from deemster.domain.retry_policy import (
     message_for_contestant,
 )
 from deemster.domain.submission import JobDetails
-from deemster.store import dead_letters, leases, outbox
+from deemster.store import dead_letters, leases, outbox, workers
+from deemster.store.leases import Stale
 from deemster.store.lifecycle import advance
-from deemster.store.pool import Connection, Pool, transaction
+from deemster.store.pool import Connection, Pool, connection, transaction
+
+log = structlog.get_logger()
+RESCUE_BATCH: Final = 200
 
 
-async def give_up(
+async def retry_or_fail(
     pool: Pool, running: JobDetails, fault: BaseException, *, most_attempts: int
 ) -> bool:
-    """True: it will be tried again."""
+    """Handles a failed attempt. Returns True if there will be another attempt."""
     error = f"{type(fault).__name__}: {fault}"
     again = is_worth_retrying(fault) and running.attempt < most_attempts
-    async with transaction(pool) as connection:
+    async with transaction(pool) as writing:
         if again:
-            await send_again(
-                connection,
+            await requeue(
+                writing,
                 Event.RETRY,
                 running.id,
                 running.attempt,
@@ -37,12 +44,12 @@ async def give_up(
         else:
             said = message_for_contestant(fault)
             context = {"language": running.language, "revision": running.revision}
-            await bury(connection, running.id, running.attempt, error, said, context)
+            await fail(writing, running.id, running.attempt, error, said, context)
     return again
 
 
-async def send_again(
-    connection: Connection,
+async def requeue(
+    writing: Connection,
     event: Event,
     submission: SubmissionId,
     attempt: int,
@@ -50,11 +57,11 @@ async def send_again(
     reason: str,
     delay_s: float = 0,
 ) -> None:
-    """Back into the line, with a job of its own."""
-    step = await advance(connection, event, submission, attempt, reason=reason)
-    await leases.drop(connection, submission)
+    """Returns a running submission to the queue, with a new job."""
+    step = await advance(writing, event, submission, attempt, reason=reason)
+    await leases.drop(writing, submission)
     await outbox.add(
-        connection,
+        writing,
         submission,
         Task.RUN,
         dispatch=step.dispatch,
@@ -63,15 +70,42 @@ async def send_again(
     )
 
 
-async def bury(
-    connection: Connection,
+async def fail(
+    writing: Connection,
     submission: SubmissionId,
     attempt: int,
     error: str,
     said: str = JUDGE_FAILED,
     context: Mapping[str, Any] | None = None,
 ) -> None:
-    """It failed for good: the contestant hears `said`, the admin finds the rest."""
-    await advance(connection, Event.FAIL, submission, attempt, reason=said)
-    await dead_letters.bury(connection, submission, Task.RUN, attempt, error, context or {})
-    await leases.drop(connection, submission)
+    """Fails a submission for good: its user sees `said`, admins see the dead letter."""
+    await advance(writing, Event.FAIL, submission, attempt, reason=said)
+    await dead_letters.bury(writing, submission, Task.RUN, attempt, error, context or {})
+    await leases.drop(writing, submission)
+
+
+async def rescue(pool: Pool, *, most_attempts: int) -> int:
+    """The watchdog: requeues jobs whose worker is silent; returns how many they were."""
+    async with connection(pool) as reading:
+        gone = await workers.expire(reading)
+        stale = await leases.stale(reading, most=RESCUE_BATCH)
+    for worker in gone:
+        log.warning("worker.silent", worker=worker)
+    rescued = 0
+    for each in stale:
+        try:
+            async with transaction(pool) as writing:
+                await rescue_one(writing, each, most_attempts)
+        except LostRace:
+            continue  # the job ended after all, or another keeper was first
+        rescued += 1
+        log.warning("submission.rescued", submissionId=each.submission, attempt=each.attempt)
+    return rescued
+
+
+async def rescue_one(writing: Connection, stale: Stale, most_attempts: int) -> None:
+    reason = f"worker {stale.worker or '?'} stopped sending heartbeats"
+    if stale.attempt < most_attempts:
+        await requeue(writing, Event.RESCUE, stale.submission, stale.attempt, reason=reason)
+    else:
+        await fail(writing, stale.submission, stale.attempt, reason)

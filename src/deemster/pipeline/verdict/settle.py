@@ -1,4 +1,4 @@
-"""Ends a run: verdict, counters and event in one transaction, and once (I3, S5, J12)."""
+"""Records a verdict: judgement, counters, state and event in one transaction (I3, S5, J12)."""
 
 import dataclasses
 import json
@@ -18,22 +18,22 @@ from deemster.store.submissions import Finding, record
 async def settle(
     pool: Pool,
     artifacts: Artifacts,
-    running: JobDetails,
+    details: JobDetails,
     judgement: JuryJudgement,
     *,
     show_groups: bool = True,
 ) -> None:
-    """A MovedOn says that the attempt was not the last one any more: nothing was written."""
+    """Raises MovedOn, and writes nothing, if this attempt is no longer the current one."""
     document = json.dumps(jury_document(judgement)).encode()
     kept = await keep(artifacts, document)
     found = finding(judgement, kept.digest, show_groups=show_groups)
     async with transaction(pool) as connection:
         await kept.write(connection)
-        await record(connection, running.id, running.attempt, found)
-        await advance(connection, Event.COMPLETE, running.id, running.attempt)
-        await leases.drop(connection, running.id)
-        if not running.staged:
-            await counters.count(connection, running.account, running.problem, found.verdict)
+        await record(connection, details.id, details.attempt, found)
+        await advance(connection, Event.COMPLETE, details.id, details.attempt)
+        await leases.drop(connection, details.id)
+        if not details.staged:
+            await counters.count(connection, details.account, details.problem, found.verdict)
 
 
 def finding(judgement: JuryJudgement, jury: str, *, show_groups: bool) -> Finding:
@@ -52,7 +52,7 @@ def finding(judgement: JuryJudgement, jury: str, *, show_groups: bool) -> Findin
 
 
 def jury_document(judgement: JuryJudgement) -> Any:
-    """All that is known, for the jury alone; it lies in an artifact, never in a row."""
+    """The full judgement, for the jury only; it is stored as an artifact, never in a row."""
     return without_nul(revealed(judgement))
 
 
@@ -68,7 +68,7 @@ def revealed(value: Any) -> Any:
 
 
 def without_nul(value: Any) -> Any:
-    """Programs print anything; Postgres keeps neither NUL nor half a surrogate pair in JSON."""
+    """Replaces what Postgres cannot store in JSON: NUL and lone surrogates."""
     if isinstance(value, str):
         return (
             value.replace("\0", "\N{REPLACEMENT CHARACTER}").encode(errors="replace").decode()

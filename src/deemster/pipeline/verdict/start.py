@@ -1,4 +1,4 @@
-"""Begins a run: exactly one worker gets it, and no cap is passed (Q9)."""
+"""Starts a job: exactly one worker gets it, within the concurrency caps (Q9)."""
 
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
@@ -11,11 +11,13 @@ from deemster.domain.submission import JobDetails
 from deemster.store import leases, workers
 from deemster.store.lifecycle import MovedOn, advance, advance_all
 from deemster.store.pool import Connection, Pool, transaction
-from deemster.store.submissions import brief
+from deemster.store.submissions import job_details
 
 
 @dataclass(frozen=True, slots=True)
 class Caps:
+    """Most jobs that may run at once; None means no cap."""
+
     everywhere: int | None = None
     per_account: int | None = None
     by_language: Mapping[str, int] = field(default_factory=dict)
@@ -26,7 +28,7 @@ class Caps:
 
 
 class Full(LostRace):
-    """Not here, or not now: its turn comes later."""
+    """The job cannot start on this worker now, and has to come again later."""
 
     code: ClassVar[str] = "full"
 
@@ -40,32 +42,33 @@ async def start(
     caps: Caps,
     languages: Container[str],
 ) -> JobDetails:
-    """The submission, from now on this worker's; a LostRace says that it is not."""
+    """Gives the submission to this worker; raises LostRace if it did not get it."""
     async with transaction(pool) as connection:
-        found = await brief(connection, submission)
+        found = await job_details(connection, submission)
         if found is None:
             raise MovedOn(f"There is no submission {submission}.")
         if found.state is State.PENDING:
-            # The relay that sent this job has not said so yet, or says so just now: either way
-            # it was sent, and the next step decides.
+            # The relay has sent this job but has not marked it as sent yet.
             await advance_all(connection, Event.PUBLISH, {submission: found.attempt})
         elif found.state is not State.QUEUED:
-            raise MovedOn(f"{submission} is {found.state}: nothing to start.")
-        if found.language not in languages and await someone_can(connection, found.language):
+            raise MovedOn(f"{submission} is {found.state}: there is nothing to start.")
+        if found.language not in languages and await other_worker_has(
+            connection, found.language
+        ):
             raise Full(f"{submission} has to wait for a worker that has {found.language}.")
         if caps.touches(found.language):
-            await keep_to(caps, connection, found)
+            await check_caps(caps, connection, found)
         step = await advance(connection, Event.START, submission, found.attempt)
         await leases.take(connection, submission, step.attempt, worker, lease_s)
     return replace(found, state=State.RUNNING, attempt=step.attempt)
 
 
-async def someone_can(connection: Connection, language: str) -> bool:
-    """If nobody can, it is begun all the same, and fails with the reason."""
+async def other_worker_has(connection: Connection, language: str) -> bool:
+    """If no worker has the language, the job is started anyway and fails with the reason."""
     return any(language in worker.languages for worker in await workers.alive(connection))
 
 
-async def keep_to(caps: Caps, connection: Connection, found: JobDetails) -> None:
+async def check_caps(caps: Caps, connection: Connection, found: JobDetails) -> None:
     running = await leases.running(connection, found.language, found.account)
     of_language = caps.by_language.get(found.language)
     if (
@@ -73,4 +76,4 @@ async def keep_to(caps: Caps, connection: Connection, found: JobDetails) -> None
         or (caps.per_account is not None and running.of_account >= caps.per_account)
         or (of_language is not None and running.of_language >= of_language)
     ):
-        raise Full(f"{found.id} has to wait: as many run as may.")
+        raise Full(f"{found.id} has to wait: the concurrency cap is reached.")

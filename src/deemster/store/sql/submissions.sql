@@ -137,7 +137,7 @@ SELECT count(*) FROM submission
 -- How many wait, without what stands behind all new ones anyway.
 SELECT count(*) FROM submission WHERE state IN ('PENDING', 'QUEUED') AND priority < :rejudged::int;
 
--- name: brief^
+-- name: job_details^
 -- What a worker needs to begin: the row as it is, and nothing of others.
 SELECT s.id, s.state, s.attempt, s.account_id, s.problem_id, s.revision, s.language, s.main, s.source,
        s.staged_in IS NOT NULL AS staged, r.time_ms, r.cases

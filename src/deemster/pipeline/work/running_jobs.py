@@ -1,4 +1,4 @@
-"""What a worker runs now: it beats for all of them, and drops those that are not its own."""
+"""The jobs that this worker runs: renews their leases and stops those that it has lost."""
 
 import asyncio
 from collections.abc import Iterator
@@ -17,19 +17,19 @@ log = structlog.get_logger()
 
 @dataclass(slots=True)
 class RunningJob:
-    brief: JobDetails
+    details: JobDetails
     scope: asyncio.Timeout | None = None
     lost: bool = False
-    """It was rescued or cancelled: whatever comes of it counts no more."""
+    """The job was rescued or cancelled, so its result no longer counts."""
     done: int = 0
     total: int = 0
 
     def count(self) -> None:
-        """A case more is done (J10)."""
+        """Counts a finished case (J10)."""
         self.done = min(self.done + 1, self.total)
 
     def abandon(self) -> None:
-        """Kills what runs: the end of its scope ends the program."""
+        """Ends the timeout scope at once, which kills the program."""
         if not self.lost:
             self.lost = True
             if self.scope is not None:
@@ -46,34 +46,35 @@ class RunningJobs:
         return len(self._running)
 
     @contextmanager
-    def tracked(self, brief: JobDetails) -> Iterator[RunningJob]:
-        run = RunningJob(brief, total=brief.cases)
-        self._running[brief.id] = run
+    def tracked(self, details: JobDetails) -> Iterator[RunningJob]:
+        job = RunningJob(details, total=details.cases)
+        self._running[details.id] = job
         try:
-            yield run
+            yield job
         finally:
-            if self._running.get(brief.id) is run:
-                del self._running[brief.id]
+            if self._running.get(details.id) is job:
+                del self._running[details.id]
 
     async def beat(self) -> None:
-        """Says what still runs, and how far it is; hears what is not ours any more."""
+        """Renews the leases, reports progress, and abandons jobs that this worker has lost."""
         running = list(self._running.values())
         if not running:
             return
         shown = {
-            (run.brief.id, run.brief.attempt): Progress(run.done, run.total) for run in running
+            (job.details.id, job.details.attempt): Progress(job.done, job.total)
+            for job in running
         }
         async with connection(self._pool) as acquired:
             ours = await leases.beat(acquired, self.worker, shown)
-        for run in running:
-            if run.brief.id not in ours and self._running.get(run.brief.id) is run:
-                self.abandon(run.brief.id)
+        for job in running:
+            if job.details.id not in ours and self._running.get(job.details.id) is job:
+                self.abandon(job.details.id)
 
     def abandon(self, submission: SubmissionId) -> None:
-        run = self._running.get(submission)
-        if run is not None and not run.lost:
-            log.info("run.abandoned", submissionId=submission, attempt=run.brief.attempt)
-            run.abandon()
+        job = self._running.get(submission)
+        if job is not None and not job.lost:
+            log.info("run.abandoned", submissionId=submission, attempt=job.details.attempt)
+            job.abandon()
 
     def abandon_all(self) -> None:
         for submission in list(self._running):
