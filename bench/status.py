@@ -59,7 +59,7 @@ Press = Callable[[Iterator[str], float], Awaitable[float]]
 async def main(rounds: int, seconds: float, connections: int) -> None:
     async with open_stage(None, 1) as stage:
         async with connection(stage.pool) as acquired:
-            viewer = await accounts.of_name(acquired, "user0")
+            viewer = await accounts.find_by_name(acquired, "user0")
         assert viewer is not None
         ids = {name: await make(stage, viewer, *scene) for name, scene in SCENES.items()}
         ways = {

@@ -28,7 +28,7 @@ from deemster.domain.submission import NewSubmission
 from deemster.store import accounts, problems
 from deemster.store.lifecycle import advance_all
 from deemster.store.pool import connection, transaction
-from deemster.store.submission_inserts import accept
+from deemster.store.submission_inserts import insert
 from deemster.wiring.address import Address
 
 AT_ONCE = 100
@@ -113,13 +113,13 @@ def cpu_s(pid: int) -> float:
 async def hand_in(stage: BenchService, names: list[str]) -> list[SubmissionId]:
     made = []
     async with connection(stage.pool) as acquired:
-        sheet = await problems.in_force(acquired, PROBLEM)
+        sheet = await problems.get(acquired, PROBLEM)
         assert sheet is not None
         for name in names:
-            account = await accounts.of_name(acquired, name)
+            account = await accounts.find_by_name(acquired, name)
             assert account is not None
             new = new_submission(account.id, sheet.digest)
-            await accept(acquired, new, b"x")
+            await insert(acquired, new, b"x")
             made.append(new.id)
     return made
 

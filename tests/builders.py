@@ -26,14 +26,14 @@ from deemster.store.artifacts import Artifacts
 from deemster.store.lifecycle import advance
 from deemster.store.pool import Pool, connection
 from deemster.store.problems import ProblemSummary
-from deemster.store.submission_inserts import accept
+from deemster.store.submission_inserts import insert
 
 LANGUAGES = frozenset({"python3", "c", "cpp"})
 
 
 async def make_account(pool: Pool, name: str = "ada", role: Role = Role.USER) -> AccountId:
     async with connection(pool) as acquired:
-        found = await accounts.of_name(acquired, name)
+        found = await accounts.find_by_name(acquired, name)
         return (found or await accounts.add(acquired, name, role)).id
 
 
@@ -56,7 +56,7 @@ async def make_problem(
         details={},
     )
     async with connection(pool) as acquired, acquired.transaction():
-        await problems.put(acquired, sheet)
+        await problems.publish(acquired, sheet)
     return sheet
 
 
@@ -86,7 +86,7 @@ async def make_submission(
         webhook_url=webhook_url,
     )
     async with connection(pool) as acquired:
-        accepted, _ = await accept(acquired, new, b"source")
+        accepted, _ = await insert(acquired, new, b"source")
     return accepted.id
 
 

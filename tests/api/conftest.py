@@ -217,7 +217,7 @@ async def change_problem(pool: Pool, **changes: Any) -> ProblemSummary:
     digest = RevisionDigest(hashlib.sha256(repr(changes).encode()).hexdigest())
     changed = replace(sheet, **{"digest": digest, **changes})
     async with connection(pool) as acquired, acquired.transaction():
-        await problems.put(acquired, changed)
+        await problems.publish(acquired, changed)
     return changed
 
 

@@ -80,7 +80,7 @@ async def test_progress_is_no_older_than_a_second(here: Process, ada: Api, pool:
     assert (await here.get(ada, path)).json().get("progress") != {"case": 17, "of": 72}
     async with connection(pool) as acquired:
         done = {(submission, begun.attempt): Progress(17, 72)}
-        await leases.beat(acquired, worker, done)
+        await leases.renew(acquired, worker, done)
     here.clock.now_s += RUNNING_STATUS_S
     assert (await here.get(ada, path)).json()["progress"] == {"case": 17, "of": 72}
 
@@ -203,7 +203,7 @@ async def test_a_compiler_that_was_upgraded_is_told_at_once(
     worker = await make_worker(pool, "cpp", version="GCC 12.2.0")
     assert await versions() == ["GCC 12.2.0"]
     async with connection(pool) as acquired:
-        await workers.tell(acquired, worker, {"cpp": "GCC 12.2.1"})
+        await workers.update_languages(acquired, worker, {"cpp": "GCC 12.2.1"})
     assert await versions() == ["GCC 12.2.1"]
 
 

@@ -20,7 +20,7 @@ from deemster.store import accounts
 from deemster.store.artifacts import Artifacts
 from deemster.store.audit import Actor
 from deemster.store.pool import Pool, connection
-from deemster.store.rejudgings import Wanted
+from deemster.store.rejudgings import RejudgingFilter
 from tests.api.conftest import (
     MakeDependencies,
     User,
@@ -165,7 +165,7 @@ async def test_a_trial_is_shown_to_admins_only_whoever_asks_first(
 ) -> None:
     """A11: a submission that is judged again on trial."""
     old = scene.submissions["lovelace"][0]
-    await rejudging_set.make(pool, Wanted(ids=[SubmissionId(old)]), Actor("root"))
+    await rejudging_set.make(pool, RejudgingFilter(ids=[SubmissionId(old)]), Actor("root"))
     async with connection(pool) as acquired:
         trial = await acquired.fetchval(
             "SELECT id FROM submission WHERE staged_in IS NOT NULL AND rejudge_of = $1", old

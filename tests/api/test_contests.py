@@ -207,7 +207,7 @@ async def test_a_contest_is_changed_by_admins_and_that_is_noted(
     for unknown in ("con_" + "0" * 26, "x"):
         assert (await put(admin, unknown, OPEN)).status_code == 404
     async with connection(pool) as acquired:
-        deeds = await audit.page(acquired, before=None, most=9, target=contest)
+        deeds = await audit.page(acquired, before=None, limit=9, target=contest)
     assert [each.act for each in deeds] == ["contest.change", "contest.make"]
 
 

@@ -7,7 +7,7 @@ import pytest
 from deemster.domain.lifecycle import Event, State
 from deemster.domain.verdict import Verdict
 from deemster.store.artifacts import Artifacts
-from deemster.store.lifecycle import MovedOn, lock_state
+from deemster.store.lifecycle import StateChanged, lock_state
 from deemster.store.pool import Pool, connection, transaction
 from tests.api.conftest import Api, until
 from tests.api.judging import JUDGEMENTS, judged_submission
@@ -53,7 +53,7 @@ async def test_of_start_and_cancel_exactly_one_wins(ada: Api, pool: Pool) -> Non
         )
         assert not isinstance(answer, BaseException)
         assert answer.status_code == 200
-        assert not isinstance(started, BaseException) or isinstance(started, MovedOn)
+        assert not isinstance(started, BaseException) or isinstance(started, StateChanged)
         async with connection(pool) as acquired:
             events = await acquired.fetch(
                 "SELECT event FROM submission_event WHERE submission_id = $1 ORDER BY id",

@@ -40,7 +40,7 @@ async def test_it_tells_what_waits_and_who_works(
         await acquired.execute("UPDATE worker SET draining_at = now() WHERE id = $1", drained)
         await acquired.execute("UPDATE worker SET busy = 1 WHERE id = $1", drained)
         for attempt in (1, 2, 3):
-            await dead_letters.bury(
+            await dead_letters.add(
                 acquired, running, Task.RUN, attempt=attempt, error="x", context={}
             )
         await acquired.execute(

@@ -12,11 +12,11 @@ from deemster.domain.verdict import Verdict
 from deemster.pipeline.verdict import rejudging_set
 from deemster.pipeline.verdict.settle import settle
 from deemster.store import accounts
-from deemster.store.accounts import Change
+from deemster.store.accounts import AccountUpdate
 from deemster.store.artifacts import Artifacts
 from deemster.store.audit import Actor
 from deemster.store.pool import Pool, connection
-from deemster.store.rejudgings import Wanted
+from deemster.store.rejudgings import RejudgingFilter
 from tests.api.conftest import Api, MakeDependencies, change_problem, make_worker, program
 from tests.api.judging import JUDGEMENTS, judged_submission
 from tests.api.processes import Process, process
@@ -78,7 +78,9 @@ async def test_what_is_left_of_today_is_told_at_once(
     await make_problem(pool)
     await make_worker(pool)
     async with connection(pool) as acquired:
-        await accounts.change(acquired, bob.user.id, Change(quota_given=True, daily_quota=2))
+        await accounts.update(
+            acquired, bob.user.id, AccountUpdate(quota_given=True, daily_quota=2)
+        )
     async with process(make_dependencies, daily_quota=5) as here:
         left = {}
         for name, api in (("ada", ada), ("bob", bob), ("admin", admin)):
@@ -180,7 +182,7 @@ async def test_a_trial_counts_when_it_is_applied_wherever_that_is_done(
 ) -> None:
     """A9, C1: also by a command, which no API process sees but by the events."""
     old = await judged_submission(pool, artifacts, ada.user.id, RIGHT)
-    made = await rejudging_set.make(pool, Wanted(ids=[old]), Actor("root"))
+    made = await rejudging_set.make(pool, RejudgingFilter(ids=[old]), Actor("root"))
     async with connection(pool) as acquired:
         trial = await acquired.fetchval("SELECT id FROM submission WHERE rejudge_of = $1", old)
     await settle(pool, artifacts, await start_submission(pool, trial), WRONG)

@@ -90,8 +90,8 @@ async def test_a_set_is_made_looked_at_and_applied(
     (line,) = (await admin.get(PATH)).json()["items"]
     assert (line["id"], line["status"]) == (found["id"], "applied")
     async with connection(pool) as acquired:
-        assert await counters.wrong(acquired) == []
-        deeds = await audit.page(acquired, before=None, most=9, target=found["id"])
+        assert await counters.find_mismatches(acquired) == []
+        deeds = await audit.page(acquired, before=None, limit=9, target=found["id"])
     assert [(each.act, each.actor) for each in deeds] == [
         ("rejudging.apply", "root"),
         ("rejudging.make", "root"),

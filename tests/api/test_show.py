@@ -38,7 +38,7 @@ async def test_a_queued_one_says_where_it_stands(ada: Api, bob: Api, pool: Pool)
     """A4: by the order of the queue, a user's second behind everyone's first."""
     worker = await make_worker(pool, slots=2)
     async with connection(pool) as acquired:
-        await workers.beat(acquired, worker, busy=0, cycle_s=0.5)
+        await workers.heartbeat(acquired, worker, busy=0, cycle_s=0.5)
     first = await make_submission(pool, ada.user.id)
     second = await make_submission(pool, ada.user.id)
     other = await make_submission(pool, bob.user.id)
@@ -66,7 +66,7 @@ async def test_a_running_one_says_how_far_it_is(ada: Api, pool: Pool) -> None:
     running = await start_submission(pool, submission, worker)
     async with connection(pool) as acquired:
         done = {(submission, running.attempt): Progress(17, 72)}
-        assert await leases.beat(acquired, worker, done) == {submission}
+        assert await leases.renew(acquired, worker, done) == {submission}
     shown = await ada.show(submission)
     assert shown["status"] == "running"
     assert shown["progress"] == {"case": 17, "of": 72}
@@ -150,11 +150,11 @@ async def test_the_verdict_shows_while_what_follows_it_still_runs(ada: Api, pool
     """S5: analysis comes later, and delays nothing."""
     submission = await make_submission(pool, ada.user.id)
     running = await start_submission(pool, submission)
-    found = submissions.Finding(
+    found = submissions.JudgementRecord(
         Verdict.ACCEPTED, 12, 900, 3, 3, None, None, {"verdict": "Accepted"}, "0" * 64
     )
     async with connection(pool) as acquired:
-        await submissions.record(acquired, submission, running.attempt, found)
+        await submissions.record_judgement(acquired, submission, running.attempt, found)
         await advance(acquired, Event.ANALYZE, submission, running.attempt)
     shown = await ada.show(submission)
     assert (shown["status"], shown["verdict"]) == ("analyzing", "Accepted")

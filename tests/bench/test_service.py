@@ -7,7 +7,7 @@ import pytest
 from deemster.bench.load.estimates import SAMPLES, error, spread, told
 from deemster.bench.load.fairness import fairness
 from deemster.domain.ids import SubmissionId
-from deemster.store.consistency import StartedRun
+from deemster.store.consistency import WaitingTime
 from tests.cli.conftest import Deemster
 
 FIGURES = {"per_s", "p50_ms", "p99_ms"}
@@ -83,9 +83,9 @@ def test_errors_are_parts_of_the_truth() -> None:
 
 def test_q8_the_share_of_the_others_is_counted_while_they_wait() -> None:
     """One has three in the line before another comes, who is next; then nobody waits."""
-    hog = [StartedRun(True, 0.0, at) for at in (1.0, 3.0, 9.0)]
-    other = StartedRun(False, 0.5, 4.0)
-    late = StartedRun(False, 20.0, 20.1)
+    hog = [WaitingTime(True, 0.0, at) for at in (1.0, 3.0, 9.0)]
+    other = WaitingTime(False, 0.5, 4.0)
+    late = WaitingTime(False, 20.0, 20.1)
     found = fairness([*hog, other, late])
     # While the other waited, the hog had one turn, and the other its own.
     assert found == {"starts": 2, "of_hog": 1, "share": 0.5, "by_arrival": 0.0}

@@ -50,7 +50,7 @@ async def test_q7_all_letters_are_listed_however_many(
     first = await number_of(pool, dead)
     async with connection(pool) as acquired:
         for attempt in range(2, 6):
-            await dead_letters.bury(acquired, dead, Task.RUN, attempt, "again", {})
+            await dead_letters.add(acquired, dead, Task.RUN, attempt, "again", {})
     listed = operate("dlq", "list", "--json").json["letters"]
     assert [each["attempt"] for each in listed] == [5, 4, 3, 2, 1]
     assert listed[-1]["id"] == first
@@ -64,9 +64,9 @@ async def test_q7_a_requeued_letter_keeps_its_story(
     assert done.code == 0, done.err
     fresh = SubmissionId(done.json["requeued"][str(number)])
     async with connection(pool) as acquired:
-        letter = await dead_letters.one(acquired, number)
-        old = await submissions.view(acquired, dead)
-        new = await submissions.view(acquired, fresh)
+        letter = await dead_letters.get(acquired, number)
+        old = await submissions.get(acquired, dead)
+        new = await submissions.get(acquired, fresh)
     assert letter is not None
     assert (letter.outcome, letter.requeued_as) == ("requeued", fresh)
     assert letter.settled_by
@@ -95,7 +95,7 @@ async def test_who_dealt_with_a_letter_is_written_down(
     operate("dlq", "requeue", number)
     operate("dlq", "discard", number)
     async with connection(pool) as acquired:
-        [deed] = await audit.page(acquired, before=None, most=10)
+        [deed] = await audit.page(acquired, before=None, limit=10)
     assert (deed.act, deed.target, deed.account) == ("dead_letter.requeue", number, None)
     assert deed.actor.endswith(" by command")
 

@@ -10,7 +10,7 @@ from deemster.problems.new import make_package
 from deemster.settings import load_settings
 from deemster.store import audit
 from deemster.store.pool import Pool, connection
-from deemster.store.problems import ProblemSummary, in_force
+from deemster.store.problems import ProblemSummary, get
 from deemster.wiring.revisions import open_shelf
 from deemster.wiring.service import open_artifacts
 from tests.cli.conftest import Deemster
@@ -25,7 +25,7 @@ def package(tmp_path: Path) -> Path:
 
 async def sheet(pool: Pool, problem: str = "prob_mine") -> ProblemSummary:
     async with connection(pool) as acquired:
-        found = await in_force(acquired, ProblemId(problem))
+        found = await get(acquired, ProblemId(problem))
     assert found is not None
     return found
 
@@ -129,7 +129,7 @@ async def test_a_retired_problem_is_off_the_list_until_it_is_imported_again(
     assert b"prob_mine: revision 1, " in operate("problem", "import", str(package)).out
     assert not (await sheet(pool)).retired
     async with connection(pool) as acquired:
-        deeds = await audit.page(acquired, before=None, most=10, target="prob_mine")
+        deeds = await audit.page(acquired, before=None, limit=10, target="prob_mine")
     assert [deed.act for deed in deeds] == [
         "problem.import",
         "problem.retire",

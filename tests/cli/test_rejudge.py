@@ -41,9 +41,9 @@ async def test_a9_a_named_submission_is_judged_anew(
     assert done.code == 0, done.err
     new = SubmissionId(done.json["rejudged"][old])
     async with connection(pool) as acquired:
-        before = await submissions.view(acquired, old)
-        after = await submissions.view(acquired, new)
-        assert not await counters.wrong(acquired)
+        before = await submissions.get(acquired, old)
+        after = await submissions.get(acquired, new)
+        assert not await counters.find_mismatches(acquired)
     assert before is not None
     assert (before.verdict, before.superseded_by) == (Verdict.WRONG_ANSWER, new)
     assert after is not None
@@ -117,7 +117,7 @@ async def test_a9_a_set_is_staged_looked_at_and_applied(
     assert f"{made} is applied: 1 trials, 1 done, 1 applied" in done.out.decode()
     assert "already applied" in operate("rejudge", "drop", made).err
     async with connection(pool) as acquired:
-        assert not await counters.wrong(acquired)
+        assert not await counters.find_mismatches(acquired)
         actors = await acquired.fetch(
             "SELECT DISTINCT actor FROM audit WHERE target = $1", made
         )
@@ -150,7 +150,7 @@ async def test_a9_a_named_set_is_dropped(operate: Deemster, pool: Pool, tmp_path
     assert operate("rejudge", "drop", made, "--json").json["outcome"] == "dropped"
     assert "dropped" in operate("rejudge", "list").out.decode()
     async with connection(pool) as acquired:
-        before = await submissions.view(acquired, old)
+        before = await submissions.get(acquired, old)
     assert before is not None
     assert (before.archived_at, before.superseded_by) == (None, None)
 

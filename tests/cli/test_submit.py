@@ -22,7 +22,7 @@ from deemster.pipeline.verdict.cancel import cancel
 from deemster.settings import Server
 from deemster.store import accounts
 from deemster.store.pool import Pool, connection
-from deemster.store.submissions import Filter, page
+from deemster.store.submissions import SubmissionFilter, page
 from deemster.wiring.address import Address, ask, find_free
 from tests.builders import make_problem
 from tests.cli.conftest import COMMAND
@@ -117,7 +117,7 @@ async def test_i1_an_answer_that_gets_lost_makes_no_second_submission(
             answer = await client.submit("prob_sum", "python3", "a.py", b"print(1)\n")
     assert len(made) == 3
     async with connection(pool) as acquired:
-        found = await page(acquired, Filter(), before=None, most=10)
+        found = await page(acquired, SubmissionFilter(), before=None, limit=10)
     assert [each.id for each in found] == [answer["id"]]
     assert answer["status"] == "queued"
 

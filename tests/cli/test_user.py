@@ -30,7 +30,7 @@ async def test_an_account_is_added_and_gets_a_token(operate: Deemster, pool: Poo
     token = operate("user", "token", "ada", "--name", "laptop", "--days", "3")
     assert token.code == 0, token.err
     async with connection(pool) as acquired:
-        found = await accounts.of_token(acquired, token.out.decode().strip())
+        found = await accounts.find_by_token(acquired, token.out.decode().strip())
     assert found is not None
     assert (found.id, found.name, found.role) == (added.json["id"], "ada", Role.AUTHOR)
 
@@ -94,8 +94,8 @@ async def test_a_password_is_set_and_ends_the_log_ins(
     assert done.code == 0, done.err
     assert words not in done.out.decode() + done.err
     async with connection(pool) as acquired:
-        found = await accounts.credentials(acquired, "ada")
-        assert await sessions.of_digest(acquired, session.digest) is None
+        found = await accounts.credentials_by_name(acquired, "ada")
+        assert await sessions.find_account(acquired, session.digest) is None
     assert found is not None
     assert found.password is not None
     assert HASHER.verify(found.password, words)
@@ -124,7 +124,7 @@ async def test_tokens_are_listed_and_revoked(operate: Deemster, pool: Pool) -> N
     assert [(each["name"], each["scopes"]) for each in listed] == [("CI", ["read", "submit"])]
     assert token not in str(listed)
     async with connection(pool) as acquired:
-        found = await accounts.of_token(acquired, token)
+        found = await accounts.find_by_token(acquired, token)
     assert found is not None
     assert found.scopes == {Scope.READ, Scope.SUBMIT}
     assert b"read submit" in operate("user", "tokens", "ada").out
@@ -132,7 +132,7 @@ async def test_tokens_are_listed_and_revoked(operate: Deemster, pool: Pool) -> N
     assert done.code == 0, done.err
     assert b"revoked" in operate("user", "tokens", "ada").out
     async with connection(pool) as acquired:
-        assert await accounts.of_token(acquired, token) is None
+        assert await accounts.find_by_token(acquired, token) is None
     assert [act for act, _ in await deeds(pool)] == ["token.make", "token.revoke"]
     assert "There is no token tok_none" in operate("user", "revoke", "tok_none").err
 
@@ -163,7 +163,7 @@ async def test_who_is_disabled_loses_tokens_and_comes_back_without(
     assert operate("user", "enable", "ada").code == 0
     assert b"disabled" not in operate("user", "list").out
     async with connection(pool) as acquired:
-        assert await accounts.of_token(acquired, token) is None
+        assert await accounts.find_by_token(acquired, token) is None
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from deemster.domain.account import Role, Scope
 from deemster.domain.errors import Conflict, NotFound
 from deemster.domain.ids import AccountId
 from deemster.store import accounts, identities, sessions
-from deemster.store.accounts import Change
+from deemster.store.accounts import AccountUpdate
 from deemster.store.pool import Pool, connection, open_pool, transaction
 from tests.system.waiting import until
 
@@ -58,7 +58,7 @@ async def test_a_log_in_waits_for_who_is_just_being_disabled(pool: Pool) -> None
             return await sessions.begin(acquired, account, keep_s=60)
 
     async with asyncio.TaskGroup() as group, transaction(pool) as acquired:
-        await accounts.change(acquired, account, Change(disabled=True))
+        await accounts.update(acquired, account, AccountUpdate(disabled=True))
         coming = group.create_task(log_in())
         await until(lambda: is_someone_waiting(pool))
         assert not coming.done()
@@ -75,7 +75,7 @@ async def test_who_is_disabled_loses_also_the_token_that_is_just_being_made(
 
     async def disable() -> None:
         async with transaction(pool) as acquired:
-            await accounts.change(acquired, account, Change(disabled=True))
+            await accounts.update(acquired, account, AccountUpdate(disabled=True))
 
     async with asyncio.TaskGroup() as group, transaction(pool) as acquired:
         await accounts.add_token(acquired, account, "x")
@@ -115,31 +115,31 @@ async def test_who_is_disabled_loses_everything_in_one_step(pool: Pool) -> None:
             digests |= (
                 {session.digest, accounts.token_digest(token)} if each == account else set()
             )
-        ended = await accounts.change(acquired, account, Change(disabled=True))
+        ended = await accounts.update(acquired, account, AccountUpdate(disabled=True))
     assert set(ended) == digests
     async with connection(pool) as acquired:
         for digest in digests:
-            assert await sessions.of_digest(acquired, digest) is None
-            assert await accounts.of_digest(acquired, digest) is None
-        assert await accounts.of_token(acquired, token) is not None
+            assert await sessions.find_account(acquired, digest) is None
+            assert await accounts.find_by_token_digest(acquired, digest) is None
+        assert await accounts.find_by_token(acquired, token) is not None
 
 
 async def test_the_last_admin_stays_unless_there_is_another(pool: Pool) -> None:
     root = await make(pool, "root", Role.ADMIN)
     user = await make(pool)
-    for change in (Change(role=Role.AUTHOR), Change(disabled=True)):
+    for change in (AccountUpdate(role=Role.AUTHOR), AccountUpdate(disabled=True)):
         with pytest.raises(Conflict, match="last admin"):
             async with transaction(pool) as acquired:
-                await accounts.change(acquired, root, change)
+                await accounts.update(acquired, root, change)
     async with transaction(pool) as acquired:
-        await accounts.change(acquired, user, Change(disabled=True))
-        await accounts.change(acquired, root, Change(role=Role.ADMIN, tier=1))
+        await accounts.update(acquired, user, AccountUpdate(disabled=True))
+        await accounts.update(acquired, root, AccountUpdate(role=Role.ADMIN, tier=1))
 
 
 async def test_what_is_not_there_is_not_changed(pool: Pool) -> None:
     with pytest.raises(NotFound):
         async with transaction(pool) as acquired:
-            await accounts.change(acquired, AccountId("usr_none"), Change(tier=1))
+            await accounts.update(acquired, AccountId("usr_none"), AccountUpdate(tier=1))
 
 
 async def test_a_name_is_one_accounts_in_whatever_case(pool: Pool) -> None:
@@ -147,15 +147,15 @@ async def test_a_name_is_one_accounts_in_whatever_case(pool: Pool) -> None:
 
     async def come(name: str) -> str | None:
         async with connection(pool) as acquired:
-            account = await accounts.try_to_add(acquired, name, Role.USER)
+            account = await accounts.add_if_name_is_free(acquired, name, Role.USER)
         return account.name if account is not None else None
 
     names = ["ada", "Ada", "aDa", "adA", "ADA"]
     [chosen] = filter(None, await asyncio.gather(*map(come, names)))
     async with connection(pool) as acquired:
         for name in names:
-            known = await accounts.of_name(acquired, name)
-            credentials = await accounts.credentials(acquired, name)
+            known = await accounts.find_by_name(acquired, name)
+            credentials = await accounts.credentials_by_name(acquired, name)
             assert known is not None
             assert credentials is not None
             assert known.name == credentials.account.name == chosen
@@ -169,7 +169,7 @@ async def test_a_name_like_an_id_is_not_taken_for_one(pool: Pool) -> None:
     account = await make(pool)
     async with connection(pool) as acquired:
         await acquired.execute("UPDATE account SET id = 'usr_1' WHERE id = $1", account)
-        assert await accounts.credentials(acquired, "usr_1") is None
+        assert await accounts.credentials_by_name(acquired, "usr_1") is None
         found = await accounts.credentials_by_id(acquired, AccountId("usr_1"))
     assert found is not None
     assert found.account.name == "ada"
@@ -179,8 +179,8 @@ async def test_a_renewed_hash_never_undoes_a_new_password(pool: Pool) -> None:
     account = await make(pool)
     async with connection(pool) as acquired:
         await accounts.set_password(acquired, account, NEW)
-        await accounts.renew_password(acquired, account, old=OLD, password=OLD)
-        found = await accounts.credentials(acquired, "ada")
+        await accounts.rehash_password(acquired, account, old=OLD, password=OLD)
+        found = await accounts.credentials_by_name(acquired, "ada")
     assert found is not None
     assert found.password == NEW
 
@@ -199,7 +199,7 @@ async def test_a_token_has_scopes_that_there_are(pool: Pool) -> None:
         token = await accounts.add_token(
             acquired, account, "x", scopes=frozenset({Scope.READ, Scope.METRICS})
         )
-        found = await accounts.of_token(acquired, token)
+        found = await accounts.find_by_token(acquired, token)
         assert found is not None
         assert found.scopes == {Scope.READ, Scope.METRICS}
         with pytest.raises(asyncpg.CheckViolationError):
@@ -209,7 +209,7 @@ async def test_a_token_has_scopes_that_there_are(pool: Pool) -> None:
 async def test_a_newcomer_of_many_requests_is_one_account(pool: Pool) -> None:
     async def come() -> AccountId:
         async with transaction(pool) as acquired:
-            await identities.hold(acquired, "issuer", "subject")
+            await identities.lock(acquired, "issuer", "subject")
             known = await identities.find(acquired, "issuer", "subject")
             if known is not None:
                 return known.account.id

@@ -23,9 +23,9 @@ async def test_what_is_missing_is_missed(database_url: str, loss: str, missing: 
     async with open_pool(database_url, name="test") as pool:
         ids = [await make_submission(pool) for _ in range(3)]
         async with connection(pool) as acquired:
-            whole = await consistency.count(acquired, ids)
+            whole = await consistency.count_rows(acquired, ids)
             await acquired.execute(loss, ids[1])
-            rest = await consistency.count(acquired, ids)
+            rest = await consistency.count_rows(acquired, ids)
     assert whole == ConsistencyCounts(
         rows=3, events=3, jobs=3, sources=3, judged=0, unjudged=0, ends=0
     )
@@ -36,7 +36,7 @@ async def test_ids_that_are_not_there_are_not_counted(database_url: str) -> None
     async with open_pool(database_url, name="test") as pool:
         own = await make_submission(pool)
         async with connection(pool) as acquired:
-            assert (await consistency.count(acquired, [own, "sub_nowhere"])).rows == 1
+            assert (await consistency.count_rows(acquired, [own, "sub_nowhere"])).rows == 1
 
 
 async def test_the_line_and_the_starts_are_in_order(database_url: str) -> None:
@@ -46,9 +46,9 @@ async def test_the_line_and_the_starts_are_in_order(database_url: str) -> None:
         await begin(pool, ids[1])
         async with connection(pool) as acquired:
             await advance(acquired, Event.CANCEL, ids[3], 0)
-            assert await consistency.line(acquired, 10) == [ids[0]]
-            starts = await consistency.starts(acquired, 0)
-            found = await consistency.count(acquired, ids)
+            assert await consistency.list_waiting(acquired, 10) == [ids[0]]
+            starts = await consistency.list_starts(acquired, 0)
+            found = await consistency.count_rows(acquired, ids)
     assert [own for own, _ in starts] == [ids[2], ids[1]]
     assert starts[0][1] <= starts[1][1]
     assert (found.judged, found.unjudged, found.ends) == (0, 1, 1)

@@ -6,19 +6,19 @@ from pathlib import Path
 import pytest
 
 from deemster.domain.errors import Refused
-from deemster.store.data_lock import claimed
+from deemster.store.data_lock import lock_data_dir
 
 
 def test_the_second_one_hears_who_is_first(tmp_path: Path) -> None:
-    with claimed(tmp_path / "data", "`deemster up`"):
+    with lock_data_dir(tmp_path / "data", "`deemster up`"):
         who = rf"\(`deemster up`, process {os.getpid()}\)"
-        with pytest.raises(Refused, match=who), claimed(tmp_path / "data", "another"):
+        with pytest.raises(Refused, match=who), lock_data_dir(tmp_path / "data", "another"):
             pass
-    with claimed(tmp_path / "data", "another"):
+    with lock_data_dir(tmp_path / "data", "another"):
         pass
 
 
 def test_a_place_that_can_not_be_used_is_told(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("a file")
-    with pytest.raises(Refused, match="--data"), claimed(tmp_path / "data", "x"):
+    with pytest.raises(Refused, match="--data"), lock_data_dir(tmp_path / "data", "x"):
         pass

@@ -8,7 +8,7 @@ import pytest
 
 from deemster.domain.ids import SubmissionId
 from deemster.domain.lifecycle import MOVES, TERMINAL, Event, State
-from deemster.store.lifecycle import MovedOn, advance
+from deemster.store.lifecycle import StateChanged, advance
 from deemster.store.pool import Pool, connection, open_pool
 from tests.builders import make_submission
 
@@ -70,7 +70,7 @@ async def test_every_pair_of_state_and_event_does_what_the_table_says(
                 step = await advance(acquired, event, submission, ATTEMPT, reason="r")
                 assert step.attempt == ATTEMPT + move.bump
             else:
-                with pytest.raises(MovedOn):
+                with pytest.raises(StateChanged):
                     await advance(acquired, event, submission, ATTEMPT, reason="r")
         after, attempt, events = await look(pool, submission)
         assert after is (move.target if legal else state), (state, event)
@@ -85,7 +85,7 @@ async def test_an_attempt_that_is_over_moves_nothing(pool: Pool, event: Event) -
         submission = await put_into(pool, state)
         for wrong in (ATTEMPT - 1, ATTEMPT + 1):
             async with connection(pool) as acquired:
-                with pytest.raises(MovedOn):
+                with pytest.raises(StateChanged):
                     await advance(acquired, event, submission, wrong)
         assert await look(pool, submission) == (state, ATTEMPT, ["submit"])
 
@@ -97,7 +97,7 @@ async def test_of_many_who_take_the_same_step_one_does(pool: Pool) -> None:
         async with connection(pool) as acquired:
             try:
                 await advance(acquired, Event.START, submission, ATTEMPT)
-            except MovedOn:
+            except StateChanged:
                 return False
             return True
 

@@ -79,41 +79,41 @@ async def full(database_url: str) -> AsyncIterator[Pool]:
 SOME = "sub_00003000"
 ARRIVAL = [[each] for each in (*["x"] * 7, b"", 1, 0, "x", b"", *["x"] * 4, True, 9)]
 PLANS: dict[str, tuple[Any, list[Any], str]] = {
-    "one submission": (submissions.SQL.view, [SOME], "submission_pkey"),
-    "its place in the line": (submissions.SQL.position, [100, SOME], "submission_line"),
+    "one submission": (submissions.SQL.get, [SOME], "submission_pkey"),
+    "its place in the line": (submissions.SQL.count_ahead, [100, SOME], "submission_line"),
     "what a key stands for": (
-        submissions.SQL.of_key,
+        submissions.SQL.find_by_key,
         ["usr_7", "key7"],
         "submission_idempotency",
     ),
     "how many of a user wait": (
-        submission_inserts.SQL.accept,
+        submission_inserts.SQL.insert_rows,
         [*ARRIVAL, 30.0, 100],
         "submission_waiting_of_account",
     ),
     "what is due in the outbox": (outbox.SQL.claim, [200, 30.0], "outbox_unsent"),
-    "runs without a beat": (leases.SQL.stale, [100], "submission_active"),
-    "how many run": (leases.SQL.running, ["c", "usr_x"], "submission_active"),
-    "the head of the line": (submissions.SQL.lost_candidates, [10.0, 20], "submission_line"),
+    "runs without a beat": (leases.SQL.find_stale, [100], "submission_active"),
+    "how many run": (leases.SQL.count_running, ["c", "usr_x"], "submission_active"),
+    "the head of the line": (submissions.SQL.list_possibly_lost, [10.0, 20], "submission_line"),
     "what happened": (submissions.SQL.events, [SOME, 0], "event_of_submission"),
     "trials of a set": (rejudgings.SQL.progress, ["rej_x"], "submission_once_staged"),
     "what a set leaves out": (
-        rejudgings.SQL.under_way,
+        rejudgings.SQL.count_unfinished,
         [*[None] * 7, True],
         "submission_line",
     ),
-    "what a set changed": (rejudgings.SQL.matrix, ["rej_x"], "submission_applied"),
-    "what someone did": (counters.SQL.of_account, ["usr_7"], "account_tally_pkey"),
+    "what a set changed": (rejudgings.SQL.verdict_matrix, ["rej_x"], "submission_applied"),
+    "what someone did": (counters.SQL.account_counts, ["usr_7"], "account_tally_pkey"),
     "what someone solved": (
-        counters.SQL.solved,
+        counters.SQL.tried_problems,
         ["usr_7", ["prob_sum"]],
         "account_tally_pkey",
     ),
-    "who holds a token": (accounts.SQL.of_token, [b"x" * 32], "token_digest_key"),
-    "webhooks that failed": (gauges.SQL.gauges, [30.0], "webhook_failed"),
-    "who has a name": (accounts.SQL.of_name, ["U7"], "account_name"),
-    "who logs in": (accounts.SQL.credentials, ["U7", None], "account_name"),
-    "who is logged in": (sessions.SQL.of_digest, [b"x" * 32], "session_pkey"),
+    "who holds a token": (accounts.SQL.find_by_token_digest, [b"x" * 32], "token_digest_key"),
+    "webhooks that failed": (gauges.SQL.read_gauges, [30.0], "webhook_failed"),
+    "who has a name": (accounts.SQL.find_by_name, ["U7"], "account_name"),
+    "who logs in": (accounts.SQL.credentials_by_name, ["U7", None], "account_name"),
+    "who is logged in": (sessions.SQL.find_account, [b"x" * 32], "session_pkey"),
 }
 
 
@@ -136,7 +136,7 @@ async def test_a_line_that_was_empty_is_not_read_for_each_arrival(database_url: 
             await acquired.execute(PEOPLE)
             await acquired.execute(FILL.replace("n % 3 = 0", "false"), sheet.id, sheet.digest)
             await acquired.execute("ANALYZE")
-            statement = f"EXPLAIN {submission_inserts.SQL.accept.sql}"
+            statement = f"EXPLAIN {submission_inserts.SQL.insert_rows.sql}"
             rows = await acquired.fetch(statement, *ARRIVAL, 30.0, 100)
     plan = "\n".join(row[0] for row in rows)
     assert "submission_waiting_of_account" in plan
@@ -149,7 +149,7 @@ async def test_keys_are_found_one_by_one_also_by_a_plan_of_the_first_minute(
     """Connections keep the plans that they made while the table was empty."""
     many = [20 * each for each in ARRIVAL]
     async with open_pool(database_url, name="test") as pool, connection(pool) as acquired:
-        statement = f"EXPLAIN {submission_inserts.SQL.accept.sql}"
+        statement = f"EXPLAIN {submission_inserts.SQL.insert_rows.sql}"
         rows = await acquired.fetch(statement, *many, 30.0, 100)
     plan = "\n".join(row[0] for row in rows)
     assert "(idempotency_key = a_1.idempotency_key)" in plan, plan

@@ -20,7 +20,7 @@ from deemster.problems.revision import RevisionStore
 from deemster.problems.summary import sheet_of
 from deemster.store import problems, submissions
 from deemster.store.artifacts import Artifacts
-from deemster.store.notifications import OUTBOX, Notifier
+from deemster.store.notifications import OUTBOX_CHANNEL, Notifier
 from deemster.store.pool import Pool, connection, open_pool
 from tests.builders import make_person
 from tests.system.fleet import Fleet
@@ -69,11 +69,11 @@ class Service:
         }
         artifacts = Artifacts.open(None, directory / "data")
         async with (
-            open_pool(database_url, name="test", most=10) as pool,
-            Notifier.open(pool, OUTBOX) as bell,
+            open_pool(database_url, name="test", max_size=10) as pool,
+            Notifier.open(pool, OUTBOX_CHANNEL) as bell,
             Fleet.open(directory / "logs", environment(ours)) as fleet,
         ):
-            door = AcceptService(pool, artifacts, load_catalogue(), on_accepted=bell.ring)
+            door = AcceptService(pool, artifacts, load_catalogue(), on_accepted=bell.notify)
             service = cls(directory, database_url, queue_url, env, pool, door, fleet)
             try:
                 await service._import_problem(artifacts, time_ms)
@@ -88,7 +88,7 @@ class Service:
         revision = await store.import_package(PACKAGE)
         await RevisionDistributor(artifacts, store).publish(revision)
         async with connection(self.pool) as acquired, acquired.transaction():
-            await problems.put(acquired, sheet_of(revision, PROBLEM, time_ms=time_ms))
+            await problems.publish(acquired, sheet_of(revision, PROBLEM, time_ms=time_ms))
 
     def start(self, *roles: str) -> None:
         for role in roles:
@@ -130,7 +130,7 @@ class Service:
 
     async def view(self, submission: SubmissionId) -> SubmissionView:
         async with connection(self.pool) as acquired:
-            found = await submissions.view(acquired, submission)
+            found = await submissions.get(acquired, submission)
         assert found is not None, submission
         return found
 

@@ -59,7 +59,7 @@ async def test_a_judge_that_fails_is_tried_three_times_and_then_an_admin_has_it_
         assert (found.verdict, found.rejudge_of) == (program.verdict, submission)
         assert (await service.view(submission)).state is State.FAILED
         async with connection(service.pool) as acquired:
-            settled = await dead_letters.one(acquired, letter.id)
+            settled = await dead_letters.get(acquired, letter.id)
         assert settled is not None
         assert (settled.outcome, settled.requeued_as) == ("requeued", again.id)
         await until_at_rest(service)

@@ -60,4 +60,4 @@ async def assert_exactly_once(service: Service, ledger: Mapping[SubmissionId, Pr
         id_: row["attempt"] for id_, row in found.items()
     }
     async with connection(service.pool) as acquired:
-        assert await counters.wrong(acquired) == []
+        assert await counters.find_mismatches(acquired) == []

@@ -43,4 +43,4 @@ class CacheInvalidation:
 
     async def _look(self, _: None) -> int:
         async with connection(self._pool) as acquired:
-            return await problems.revision(acquired)
+            return await problems.version(acquired)

@@ -65,7 +65,7 @@ class Health:
 
     async def _count_workers(self) -> str:
         async with connection(self._dependencies.pool) as acquired:
-            found = [each for each in await workers.alive(acquired) if not each.draining]
+            found = [each for each in await workers.list_alive(acquired) if not each.draining]
         if not found:
             raise NobodyWorks
         return f"{len(found)} with {sum(each.slots for each in found)} slots"

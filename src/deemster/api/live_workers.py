@@ -35,4 +35,4 @@ class LiveWorkers:
 
     async def _look(self, _: None) -> Sequence[WorkerView]:
         async with connection(self._dependencies.pool) as acquired:
-            return [each for each in await workers.alive(acquired) if not each.draining]
+            return [each for each in await workers.list_alive(acquired) if not each.draining]

@@ -9,7 +9,7 @@ from deemster.cache.cache import Loaded
 from deemster.cache.kinds import PROFILE
 from deemster.domain.account import Account
 from deemster.store import counters
-from deemster.store.counters import Deeds
+from deemster.store.counters import AccountCounts
 from deemster.store.pool import connection
 
 
@@ -18,14 +18,14 @@ async def profile_of(state: AppState, caller: Account) -> ProfileOut:
 
     async def look() -> Loaded:
         async with connection(state.pool) as acquired:
-            deeds, day_left_s = await counters.of_account(acquired, caller.id)
+            deeds, day_left_s = await counters.account_counts(acquired, caller.id)
         # What was handed in today is nothing at midnight.
         keep_s = min(PROFILE.kept_s, day_left_s)
         return Loaded(json.dumps(asdict(deeds)).encode(), keep_s=keep_s)
 
     entry = await state.cache.get_private(PROFILE, caller, "", look, subject=caller.id)
     assert entry.body is not None, "everyone has deeds, if only none"
-    deeds = Deeds(**json.loads(entry.body))
+    deeds = AccountCounts(**json.loads(entry.body))
     quota = caller.quota(state.settings.daily_quota)
     return ProfileOut(
         submits=deeds.submits,

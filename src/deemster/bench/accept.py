@@ -178,7 +178,7 @@ async def check_kept(stage: BenchService, contenders: dict[str, Contender]) -> d
     async with connection(stage.pool) as acquired:
         for name in ("accept", "with_keys"):
             ids = [own for tale in contenders[name].tales for own in tale.ids]
-            found = await consistency.count(acquired, ids)
+            found = await consistency.count_rows(acquired, ids)
             whole = min(found.rows, found.events, found.jobs, found.sources)
             kept[name] = {"accepted": len(ids), "lost": len(ids) - whole}
         ids = [own for tale in contenders["bare"].tales for own in tale.ids]

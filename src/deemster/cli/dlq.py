@@ -108,7 +108,7 @@ async def read_all(settled: bool) -> list[DeadLetter]:
         while True:
             before = found[-1].id if found else None
             page = await dead_letters.page(
-                acquired, settled=settled, before=before, most=AT_ONCE
+                acquired, include_resolved=settled, before=before, limit=AT_ONCE
             )
             found += page
             if len(page) < AT_ONCE:
@@ -117,7 +117,7 @@ async def read_all(settled: bool) -> list[DeadLetter]:
 
 async def read_one(number: int) -> DeadLetter:
     async with open_store(load_settings()) as pool, connection(pool) as acquired:
-        letter = await dead_letters.one(acquired, number)
+        letter = await dead_letters.get(acquired, number)
     if letter is None:
         raise NotFound(f"There is no dead letter {number}: see `deemster dlq list --all`.")
     return letter

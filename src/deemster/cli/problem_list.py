@@ -12,7 +12,7 @@ from rich.table import Table
 from deemster.domain.limits import MIB
 from deemster.settings import load_settings
 from deemster.store.pool import connection
-from deemster.store.problems import ProblemLine, page
+from deemster.store.problems import ProblemListItem, page
 from deemster.wiring.command import open_store
 
 PAGE = 500
@@ -42,12 +42,12 @@ def list_(
     Console().print(table)
 
 
-async def all_lines() -> list[ProblemLine]:
-    lines: list[ProblemLine] = []
+async def all_lines() -> list[ProblemListItem]:
+    lines: list[ProblemListItem] = []
     async with open_store(load_settings()) as pool, connection(pool) as acquired:
         while True:
             after = lines[-1].id if lines else None
-            more = await page(acquired, after=after, most=PAGE)
+            more = await page(acquired, after=after, limit=PAGE)
             lines += more
             if len(more) < PAGE:
                 return lines

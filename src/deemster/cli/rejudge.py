@@ -23,8 +23,8 @@ from deemster.settings import load_settings
 from deemster.store import accounts, contests
 from deemster.store.audit import Actor
 from deemster.store.pool import Pool, connection
-from deemster.store.problems import in_force
-from deemster.store.rejudgings import Wanted, matching, under_way
+from deemster.store.problems import get
+from deemster.store.rejudgings import RejudgingFilter, count_unfinished, find_matching
 from deemster.wiring.command import open_store, operator
 
 EXIT_OURS = 2
@@ -156,7 +156,7 @@ async def stage_asked(
     asked: Asked, named: Sequence[SubmissionId], reason: str | None
 ) -> Overview:
     async with open_store(load_settings()) as pool:
-        wanted = Wanted(ids=named) if named else await wanted_of(pool, asked)
+        wanted = RejudgingFilter(ids=named) if named else await wanted_of(pool, asked)
         return await make(pool, wanted, Actor(operator()), reason=reason)
 
 
@@ -169,8 +169,8 @@ async def rejudge_chosen(asked: Asked, *, sure: bool) -> Rejudged:
     async with open_store(load_settings()) as pool:
         wanted = await wanted_of(pool, asked)
         async with connection(pool) as acquired:
-            ids = [match.id for match in await matching(acquired, wanted, most=MOST)]
-            others = describe_unended(await under_way(acquired, wanted))
+            ids = [match.id for match in await find_matching(acquired, wanted, limit=MOST)]
+            others = describe_unended(await count_unfinished(acquired, wanted))
         if others:
             print(others, file=sys.stderr)
         if not ids:
@@ -189,22 +189,22 @@ async def rejudge_all(pool: Pool, ids: Sequence[SubmissionId]) -> Rejudged:
     return await for_each(ids, act)
 
 
-async def wanted_of(pool: Pool, asked: Asked) -> Wanted:
+async def wanted_of(pool: Pool, asked: Asked) -> RejudgingFilter:
     """Names that don't exist are told: they would choose nothing, silently."""
     async with connection(pool) as acquired:
-        account = await accounts.of_name(acquired, asked.user) if asked.user else None
+        account = await accounts.find_by_name(acquired, asked.user) if asked.user else None
         if asked.user is not None and account is None:
             raise NotFound(f"There is no account {asked.user}: see `deemster user list`.")
         problem = ProblemId(asked.problem) if asked.problem is not None else None
-        if problem is not None and await in_force(acquired, problem) is None:
+        if problem is not None and await get(acquired, problem) is None:
             raise NotFound(
                 f"There is no problem {problem}: ids begin with {PROBLEM}_, see "
                 "`deemster problem list`."
             )
         contest = ContestId(asked.contest) if asked.contest is not None else None
-        if contest is not None and await contests.one(acquired, contest) is None:
+        if contest is not None and await contests.get(acquired, contest) is None:
             raise NotFound(f"There is no contest {contest}.")
-    return Wanted(
+    return RejudgingFilter(
         account=account.id if account else None,
         problem=problem,
         contest=contest,

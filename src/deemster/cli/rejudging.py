@@ -17,7 +17,7 @@ from deemster.settings import load_settings
 from deemster.store import rejudgings
 from deemster.store.audit import Actor
 from deemster.store.pool import connection
-from deemster.store.rejudgings import Cell, Change, Rejudging
+from deemster.store.rejudgings import ChangedPair, Rejudging, VerdictPairCount
 from deemster.wiring.command import open_store, operator
 
 MOST = 1000
@@ -64,7 +64,7 @@ def show(rejudging_id: Set, as_json: AsJson = False) -> None:
         print(f"… and {len(changes) - MOST:,} more: --json shows all of them")
 
 
-def line_of(change: Change) -> str:
+def line_of(change: ChangedPair) -> str:
     old = with_score(change.old_verdict or "failed", change.old_score)
     new = with_score(change.new_verdict or change.state.lower(), change.new_score)
     whose = f"{change.account_name}, {change.problem}"
@@ -120,18 +120,18 @@ def document(overview: Overview) -> dict[str, object]:
 
 async def read_page() -> list[Rejudging]:
     async with open_store(load_settings()) as pool, connection(pool) as acquired:
-        return await rejudgings.page(acquired, before=None, most=MOST)
+        return await rejudgings.page(acquired, before=None, limit=MOST)
 
 
 async def read_one(
     wanted: RejudgingId,
-) -> tuple[Overview, Sequence[Cell], Sequence[Change]]:
+) -> tuple[Overview, Sequence[VerdictPairCount], Sequence[ChangedPair]]:
     async with open_store(load_settings()) as pool:
         overview = await rejudging_set.overview(pool, wanted)
         async with connection(pool) as acquired:
-            matrix = await rejudgings.matrix(acquired, wanted)
-            changes = await rejudgings.changes(
-                acquired, wanted, after=None, most=rejudging_set.MOST
+            matrix = await rejudgings.verdict_matrix(acquired, wanted)
+            changes = await rejudgings.list_changes(
+                acquired, wanted, after=None, limit=rejudging_set.MOST
             )
     return overview, matrix, changes
 

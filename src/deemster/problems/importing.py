@@ -136,14 +136,14 @@ class Importer:
         async with transaction(self._pool) as acquired:
             retired = await problems.retire(acquired, problem)
             if retired:
-                await audit.note(acquired, actor, "problem.retire", problem)
+                await audit.record(acquired, actor, "problem.retire", problem)
         return retired
 
 
 async def put_in_force(acquired: Connection, ready: Ready) -> Imported:
     """What is handed in from now on is judged by it."""
     is_new = await put(acquired, ready.sheet, ready.order)
-    kept = await problems.in_force(acquired, ready.sheet.id)
+    kept = await problems.get(acquired, ready.sheet.id)
     assert kept is not None, "it was put in force just now"
     return Imported(kept, is_new, ready.warnings)
 
@@ -157,8 +157,8 @@ async def put(acquired: Connection, sheet: ProblemSummary, order: ImportRequest)
         refuse_foreign(found, sheet.id, order)
         if found.revision == sheet.digest and not found.retired:
             return False
-    await problems.put(acquired, sheet, by=order.actor.account)
-    await audit.note(
+    await problems.publish(acquired, sheet, by=order.actor.account)
+    await audit.record(
         acquired, order.actor, "problem.import", sheet.id, digest=sheet.digest, first=fresh
     )
     return True

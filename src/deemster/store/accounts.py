@@ -11,12 +11,12 @@ from deemster.domain.account import ALL_SCOPES, Account, Role, Scope
 from deemster.domain.errors import Conflict, NotFound
 from deemster.domain.ids import ACCOUNT, TOKEN, AccountId, TokenId, new_id
 from deemster.store.pool import Connection
-from deemster.store.queries import changed, statements
+from deemster.store.queries import rows_changed, statements
 
 SQL = statements("accounts")
 TOKEN_PREFIX: Final = "deem_"  # noqa: S105 - no secret
 """So that a leaked one is known for what it is."""
-MOST_TOKENS: Final = 100
+MAX_TOKENS: Final = 100
 """Good ones of one account."""
 
 
@@ -33,7 +33,7 @@ class AccountView:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class AccountUpdate:
     """What is None stays as it is."""
 
     role: Role | None = None
@@ -65,7 +65,7 @@ class TokenView:
 
 
 @dataclass(frozen=True, slots=True)
-class Revoked:
+class RevokedToken:
     account: AccountId
     view: TokenView
     digest: bytes
@@ -81,7 +81,7 @@ class NewToken:
 
 
 async def add(connection: Connection, name: str, role: Role) -> Account:
-    account = await try_to_add(connection, name, role)
+    account = await add_if_name_is_free(connection, name, role)
     if account is None:
         raise Conflict(
             f"There is an account {name} already, in this or another case: choose another name."
@@ -89,46 +89,48 @@ async def add(connection: Connection, name: str, role: Role) -> Account:
     return account
 
 
-async def try_to_add(connection: Connection, name: str, role: Role) -> Account | None:
+async def add_if_name_is_free(connection: Connection, name: str, role: Role) -> Account | None:
     """None: the name is taken, in this or another case."""
     account = AccountId(new_id(ACCOUNT))
-    done = changed(await SQL.add(connection, id=account, name=name, role=role))
+    done = rows_changed(await SQL.add(connection, id=account, name=name, role=role))
     return Account(account, name, role) if done else None
 
 
-async def of_name(connection: Connection, name: str) -> Account | None:
+async def find_by_name(connection: Connection, name: str) -> Account | None:
     """In whatever case it is written."""
-    row = await SQL.of_name(connection, name=name)
+    row = await SQL.find_by_name(connection, name=name)
     return Account(AccountId(row["id"]), row["name"], Role(row["role"])) if row else None
 
 
-async def everyone(connection: Connection) -> list[AccountView]:
-    return [view_of(row) async for row in SQL.everyone(connection)]
+async def list_all(connection: Connection) -> list[AccountView]:
+    return [view_from_row(row) async for row in SQL.list_all(connection)]
 
 
 async def page(
     connection: Connection,
     *,
     before: AccountId | None,
-    most: int,
+    limit: int,
     role: Role | None = None,
     prefix: str | None = None,
 ) -> list[AccountView]:
     """Newest first."""
-    rows = SQL.page(connection, before=before, most=most, role=role, prefix=prefix)
-    return [view_of(row) async for row in rows]
+    rows = SQL.page(connection, before=before, limit=limit, role=role, prefix=prefix)
+    return [view_from_row(row) async for row in rows]
 
 
-async def view(connection: Connection, account: AccountId) -> AccountView | None:
-    row = await SQL.view(connection, id=account)
-    return view_of(row) if row else None
+async def get(connection: Connection, account: AccountId) -> AccountView | None:
+    row = await SQL.get(connection, id=account)
+    return view_from_row(row) if row else None
 
 
-async def change(connection: Connection, account: AccountId, wanted: Change) -> list[bytes]:
+async def update(
+    connection: Connection, account: AccountId, wanted: AccountUpdate
+) -> list[bytes]:
     """Who is disabled loses log-ins and tokens: the hashes of those that ended with it."""
     if wanted.disabled or wanted.role not in {None, Role.ADMIN}:
-        await keep_an_admin(connection, account)
-    done = await SQL.change(
+        await require_another_admin(connection, account)
+    done = await SQL.update(
         connection,
         id=account,
         role=wanted.role,
@@ -137,26 +139,28 @@ async def change(connection: Connection, account: AccountId, wanted: Change) -> 
         daily_quota=wanted.daily_quota,
         disabled=wanted.disabled,
     )
-    if not changed(done):
+    if not rows_changed(done):
         raise NotFound("There is no such account.")
     if not wanted.disabled:
         return []
-    return [row["digest"] async for row in SQL.lock_out(connection, id=account)]
+    return [row["digest"] async for row in SQL.end_sessions_and_tokens(connection, id=account)]
 
 
-async def keep_an_admin(connection: Connection, going: AccountId) -> None:
-    admins = [row["id"] async for row in SQL.hold_admins(connection)]
+async def require_another_admin(connection: Connection, going: AccountId) -> None:
+    admins = [row["id"] async for row in SQL.lock_admins(connection)]
     if admins == [going]:
         raise Conflict("This is the last admin, and there must be one: make another first.")
 
 
-async def credentials(connection: Connection, name: str) -> Credentials | None:
+async def credentials_by_name(connection: Connection, name: str) -> Credentials | None:
     """In whatever case it is written."""
-    return credentials_of(await SQL.credentials(connection, name=name, id=None))
+    return credentials_from_row(await SQL.credentials_by_name(connection, name=name, id=None))
 
 
 async def credentials_by_id(connection: Connection, account: AccountId) -> Credentials | None:
-    return credentials_of(await SQL.credentials(connection, name=None, id=account))
+    return credentials_from_row(
+        await SQL.credentials_by_name(connection, name=None, id=account)
+    )
 
 
 async def set_password(connection: Connection, account: AccountId, password: str) -> None:
@@ -168,14 +172,14 @@ async def replace_password(
     connection: Connection, account: AccountId, *, old: str | None, password: str
 ) -> None:
     done = await SQL.replace_password(connection, id=account, old=old, password=password)
-    if not changed(done):
+    if not rows_changed(done):
         raise Conflict("The password was changed meanwhile: log in anew.")
 
 
-async def renew_password(
+async def rehash_password(
     connection: Connection, account: AccountId, *, old: str, password: str
 ) -> None:
-    await SQL.renew_password(connection, id=account, old=old, password=password)
+    await SQL.rehash_password(connection, id=account, old=old, password=password)
 
 
 async def add_token(
@@ -187,11 +191,11 @@ async def add_token(
     scopes: frozenset[Scope] = ALL_SCOPES,
 ) -> str:
     """The token itself: it is shown now and never again."""
-    made = await make_token(connection, account, name, days=days, scopes=scopes)
+    made = await create_token(connection, account, name, days=days, scopes=scopes)
     return made.secret
 
 
-async def make_token(
+async def create_token(
     connection: Connection,
     account: AccountId,
     name: str,
@@ -199,13 +203,13 @@ async def make_token(
     days: int | None = None,
     scopes: frozenset[Scope] = ALL_SCOPES,
 ) -> NewToken:
-    held = await SQL.hold(connection, id=account)
+    held = await SQL.lock_account(connection, id=account)
     if held is None:
         raise NotFound("There is no such account.")
     if held["disabled_at"] is not None:
         raise Conflict(f"The account {held['name']} is disabled: enable it first.")
-    if await SQL.live_tokens(connection, account=account) >= MOST_TOKENS:
-        raise Conflict(f"An account has up to {MOST_TOKENS} tokens: revoke one first.")
+    if await SQL.count_valid_tokens(connection, account=account) >= MAX_TOKENS:
+        raise Conflict(f"An account has up to {MAX_TOKENS} tokens: revoke one first.")
     secret = TOKEN_PREFIX + secrets.token_urlsafe(32)
     row = await SQL.add_token(
         connection,
@@ -216,45 +220,45 @@ async def make_token(
         days=days,
         scopes=sorted(scopes),
     )
-    return NewToken(token_view_of(row), secret)
+    return NewToken(token_view_from_row(row), secret)
 
 
-async def tokens(
-    connection: Connection, account: AccountId, *, before: TokenId | None, most: int
+async def token_page(
+    connection: Connection, account: AccountId, *, before: TokenId | None, limit: int
 ) -> list[TokenView]:
     """Newest first, also those that are no good any more."""
-    rows = SQL.tokens(connection, account=account, before=before, most=most)
-    return [token_view_of(row) async for row in rows]
+    rows = SQL.token_page(connection, account=account, before=before, limit=limit)
+    return [token_view_from_row(row) async for row in rows]
 
 
-async def revoke(
+async def revoke_token(
     connection: Connection, token: TokenId, *, account: AccountId | None = None
-) -> Revoked | None:
+) -> RevokedToken | None:
     """Of that account; None: whoever's it is. None back: there is no such token."""
-    row = await SQL.revoke(connection, id=token, account=account)
+    row = await SQL.revoke_token(connection, id=token, account=account)
     if row is None:
         return None
-    return Revoked(
-        AccountId(row["account_id"]), token_view_of(row), row["digest"], row["was_good"]
+    return RevokedToken(
+        AccountId(row["account_id"]), token_view_from_row(row), row["digest"], row["was_good"]
     )
 
 
-async def of_token(connection: Connection, token: str) -> Account | None:
-    return await of_digest(connection, token_digest(token))
+async def find_by_token(connection: Connection, token: str) -> Account | None:
+    return await find_by_token_digest(connection, token_digest(token))
 
 
-async def of_digest(connection: Connection, digest: bytes) -> Account | None:
+async def find_by_token_digest(connection: Connection, digest: bytes) -> Account | None:
     """By the hash of a token, for those who don't keep the token itself."""
-    row = await SQL.of_token(connection, digest=digest)
+    row = await SQL.find_by_token_digest(connection, digest=digest)
     if row is None:
         return None
-    return account_of(
+    return account_from_row(
         row, TokenId(row["token_id"]), scopes=frozenset(map(Scope, row["scopes"]))
     )
 
 
-async def mark_used(connection: Connection, tokens: Iterable[TokenId]) -> None:
-    await SQL.used(connection, ids=list(tokens))
+async def mark_tokens_used(connection: Connection, tokens: Iterable[TokenId]) -> None:
+    await SQL.mark_tokens_used(connection, ids=list(tokens))
 
 
 def token_digest(token: str) -> bytes:
@@ -262,7 +266,7 @@ def token_digest(token: str) -> bytes:
     return hashlib.sha256(token.encode()).digest()
 
 
-def account_of(
+def account_from_row(
     row: Any, token: TokenId | None = None, scopes: frozenset[Scope] = ALL_SCOPES
 ) -> Account:
     return Account(
@@ -276,7 +280,7 @@ def account_of(
     )
 
 
-def view_of(row: Any) -> AccountView:
+def view_from_row(row: Any) -> AccountView:
     return AccountView(
         id=AccountId(row["id"]),
         name=row["name"],
@@ -289,14 +293,14 @@ def view_of(row: Any) -> AccountView:
     )
 
 
-def credentials_of(row: Any) -> Credentials | None:
+def credentials_from_row(row: Any) -> Credentials | None:
     if row is None:
         return None
     account = Account(AccountId(row["id"]), row["name"], Role(row["role"]))
     return Credentials(account, row["disabled_at"] is not None, row["password"])
 
 
-def token_view_of(row: Any) -> TokenView:
+def token_view_from_row(row: Any) -> TokenView:
     return TokenView(
         id=TokenId(row["id"]),
         name=row["name"],

@@ -32,7 +32,7 @@ class AuditEntry:
     request_id: str | None
 
 
-async def note(
+async def record(
     connection: Connection,
     actor: Actor,
     act: str,
@@ -40,7 +40,7 @@ async def note(
     **details: Any,
 ) -> None:
     """`act` is a noun and a verb: `submission.rejudge`. Details hold no secret."""
-    await SQL.note(
+    await SQL.record(
         connection,
         actor=actor.name,
         account=actor.account,
@@ -55,13 +55,13 @@ async def page(
     connection: Connection,
     *,
     before: int | None,
-    most: int,
+    limit: int,
     actor: str | None = None,
     act: str | None = None,
     target: str | None = None,
 ) -> list[AuditEntry]:
     """Newest first."""
-    rows = SQL.page(connection, before=before, most=most, actor=actor, act=act, target=target)
+    rows = SQL.page(connection, before=before, limit=limit, actor=actor, act=act, target=target)
     return [
         AuditEntry(
             id=row["id"],

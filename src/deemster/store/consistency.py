@@ -24,23 +24,25 @@ class ConsistencyCounts:
     """Events that tell of an end."""
 
 
-async def count(connection: Connection, ids: Sequence[str]) -> ConsistencyCounts:
-    return ConsistencyCounts(**await SQL.count(connection, ids=list(ids)))
+async def count_rows(connection: Connection, ids: Sequence[str]) -> ConsistencyCounts:
+    return ConsistencyCounts(**await SQL.count_rows(connection, ids=list(ids)))
 
 
-async def line(connection: Connection, most: int) -> list[SubmissionId]:
+async def list_waiting(connection: Connection, limit: int) -> list[SubmissionId]:
     """Those that wait, the next one first."""
-    return [SubmissionId(row["id"]) async for row in SQL.line(connection, most=most)]
+    return [SubmissionId(row["id"]) async for row in SQL.list_waiting(connection, limit=limit)]
 
 
-async def starts(connection: Connection, since_s: float) -> list[tuple[SubmissionId, float]]:
+async def list_starts(
+    connection: Connection, since_s: float
+) -> list[tuple[SubmissionId, float]]:
     """What was begun since then, in that order, with the time in seconds since the epoch."""
-    rows = SQL.starts(connection, since_s=since_s)
+    rows = SQL.list_starts(connection, since_s=since_s)
     return [(SubmissionId(row["id"]), row["started_s"]) async for row in rows]
 
 
 @dataclass(frozen=True, slots=True)
-class StartedRun:
+class WaitingTime:
     of_hog: bool
     """Of the account that was asked about."""
     submitted_s: float
@@ -48,9 +50,9 @@ class StartedRun:
     """0: not yet."""
 
 
-async def turns(connection: Connection, hog: str, since_s: float) -> list[StartedRun]:
+async def list_waits(connection: Connection, hog: str, since_s: float) -> list[WaitingTime]:
     """Who was begun when, of all that came since then."""
-    rows = SQL.turns(connection, hog=hog, since_s=since_s)
+    rows = SQL.list_waits(connection, hog=hog, since_s=since_s)
     return [
-        StartedRun(row["of_hog"], row["submitted_s"], row["started_s"]) async for row in rows
+        WaitingTime(row["of_hog"], row["submitted_s"], row["started_s"]) async for row in rows
     ]

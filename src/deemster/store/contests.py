@@ -14,7 +14,7 @@ SQL = statements("contests")
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ContestPlan:
     """What an admin says of a contest."""
 
     title: str
@@ -27,7 +27,7 @@ class Plan:
 @dataclass(frozen=True, slots=True)
 class Contest:
     id: ContestId
-    plan: Plan
+    plan: ContestPlan
     opens_in_s: float
     """When this was read, by the database's clock; below 0 once it has."""
     closes_in_s: float
@@ -39,34 +39,40 @@ class Contest:
         return self.closes_in_s <= later_s
 
 
-async def add(connection: Connection, contest: ContestId, plan: Plan, *, by: AccountId) -> None:
-    await refuse_unknown(connection, plan)
+async def add(
+    connection: Connection, contest: ContestId, plan: ContestPlan, *, by: AccountId
+) -> None:
+    await refuse_unknown_problems(connection, plan)
     await SQL.add(connection, id=contest, made_by=by, **parameters(plan))
 
 
-async def change(connection: Connection, contest: ContestId, plan: Plan) -> bool:
+async def update(connection: Connection, contest: ContestId, plan: ContestPlan) -> bool:
     """False: there is no such contest."""
-    await refuse_unknown(connection, plan)
-    return await SQL.change(connection, id=contest, **parameters(plan)) is not None
+    await refuse_unknown_problems(connection, plan)
+    return await SQL.update(connection, id=contest, **parameters(plan)) is not None
 
 
-async def refuse_unknown(connection: Connection, plan: Plan) -> None:
+async def refuse_unknown_problems(connection: Connection, plan: ContestPlan) -> None:
     rows = SQL.unknown_problems(connection, problems=list(plan.problems))
     unknown = [row["id"] async for row in rows]
     if unknown:
         raise Refused(f"There is no problem {', '.join(unknown[:3])}: see GET /v1/problems.")
 
 
-async def one(connection: Connection, contest: ContestId) -> Contest | None:
-    row = await SQL.one(connection, id=contest)
-    return contest_of(row) if row else None
+async def get(connection: Connection, contest: ContestId) -> Contest | None:
+    row = await SQL.get(connection, id=contest)
+    return contest_from_row(row) if row else None
 
 
-async def page(connection: Connection, *, before: ContestId | None, most: int) -> list[Contest]:
-    return [contest_of(row) async for row in SQL.page(connection, before=before, most=most)]
+async def page(
+    connection: Connection, *, before: ContestId | None, limit: int
+) -> list[Contest]:
+    return [
+        contest_from_row(row) async for row in SQL.page(connection, before=before, limit=limit)
+    ]
 
 
-def parameters(plan: Plan) -> dict[str, Any]:
+def parameters(plan: ContestPlan) -> dict[str, Any]:
     return {
         "title": plan.title,
         "opens_at": plan.opens_at,
@@ -75,6 +81,6 @@ def parameters(plan: Plan) -> dict[str, Any]:
     }
 
 
-def contest_of(row: Mapping[str, Any]) -> Contest:
-    plan = Plan(row["title"], row["opens_at"], row["closes_at"], row["problems"])
+def contest_from_row(row: Mapping[str, Any]) -> Contest:
+    plan = ContestPlan(row["title"], row["opens_at"], row["closes_at"], row["problems"])
     return Contest(ContestId(row["id"]), plan, row["opens_in_s"], row["closes_in_s"])

@@ -12,7 +12,7 @@ from deemster.store.queries import statements
 SQL = statements("counters")
 
 
-async def count(
+async def count_verdict(
     connection: Connection,
     account: AccountId,
     problem: ProblemId,
@@ -28,14 +28,14 @@ async def count(
     await SQL.count_problem(connection, problem=problem, submits=sign, accepted=accepted)
 
 
-async def of_problem(connection: Connection, problem: ProblemId) -> tuple[int, int]:
+async def problem_counts(connection: Connection, problem: ProblemId) -> tuple[int, int]:
     """How many were submitted, and how many of them accepted."""
-    row = await SQL.of_problem(connection, problem=problem)
+    row = await SQL.problem_counts(connection, problem=problem)
     return (row["submits"], row["accepted"]) if row else (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Deeds:
+class AccountCounts:
     """Of one account."""
 
     submits: int
@@ -48,10 +48,12 @@ class Deeds:
     """Handed in since midnight, UTC, as far as there is a quota that counts them."""
 
 
-async def of_account(connection: Connection, account: AccountId) -> tuple[Deeds, float]:
+async def account_counts(
+    connection: Connection, account: AccountId
+) -> tuple[AccountCounts, float]:
     """And for how many seconds today is today."""
-    row = await SQL.of_account(connection, account=account)
-    deeds = Deeds(
+    row = await SQL.account_counts(connection, account=account)
+    deeds = AccountCounts(
         submits=row["submits"],
         accepted=row["accepted"],
         solved=row["solved"],
@@ -61,14 +63,14 @@ async def of_account(connection: Connection, account: AccountId) -> tuple[Deeds,
     return deeds, row["day_left_s"]
 
 
-async def solved(
+async def tried_problems(
     connection: Connection, account: AccountId, problems: Iterable[ProblemId]
 ) -> dict[ProblemId, bool]:
     """Those of the problems that it tried, and whether it solved them."""
-    rows = SQL.solved(connection, account=account, problems=list(problems))
+    rows = SQL.tried_problems(connection, account=account, problems=list(problems))
     return {ProblemId(row["problem_id"]): row["solved"] async for row in rows}
 
 
-async def wrong(connection: Connection) -> list[Mapping[str, Any]]:
+async def find_mismatches(connection: Connection) -> list[Mapping[str, Any]]:
     """Tallies that differ from the truth: there are none."""
-    return [dict(row) async for row in SQL.wrong(connection)]
+    return [dict(row) async for row in SQL.find_mismatches(connection)]

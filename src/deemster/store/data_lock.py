@@ -13,7 +13,7 @@ LOCK: Final = "up.lock"
 
 
 @contextmanager
-def claimed(data_dir: Path, what: str) -> Iterator[None]:
+def lock_data_dir(data_dir: Path, what: str) -> Iterator[None]:
     """Ours until the end, also if that is a `kill -9`; whoever else asks hears `what` it is."""
     try:
         data_dir.mkdir(mode=0o755, parents=True, exist_ok=True)

@@ -29,7 +29,7 @@ class DeadLetter:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class HistoryEvent:
     """One event of a submission."""
 
     event: str
@@ -39,7 +39,7 @@ class Step:
     at: datetime
 
 
-async def bury(
+async def add(
     connection: Connection,
     submission: SubmissionId,
     task: Task,
@@ -47,7 +47,7 @@ async def bury(
     error: str,
     context: Mapping[str, Any],
 ) -> None:
-    await SQL.bury(
+    await SQL.add(
         connection, id=submission, task=task, attempt=attempt, error=error, context=context
     )
 
@@ -55,25 +55,29 @@ async def bury(
 async def page(
     connection: Connection,
     *,
-    settled: bool = False,
+    include_resolved: bool = False,
     before: int | None = None,
-    most: int = 100,
+    limit: int = 100,
 ) -> list[DeadLetter]:
-    rows = SQL.page(connection, all=settled, before=before, most=most)
-    return [letter_of(row) async for row in rows]
+    rows = SQL.page(connection, include_resolved=include_resolved, before=before, limit=limit)
+    return [letter_from_row(row) async for row in rows]
 
 
-async def one(connection: Connection, letter: int) -> DeadLetter | None:
-    row = await SQL.one(connection, id=letter)
-    return letter_of(row) if row else None
+async def get(connection: Connection, letter: int) -> DeadLetter | None:
+    row = await SQL.get(connection, id=letter)
+    return letter_from_row(row) if row else None
 
 
-async def history(connection: Connection, submission: SubmissionId) -> list[Step]:
+async def submission_history(
+    connection: Connection, submission: SubmissionId
+) -> list[HistoryEvent]:
     """What happened to it, in order."""
-    return [Step(**row) async for row in SQL.history(connection, id=submission)]
+    return [
+        HistoryEvent(**row) async for row in SQL.submission_history(connection, id=submission)
+    ]
 
 
-async def settle(
+async def resolve(
     connection: Connection,
     letter: int,
     outcome: str,
@@ -82,13 +86,13 @@ async def settle(
     requeued_as: SubmissionId | None = None,
 ) -> bool:
     """False: someone dealt with it before."""
-    row = await SQL.settle(
+    row = await SQL.resolve(
         connection, id=letter, outcome=outcome, by=by, requeued_as=requeued_as
     )
     return row is not None
 
 
-def letter_of(row: Mapping[str, Any]) -> DeadLetter:
+def letter_from_row(row: Mapping[str, Any]) -> DeadLetter:
     values = dict(row)
     return DeadLetter(
         submission=values.pop("submission_id"), task=Task(values.pop("task")), **values

@@ -10,17 +10,17 @@ from deemster.domain.lifecycle import TERMINAL, State
 from deemster.domain.submission import Progress
 from deemster.domain.verdict import Verdict
 from deemster.store.pool import Connection
-from deemster.store.queries import changed, statements
+from deemster.store.queries import rows_changed, statements
 
 SQL = statements("events")
 LAST_ID: Final = 2**63 - 1
 FIRST_XACT: Final = 1
 """Before any transaction of a server's own; restored events have it."""
-SETTLED_AT_ONCE: Final = 10_000
+RESET_BATCH: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Mark:
+class EventCursor:
     """How far someone has read."""
 
     xact: int
@@ -28,7 +28,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class FeedSnapshot:
+class Snapshot:
     """Which transactions could be seen at a moment, as Postgres writes it: `xmin:xmax:list`."""
 
     text: str
@@ -39,13 +39,13 @@ class FeedSnapshot:
         return int(self.text.split(":")[0])
 
     @property
-    def mark(self) -> Mark:
+    def cursor(self) -> EventCursor:
         """After all that is done for certain."""
-        return Mark(self.xmin - 1, LAST_ID)
+        return EventCursor(self.xmin - 1, LAST_ID)
 
 
 @dataclass(frozen=True, slots=True)
-class Touch:
+class ChangedSubmission:
     """Something happened to a submission; what, is to be read."""
 
     submission: SubmissionId
@@ -54,8 +54,8 @@ class Touch:
 
 
 @dataclass(frozen=True, slots=True)
-class ToldEvent:
-    mark: Mark
+class SubmissionEvent:
+    cursor: EventCursor
     submission: SubmissionId
     account: AccountId
     problem: ProblemId
@@ -77,52 +77,54 @@ class ToldEvent:
     max_score: float | None
 
     @property
-    def is_last(self) -> bool:
+    def is_final(self) -> bool:
         return self.state in TERMINAL
 
 
-async def now(connection: Connection) -> FeedSnapshot:
-    return FeedSnapshot(await SQL.now(connection))
+async def current_snapshot(connection: Connection) -> Snapshot:
+    return Snapshot(await SQL.current_snapshot(connection))
 
 
-async def touched(
-    connection: Connection, seen: FeedSnapshot
-) -> tuple[FeedSnapshot, list[Touch]]:
+async def changed_since(
+    connection: Connection, seen: Snapshot
+) -> tuple[Snapshot, list[ChangedSubmission]]:
     """What was committed between then and now, however long its transaction took."""
-    rows = [row async for row in SQL.touched(connection, seen=seen.text)]
-    return FeedSnapshot(rows[0]["snapshot"]), [
-        Touch(SubmissionId(row["submission_id"]), AccountId(row["account_id"]), row["xact"])
+    rows = [row async for row in SQL.changed_since(connection, seen=seen.text)]
+    return Snapshot(rows[0]["snapshot"]), [
+        ChangedSubmission(
+            SubmissionId(row["submission_id"]), AccountId(row["account_id"]), row["xact"]
+        )
         for row in rows
         if row["submission_id"] is not None
     ]
 
 
-async def after(
+async def list_after(
     connection: Connection,
-    mark: Mark,
+    mark: EventCursor,
     *,
     before: int,
-    most: int,
+    limit: int,
     contest: ContestId | None = None,
-) -> list[ToldEvent]:
+) -> list[SubmissionEvent]:
     """`before` is the xmin of a sight: later ones may be joined by earlier ones still."""
-    rows = SQL.after(
-        connection, xact=mark.xact, id=mark.id, before=before, contest=contest, most=most
+    rows = SQL.list_after(
+        connection, xact=mark.xact, id=mark.id, before=before, contest=contest, limit=limit
     )
-    return [event_of(row) async for row in rows]
+    return [event_from_row(row) async for row in rows]
 
 
-async def of_account(
+async def list_of_account(
     connection: Connection,
     account: AccountId,
-    mark: Mark,
+    mark: EventCursor,
     *,
     before: int,
-    most: int,
+    limit: int,
     contest: ContestId | None = None,
     with_staged: bool = False,
-) -> list[ToldEvent]:
-    rows = SQL.of_account(
+) -> list[SubmissionEvent]:
+    rows = SQL.list_of_account(
         connection,
         account=account,
         xact=mark.xact,
@@ -130,38 +132,38 @@ async def of_account(
         before=before,
         contest=contest,
         with_staged=with_staged,
-        most=most,
+        limit=limit,
     )
-    return [event_of(row) async for row in rows]
+    return [event_from_row(row) async for row in rows]
 
 
-async def of_submissions(
+async def list_of_submissions(
     connection: Connection, submissions: Collection[SubmissionId]
-) -> list[ToldEvent]:
+) -> list[SubmissionEvent]:
     """All of theirs, in the order in which they happened."""
-    rows = SQL.of_submissions(connection, submissions=list(submissions))
-    return [event_of(row) async for row in rows]
+    rows = SQL.list_of_submissions(connection, submissions=list(submissions))
+    return [event_from_row(row) async for row in rows]
 
 
-async def progress(
+async def running_progress(
     connection: Connection, submissions: Collection[SubmissionId]
 ) -> dict[SubmissionId, Progress]:
-    rows = SQL.progress(connection, submissions=list(submissions))
+    rows = SQL.running_progress(connection, submissions=list(submissions))
     return {
         SubmissionId(row["submission_id"]): Progress(row["cases_done"], row["cases_total"])
         async for row in rows
     }
 
 
-async def settle_future(connection: Connection) -> None:
+async def reset_future_transactions(connection: Connection) -> None:
     """A backup brings the numbers of another server's transactions, which may be to come."""
-    while changed(await SQL.settle_future(connection, most=SETTLED_AT_ONCE)):
+    while rows_changed(await SQL.reset_future_transactions(connection, limit=RESET_BATCH)):
         pass
 
 
-def event_of(row: Mapping[str, Any]) -> ToldEvent:
-    return ToldEvent(
-        mark=Mark(row["xact"], row["id"]),
+def event_from_row(row: Mapping[str, Any]) -> SubmissionEvent:
+    return SubmissionEvent(
+        cursor=EventCursor(row["xact"], row["id"]),
         submission=SubmissionId(row["submission_id"]),
         account=AccountId(row["account_id"]),
         problem=ProblemId(row["problem_id"]),

@@ -32,4 +32,4 @@ class Gauges:
 
 
 async def read(connection: Connection) -> Gauges:
-    return Gauges(**await SQL.gauges(connection, silent_s=SILENT_S))
+    return Gauges(**await SQL.read_gauges(connection, silent_s=SILENT_S))

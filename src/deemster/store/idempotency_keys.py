@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 from deemster.domain.ids import AccountId
 from deemster.store.pool import Connection
-from deemster.store.queries import changed, statements
+from deemster.store.queries import rows_changed, statements
 from deemster.store.submission_inserts import KeyReused
 
 SQL = statements("idempotency_keys")
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredResponse:
     status: int
     location: str | None
     sealed: bytes
@@ -19,9 +19,9 @@ class Kept:
 
 async def claim(
     connection: Connection, account: AccountId, key: str, digest: bytes
-) -> Kept | None:
+) -> StoredResponse | None:
     """None: the key is ours, and this transaction is to `keep` its answer."""
-    if changed(await SQL.claim(connection, account=account, key=key, digest=digest)):
+    if rows_changed(await SQL.claim(connection, account=account, key=key, digest=digest)):
         return None
     kept = await find(connection, account, key, digest)
     assert kept is not None, "keys are never given back"
@@ -30,18 +30,20 @@ async def claim(
 
 async def find(
     connection: Connection, account: AccountId, key: str, digest: bytes
-) -> Kept | None:
+) -> StoredResponse | None:
     """None: the key is new."""
-    row = await SQL.kept(connection, account=account, key=key)
+    row = await SQL.find(connection, account=account, key=key)
     if row is None:
         return None
     if row["request_digest"] != digest:
         raise KeyReused
-    return Kept(row["status"], row["location"], row["sealed"])
+    return StoredResponse(row["status"], row["location"], row["sealed"])
 
 
-async def keep(connection: Connection, account: AccountId, key: str, kept: Kept) -> None:
-    await SQL.keep(
+async def store_response(
+    connection: Connection, account: AccountId, key: str, kept: StoredResponse
+) -> None:
+    await SQL.store_response(
         connection,
         account=account,
         key=key,

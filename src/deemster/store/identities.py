@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from deemster.domain.account import Account
 from deemster.domain.ids import AccountId
-from deemster.store.accounts import account_of
+from deemster.store.accounts import account_from_row
 from deemster.store.pool import Connection
 from deemster.store.queries import statements
 
@@ -12,23 +12,25 @@ SQL = statements("identities")
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class LinkedAccount:
     account: Account
     disabled: bool
     newest_iat: float | None
     """When its issuer last spoke of it, in seconds; None: that was never told."""
 
 
-async def hold(connection: Connection, issuer: str, subject: str) -> None:
+async def lock(connection: Connection, issuer: str, subject: str) -> None:
     """Until the transaction ends nobody else makes an account for this one."""
-    await SQL.hold(connection, issuer=issuer, subject=subject)
+    await SQL.lock(connection, issuer=issuer, subject=subject)
 
 
-async def find(connection: Connection, issuer: str, subject: str) -> Known | None:
+async def find(connection: Connection, issuer: str, subject: str) -> LinkedAccount | None:
     row = await SQL.find(connection, issuer=issuer, subject=subject)
     if row is None:
         return None
-    return Known(account_of(row), row["disabled_at"] is not None, row["newest_iat"])
+    return LinkedAccount(
+        account_from_row(row), row["disabled_at"] is not None, row["newest_iat"]
+    )
 
 
 async def add(
@@ -42,6 +44,8 @@ async def add(
     await SQL.add(connection, issuer=issuer, subject=subject, account=account, iat=iat)
 
 
-async def heard(connection: Connection, issuer: str, subject: str, iat: float) -> None:
+async def update_newest_iat(
+    connection: Connection, issuer: str, subject: str, iat: float
+) -> None:
     """A token of that time was seen."""
-    await SQL.heard(connection, issuer=issuer, subject=subject, iat=iat)
+    await SQL.update_newest_iat(connection, issuer=issuer, subject=subject, iat=iat)

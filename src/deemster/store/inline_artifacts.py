@@ -9,12 +9,12 @@ from deemster.store.pool import Connection
 from deemster.store.queries import statements
 
 SQL = statements("artifacts")
-SMALL_BYTES: Final = 64 * 1024
+INLINE_MAX_BYTES: Final = 64 * 1024
 """Up to this size they lie in Postgres (J11)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class PendingArtifact:
     digest: str
     content: bytes | None
     """What is still to be written, with the row that refers to it."""
@@ -24,13 +24,13 @@ class Kept:
             await SQL.put(connection, digest=self.digest, content=self.content)
 
 
-async def keep(artifacts: Artifacts, content: bytes) -> Kept:
+async def prepare(artifacts: Artifacts, content: bytes) -> PendingArtifact:
     """Before the transaction: no row may refer to what isn't there."""
     digest = digest_of(content)
-    if len(content) <= SMALL_BYTES:
-        return Kept(digest, content)
+    if len(content) <= INLINE_MAX_BYTES:
+        return PendingArtifact(digest, content)
     await artifacts.put(content)
-    return Kept(digest, None)
+    return PendingArtifact(digest, None)
 
 
 def digest_of(content: bytes) -> str:

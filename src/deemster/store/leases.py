@@ -12,14 +12,14 @@ SQL = statements("leases")
 
 
 @dataclass(frozen=True, slots=True)
-class Stale:
+class StaleLease:
     submission: SubmissionId
     attempt: int
     worker: WorkerId | None
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunningCounts:
     """How many run now."""
 
     everything: int
@@ -39,13 +39,13 @@ async def take(
     )
 
 
-async def beat(
+async def renew(
     connection: Connection,
     worker: WorkerId,
     running: Mapping[tuple[SubmissionId, int], Progress],
 ) -> set[SubmissionId]:
     """Those that are still this worker's; the others were rescued or cancelled."""
-    rows = SQL.beat(
+    rows = SQL.renew(
         connection,
         worker=worker,
         ids=[submission for submission, _ in running],
@@ -56,19 +56,21 @@ async def beat(
     return {SubmissionId(row["submission_id"]) async for row in rows}
 
 
-async def drop(connection: Connection, submission: SubmissionId) -> None:
-    await SQL.drop(connection, id=submission)
+async def release(connection: Connection, submission: SubmissionId) -> None:
+    await SQL.release(connection, id=submission)
 
 
-async def stale(connection: Connection, *, most: int) -> list[Stale]:
+async def find_stale(connection: Connection, *, limit: int) -> list[StaleLease]:
     return [
-        Stale(SubmissionId(row["id"]), row["attempt"], row["worker_id"])
-        async for row in SQL.stale(connection, most=most)
+        StaleLease(SubmissionId(row["id"]), row["attempt"], row["worker_id"])
+        async for row in SQL.find_stale(connection, limit=limit)
     ]
 
 
-async def running(connection: Connection, language: str, account: AccountId) -> Running:
+async def count_running(
+    connection: Connection, language: str, account: AccountId
+) -> RunningCounts:
     """Counted under a lock: two who start at once see each other (Q9)."""
     await SQL.lock_caps(connection)
-    row = await SQL.running(connection, language=language, account=account)
-    return Running(row["everything"], row["of_language"], row["of_account"])
+    row = await SQL.count_running(connection, language=language, account=account)
+    return RunningCounts(row["everything"], row["of_language"], row["of_account"])

@@ -15,7 +15,7 @@ REDISPATCHING = frozenset({Event.RETRY, Event.RESCUE, Event.RESEND})
 """They need a new job, so they give it a new number."""
 
 
-class MovedOn(LostRace):
+class StateChanged(LostRace):
     """Its state or its attempt is another by now."""
 
     code: ClassVar[str] = "moved_on"
@@ -37,7 +37,7 @@ async def advance(
 ) -> Step:
     moved = await advance_all(connection, event, {submission: attempt}, reason=reason)
     if submission not in moved:
-        raise MovedOn(f"{submission} is not where attempt {attempt} left it: no {event}.")
+        raise StateChanged(f"{submission} is not where attempt {attempt} left it: no {event}.")
     return moved[submission]
 
 

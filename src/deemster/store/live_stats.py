@@ -22,9 +22,9 @@ class LiveStats:
 
 
 async def take(connection: Connection, *, after: int) -> LiveStats:
-    row = await SQL.pulse(connection, after=after, silent_s=SILENT_S)
+    row = await SQL.read_live_stats(connection, after=after, silent_s=SILENT_S)
     return LiveStats(**row)
 
 
 async def newest(connection: Connection) -> int:
-    return int(await SQL.newest(connection))
+    return int(await SQL.newest_event(connection))

@@ -9,11 +9,11 @@ import structlog
 
 from deemster.domain.errors import Unavailable
 from deemster.domain.ids import SubmissionId
-from deemster.store.pool import Connection, Pool, connect, connection, outages_told
+from deemster.store.pool import Connection, Pool, connect, connection, outages_as_errors
 
-OUTBOX: Final = "deemster_outbox"
+OUTBOX_CHANNEL: Final = "deemster_outbox"
 """There is something to send."""
-STOP: Final = "deemster_stop"
+STOP_CHANNEL: Final = "deemster_stop"
 """A submission that runs was cancelled; its id follows."""
 GATHER_S: Final = 0.01
 RETRY_S: Final = 1.0
@@ -40,7 +40,7 @@ class Notifier:
             finally:
                 ringing.cancel()
 
-    def ring(self) -> None:
+    def notify(self) -> None:
         self._wanted.set()
 
     async def _run(self) -> None:
@@ -57,9 +57,9 @@ class Notifier:
             await asyncio.sleep(GATHER_S)
 
 
-async def say_stop(connection: Connection, submission: SubmissionId) -> None:
+async def notify_stop(connection: Connection, submission: SubmissionId) -> None:
     """Heard by the workers when the transaction is done."""
-    await connection.execute("SELECT pg_notify($1, $2)", STOP, submission)
+    await connection.execute("SELECT pg_notify($1, $2)", STOP_CHANNEL, submission)
 
 
 class Listener:
@@ -106,7 +106,7 @@ class Listener:
         lost = asyncio.Event()
         listening.add_termination_listener(lambda _: lost.set())
         try:
-            with outages_told():
+            with outages_as_errors():
                 await listening.add_listener(self._channel, self._hear)
             self._hear(listening, 0, self._channel, "")  # something may have been said before
             await lost.wait()

@@ -11,7 +11,7 @@ from deemster.store.queries import statements
 
 SQL = statements("outbox")
 FIRST_BACKOFF_S: Final = 0.25
-MOST_BACKOFF_S: Final = 30.0
+MAX_BACKOFF_S: Final = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class OutboxRow:
     tries: int
 
 
-async def claim(connection: Connection, *, most: int, claim_s: float) -> list[OutboxRow]:
+async def claim(connection: Connection, *, limit: int, claim_s: float) -> list[OutboxRow]:
     return [
         OutboxRow(
             id=row["id"],
@@ -38,7 +38,7 @@ async def claim(connection: Connection, *, most: int, claim_s: float) -> list[Ou
             ),
             tries=row["tries"],
         )
-        async for row in SQL.claim(connection, most=most, claim_s=claim_s)
+        async for row in SQL.claim(connection, limit=limit, claim_s=claim_s)
     ]
 
 
@@ -46,20 +46,20 @@ async def mark_sent(connection: Connection, rows: Sequence[OutboxRow]) -> None:
     await SQL.mark_sent(connection, ids=[row.id for row in rows])
 
 
-async def put_back(connection: Connection, rows: Sequence[OutboxRow], error: str) -> None:
+async def retry_later(connection: Connection, rows: Sequence[OutboxRow], error: str) -> None:
     """They are tried again, later each time."""
-    await SQL.put_back(
+    await SQL.retry_later(
         connection,
         ids=[row.id for row in rows],
         error=error,
         first_s=FIRST_BACKOFF_S,
-        most_s=MOST_BACKOFF_S,
+        max_s=MAX_BACKOFF_S,
     )
 
 
-async def hurry(connection: Connection) -> None:
+async def retry_now(connection: Connection) -> None:
     """The queue answers again: what waits after a failure goes now."""
-    await SQL.hurry(connection)
+    await SQL.retry_now(connection)
 
 
 async def add(
@@ -81,11 +81,11 @@ async def add(
     )
 
 
-async def unsent(connection: Connection) -> tuple[int, float]:
+async def count_unsent(connection: Connection) -> tuple[int, float]:
     """How many wait to be sent, and for how many seconds the oldest that is due."""
-    row = await SQL.unsent(connection)
+    row = await SQL.count_unsent(connection)
     return row["waiting"], row["oldest_s"]
 
 
-async def trim(connection: Connection, *, older_than_s: float, most: int) -> None:
-    await SQL.trim(connection, older_than_s=float(older_than_s), most=most)
+async def trim(connection: Connection, *, older_than_s: float, limit: int) -> None:
+    await SQL.trim(connection, older_than_s=float(older_than_s), limit=limit)

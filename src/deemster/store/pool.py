@@ -20,7 +20,7 @@ else:
 
 CONNECT_TIMEOUT_S: Final = 10
 COMMAND_TIMEOUT_S: Final = 30
-FROZEN_S: Final = 5
+IDLE_TRANSACTION_S: Final = 5
 """A transaction whose process says nothing for so long is ended by the server: a machine that
 stopped in the middle of one must not hold its locks, which all others would wait for."""
 OUTAGES = (
@@ -47,7 +47,7 @@ class DatabaseDown(Unavailable):
 
 
 @contextmanager
-def outages_told() -> Iterator[None]:
+def outages_as_errors() -> Iterator[None]:
     try:
         yield
     except OUTAGES as fault:
@@ -60,26 +60,26 @@ def outages_told() -> Iterator[None]:
 
 async def connect(url: str) -> OwnConnection:
     """A connection of one's own: for migrations and for listening."""
-    with outages_told():
+    with outages_as_errors():
         return await asyncpg.connect(
             url, timeout=CONNECT_TIMEOUT_S, command_timeout=COMMAND_TIMEOUT_S
         )
 
 
 @asynccontextmanager
-async def open_pool(url: str, *, name: str, most: int = 10) -> AsyncIterator[Pool]:
+async def open_pool(url: str, *, name: str, max_size: int = 10) -> AsyncIterator[Pool]:
     """Starts without waiting for the server; each use says if it is away."""
     pool = asyncpg.create_pool(
         url,
         min_size=0,
-        max_size=most,
+        max_size=max_size,
         timeout=CONNECT_TIMEOUT_S,
         command_timeout=COMMAND_TIMEOUT_S,
-        init=prepare,
-        reset=leave_as_is,
+        init=set_json_codecs,
+        reset=skip_reset,
         server_settings={
             "application_name": f"deemster {name}",
-            "idle_in_transaction_session_timeout": f"{FROZEN_S}s",
+            "idle_in_transaction_session_timeout": f"{IDLE_TRANSACTION_S}s",
         },
     )
     await pool
@@ -93,14 +93,14 @@ async def open_pool(url: str, *, name: str, most: int = 10) -> AsyncIterator[Poo
             pool.terminate()
 
 
-async def leave_as_is(_connection: Connection) -> None:
+async def skip_reset(_connection: Connection) -> None:
     """Open transactions are rolled back before this; nothing else outlives a statement here.
 
     What asyncpg would do by itself is a second round trip with each use.
     """
 
 
-async def prepare(connection: Connection) -> None:
+async def set_json_codecs(connection: Connection) -> None:
     for kind in ("json", "jsonb"):
         await connection.set_type_codec(
             kind, encoder=json.dumps, decoder=json.loads, schema="pg_catalog"
@@ -110,7 +110,7 @@ async def prepare(connection: Connection) -> None:
 @asynccontextmanager
 async def connection(pool: Pool) -> AsyncIterator[Connection]:
     """For reading: each statement by itself."""
-    with outages_told():
+    with outages_as_errors():
         async with pool.acquire(timeout=CONNECT_TIMEOUT_S) as acquired:
             yield acquired
 
@@ -122,7 +122,7 @@ async def ping(pool: Pool) -> None:
 
 @asynccontextmanager
 async def transaction(pool: Pool) -> AsyncIterator[Connection]:
-    with outages_told():
+    with outages_as_errors():
         async with (
             pool.acquire(timeout=CONNECT_TIMEOUT_S) as acquired,
             acquired.transaction(),

@@ -11,12 +11,12 @@ MAKE_ROOM: Final = "DROP SCHEMA public CASCADE; CREATE SCHEMA public;"
 
 
 async def is_empty(connection: Connection) -> bool:
-    return not await SQL.tables(connection)
+    return not await SQL.count_tables(connection)
 
 
 async def users(connection: Connection) -> list[str]:
     """The names of our own processes that have connections there."""
-    return [row["name"] async for row in SQL.roles(connection)]
+    return [row["name"] async for row in SQL.connected_processes(connection)]
 
 
 async def newest_migration(connection: Connection) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 
 from deemster.domain.ids import AccountId, ProblemId, RevisionDigest
 from deemster.store.pool import Connection
-from deemster.store.queries import changed, statements
+from deemster.store.queries import rows_changed, statements
 
 SQL = statements("problem_owners")
 
@@ -27,7 +27,7 @@ async def claim(
 ) -> bool:
     """Whether it is new, and theirs now; of two who come at once, one waits for the other."""
     status = await SQL.claim(connection, id=problem, revision=revision, owner=owner)
-    return changed(status) > 0
+    return rows_changed(status) > 0
 
 
 async def locked(connection: Connection, problem: ProblemId) -> Holding | None:

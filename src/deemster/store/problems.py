@@ -7,7 +7,7 @@ from typing import Any
 from deemster.domain.ids import AccountId, ProblemId, RevisionDigest
 from deemster.store import installation
 from deemster.store.pool import Connection
-from deemster.store.queries import changed, statements
+from deemster.store.queries import rows_changed, statements
 
 SQL = statements("problems")
 REVISION = "problems"
@@ -35,7 +35,7 @@ class ProblemSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class ProblemLine:
+class ProblemListItem:
     id: ProblemId
     title: str
     time_ms: int
@@ -46,7 +46,7 @@ class ProblemLine:
     accepted: int
 
 
-async def put(
+async def publish(
     connection: Connection, sheet: ProblemSummary, *, by: AccountId | None = None
 ) -> None:
     """Keeps the revision and puts it in force."""
@@ -66,29 +66,29 @@ async def put(
         imported_by=by,
     )
     await SQL.put_in_force(connection, id=sheet.id, digest=sheet.digest)
-    await installation.bump(connection, REVISION)
+    await installation.bump_version(connection, REVISION)
 
 
 async def retire(connection: Connection, problem: ProblemId) -> bool:
     """Whether it was there to be retired; its submissions stay readable."""
-    if not changed(await SQL.retire(connection, id=problem)):
+    if not rows_changed(await SQL.retire(connection, id=problem)):
         return False
-    await installation.bump(connection, REVISION)
+    await installation.bump_version(connection, REVISION)
     return True
 
 
-async def is_there(connection: Connection, problem: ProblemId) -> bool:
+async def exists(connection: Connection, problem: ProblemId) -> bool:
     """Retired or not."""
-    return bool(await SQL.is_there(connection, id=problem))
+    return bool(await SQL.exists(connection, id=problem))
 
 
-async def revision(connection: Connection) -> int:
+async def version(connection: Connection) -> int:
     """How often problems were changed, whichever."""
-    return await installation.revision(connection, REVISION)
+    return await installation.version(connection, REVISION)
 
 
-async def in_force(connection: Connection, problem: ProblemId) -> ProblemSummary | None:
-    row = await SQL.in_force(connection, id=problem)
+async def get(connection: Connection, problem: ProblemId) -> ProblemSummary | None:
+    row = await SQL.get(connection, id=problem)
     if row is None:
         return None
     return ProblemSummary(
@@ -107,10 +107,10 @@ async def in_force(connection: Connection, problem: ProblemId) -> ProblemSummary
 
 
 async def page(
-    connection: Connection, *, after: ProblemId | None, most: int
-) -> list[ProblemLine]:
+    connection: Connection, *, after: ProblemId | None, limit: int
+) -> list[ProblemListItem]:
     return [
-        ProblemLine(
+        ProblemListItem(
             id=ProblemId(row["id"]),
             title=row["title"],
             time_ms=row["time_ms"],
@@ -120,7 +120,7 @@ async def page(
             submits=row["submits"],
             accepted=row["accepted"],
         )
-        async for row in SQL.page(connection, after=after, most=most)
+        async for row in SQL.page(connection, after=after, limit=limit)
     ]
 
 

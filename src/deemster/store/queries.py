@@ -41,6 +41,6 @@ def statements(name: str) -> Any:
     return aiosql.from_path(HERE / f"{name}.sql", Adapter, mandatory_parameters=False)
 
 
-def changed(status: str) -> int:
+def rows_changed(status: str) -> int:
     """How many rows a statement changed, from what Postgres answers: `UPDATE 1`."""
     return int(status.rsplit(" ", 1)[-1])

@@ -22,7 +22,7 @@ SQL = statements("rejudgings")
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RejudgingFilter:
     """Which submissions: those that are all of this."""
 
     problem: ProblemId | None = None
@@ -51,7 +51,7 @@ class Wanted:
         }
 
     @classmethod
-    def of(cls, document: Mapping[str, Any]) -> "Wanted":
+    def of(cls, document: Mapping[str, Any]) -> "RejudgingFilter":
         times = {
             name: datetime.fromisoformat(document[name])
             for name in ("submitted_from", "submitted_to")
@@ -78,7 +78,7 @@ class Rejudging:
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class MatchedSubmission:
     """A submission that is to be judged again, and by what."""
 
     id: SubmissionId
@@ -94,7 +94,7 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
-class UnderWay:
+class UnfinishedCounts:
     """Submissions that are as it was asked for, but have no verdict yet: no set has them."""
 
     unended: int
@@ -103,7 +103,7 @@ class UnderWay:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class RejudgingProgress:
     trials: int
     waiting: int
     running: int
@@ -118,7 +118,7 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class VerdictPairCount:
     old: Verdict | None
     """None: the judge had failed at it."""
     new: Verdict
@@ -126,7 +126,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ChangedPair:
     old: SubmissionId
     new: SubmissionId
     account: AccountId
@@ -145,7 +145,7 @@ class Change:
 async def add(
     connection: Connection,
     rejudging: RejudgingId,
-    wanted: Wanted,
+    wanted: RejudgingFilter,
     *,
     matched: int,
     reason: str | None,
@@ -165,46 +165,49 @@ async def add(
     return bool(status.endswith("1"))
 
 
-async def one(connection: Connection, rejudging: RejudgingId) -> Rejudging | None:
-    row = await SQL.one(connection, id=rejudging)
-    return rejudging_of(row) if row else None
+async def get(connection: Connection, rejudging: RejudgingId) -> Rejudging | None:
+    row = await SQL.get(connection, id=rejudging)
+    return rejudging_from_row(row) if row else None
 
 
-async def of_key(connection: Connection, made_by: AccountId, key: str) -> Rejudging | None:
-    row = await SQL.of_key(connection, made_by=made_by, key=key)
-    return rejudging_of(row) if row else None
+async def find_by_key(connection: Connection, made_by: AccountId, key: str) -> Rejudging | None:
+    row = await SQL.find_by_key(connection, made_by=made_by, key=key)
+    return rejudging_from_row(row) if row else None
 
 
 async def lock(connection: Connection, rejudging: RejudgingId) -> Rejudging | None:
     """Nobody else stages, applies or drops it until the transaction ends."""
     row = await SQL.lock(connection, id=rejudging)
-    return rejudging_of(row) if row else None
+    return rejudging_from_row(row) if row else None
 
 
 async def page(
-    connection: Connection, *, before: RejudgingId | None, most: int
+    connection: Connection, *, before: RejudgingId | None, limit: int
 ) -> list[Rejudging]:
-    return [rejudging_of(row) async for row in SQL.page(connection, before=before, most=most)]
+    return [
+        rejudging_from_row(row)
+        async for row in SQL.page(connection, before=before, limit=limit)
+    ]
 
 
-async def unstaged(connection: Connection, *, most: int) -> list[RejudgingId]:
-    return [RejudgingId(row["id"]) async for row in SQL.unstaged(connection, most=most)]
+async def list_unstaged(connection: Connection, *, limit: int) -> list[RejudgingId]:
+    return [RejudgingId(row["id"]) async for row in SQL.list_unstaged(connection, limit=limit)]
 
 
-async def matching(
+async def find_matching(
     connection: Connection,
-    wanted: Wanted,
+    wanted: RejudgingFilter,
     *,
-    most: int,
+    limit: int,
     after: SubmissionId | None = None,
     ended_by: datetime | None = None,
-) -> list[Match]:
+) -> list[MatchedSubmission]:
     """By id. Without `ended_by`: that have ended now."""
-    rows = SQL.matching(
-        connection, **wanted.parameters, most=most, after=after, ended_by=ended_by
+    rows = SQL.find_matching(
+        connection, **wanted.parameters, limit=limit, after=after, ended_by=ended_by
     )
     return [
-        Match(
+        MatchedSubmission(
             id=row["id"],
             account=row["account_id"],
             problem=row["problem_id"],
@@ -219,9 +222,9 @@ async def matching(
     ]
 
 
-async def under_way(connection: Connection, wanted: Wanted) -> UnderWay:
+async def count_unfinished(connection: Connection, wanted: RejudgingFilter) -> UnfinishedCounts:
     """Now."""
-    return UnderWay(**await SQL.under_way(connection, **wanted.parameters))
+    return UnfinishedCounts(**await SQL.count_unfinished(connection, **wanted.parameters))
 
 
 async def last_staged(connection: Connection, rejudging: RejudgingId) -> SubmissionId | None:
@@ -233,24 +236,28 @@ async def mark_staged(connection: Connection, rejudging: RejudgingId) -> None:
     await SQL.mark_staged(connection, id=rejudging)
 
 
-async def progress(connection: Connection, rejudging: RejudgingId) -> Progress:
-    return Progress(**await SQL.progress(connection, id=rejudging))
+async def progress(connection: Connection, rejudging: RejudgingId) -> RejudgingProgress:
+    return RejudgingProgress(**await SQL.progress(connection, id=rejudging))
 
 
-async def matrix(connection: Connection, rejudging: RejudgingId) -> list[Cell]:
+async def verdict_matrix(
+    connection: Connection, rejudging: RejudgingId
+) -> list[VerdictPairCount]:
     return [
-        Cell(Verdict(row["old"]) if row["old"] else None, Verdict(row["new"]), row["pairs"])
-        async for row in SQL.matrix(connection, id=rejudging)
+        VerdictPairCount(
+            Verdict(row["old"]) if row["old"] else None, Verdict(row["new"]), row["pairs"]
+        )
+        async for row in SQL.verdict_matrix(connection, id=rejudging)
     ]
 
 
-async def changes(
-    connection: Connection, rejudging: RejudgingId, *, after: SubmissionId | None, most: int
-) -> list[Change]:
+async def list_changes(
+    connection: Connection, rejudging: RejudgingId, *, after: SubmissionId | None, limit: int
+) -> list[ChangedPair]:
     """Pairs that differ, and trials without a verdict, by the old one's id."""
-    rows = SQL.changes(connection, id=rejudging, after=after, most=most)
+    rows = SQL.list_changes(connection, id=rejudging, after=after, limit=limit)
     return [
-        Change(
+        ChangedPair(
             old=row["old"],
             new=row["new"],
             account=row["account_id"],
@@ -268,29 +275,29 @@ async def changes(
     ]
 
 
-async def unended(connection: Connection, rejudging: RejudgingId) -> int:
-    return int(await SQL.unended(connection, id=rejudging))
+async def count_unfinished_trials(connection: Connection, rejudging: RejudgingId) -> int:
+    return int(await SQL.count_unfinished_trials(connection, id=rejudging))
 
 
-async def lock_unended(
+async def lock_unfinished_trials(
     connection: Connection, rejudging: RejudgingId
 ) -> dict[SubmissionId, tuple[State, int]]:
     """State and attempt of trials that have not ended; they stay so for this transaction."""
     return {
         SubmissionId(row["id"]): (State(row["state"]), row["attempt"])
-        async for row in SQL.lock_unended(connection, id=rejudging)
+        async for row in SQL.lock_unfinished_trials(connection, id=rejudging)
     }
 
 
-async def drop_leases(connection: Connection, submissions: Sequence[SubmissionId]) -> None:
-    await SQL.drop_leases(connection, ids=submissions)
+async def release_leases(connection: Connection, submissions: Sequence[SubmissionId]) -> None:
+    await SQL.release_leases(connection, ids=submissions)
 
 
-async def put_in_place(connection: Connection, rejudging: RejudgingId) -> None:
+async def apply_trials(connection: Connection, rejudging: RejudgingId) -> None:
     """Trials for their old ones, with tallies and webhooks; the set is locked and has ended."""
-    await SQL.swap(connection, id=rejudging)
-    await SQL.announce(connection, id=rejudging)
-    await SQL.tell(connection, id=rejudging, event=APPLY)
+    await SQL.replace_originals(connection, id=rejudging)
+    await SQL.add_webhooks(connection, id=rejudging)
+    await SQL.add_events(connection, id=rejudging, event=APPLY)
     # Tallies last, accounts before problems: so does everyone who counts.
     await SQL.open_account_tallies(connection, id=rejudging)
     await SQL.correct_account_tallies(connection, id=rejudging)
@@ -298,16 +305,16 @@ async def put_in_place(connection: Connection, rejudging: RejudgingId) -> None:
     await SQL.correct_problem_tallies(connection, id=rejudging)
 
 
-async def settle(
+async def finish(
     connection: Connection, rejudging: RejudgingId, outcome: str, *, by: AccountId | None
 ) -> bool:
     """Trials that took nobody's place are archived. False: it was settled before."""
     await SQL.archive_rest(connection, id=rejudging)
-    settled = await SQL.settle(connection, id=rejudging, outcome=outcome, settled_by=by)
+    settled = await SQL.finish(connection, id=rejudging, outcome=outcome, settled_by=by)
     return settled is not None
 
 
-def rejudging_of(row: Mapping[str, Any]) -> Rejudging:
+def rejudging_from_row(row: Mapping[str, Any]) -> Rejudging:
     return Rejudging(
         id=RejudgingId(row["id"]),
         wanted=row["wanted"],

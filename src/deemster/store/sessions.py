@@ -7,7 +7,7 @@ from datetime import datetime
 
 from deemster.domain.account import Account
 from deemster.domain.ids import AccountId
-from deemster.store.accounts import account_of, token_digest
+from deemster.store.accounts import account_from_row, token_digest
 from deemster.store.pool import Connection
 from deemster.store.queries import statements
 
@@ -42,13 +42,13 @@ async def begin(
     return NewSession(secret, expires_at) if expires_at is not None else None
 
 
-async def of_digest(connection: Connection, digest: bytes) -> Account | None:
-    row = await SQL.of_digest(connection, digest=digest)
-    return account_of(row) if row else None
+async def find_account(connection: Connection, digest: bytes) -> Account | None:
+    row = await SQL.find_account(connection, digest=digest)
+    return account_from_row(row) if row else None
 
 
 async def mark_seen(connection: Connection, digests: Iterable[bytes], *, keep_s: float) -> None:
-    await SQL.seen(connection, digests=list(digests), keep_s=keep_s)
+    await SQL.mark_seen(connection, digests=list(digests), keep_s=keep_s)
 
 
 async def end(connection: Connection, digest: bytes) -> None:
@@ -56,7 +56,10 @@ async def end(connection: Connection, digest: bytes) -> None:
 
 
 async def end_all(
-    connection: Connection, account: AccountId, *, but: bytes | None = None
+    connection: Connection, account: AccountId, *, except_digest: bytes | None = None
 ) -> list[bytes]:
     """The hashes of those that ended."""
-    return [row["digest"] async for row in SQL.end_all(connection, account=account, but=but)]
+    return [
+        row["digest"]
+        async for row in SQL.end_all(connection, account=account, except_digest=except_digest)
+    ]

@@ -15,7 +15,7 @@ from deemster.store.pool import OUTAGES, Connection
 from deemster.store.queries import statements
 
 SQL = statements("submissions")
-MOST_AHEAD: Final = 100
+MAX_AHEAD: Final = 100
 """Of the waiting ones of a user, so many are told apart in rank."""
 
 
@@ -38,7 +38,7 @@ class TooSoon(LimitReached):
     code = "too_soon"
 
 
-class QuotaSpent(LimitReached):
+class QuotaUsed(LimitReached):
     """As many as may come on a day came (D2)."""
 
     code = "quota_spent"
@@ -55,25 +55,25 @@ class SubmissionInsert:
     """Most of its user on a day."""
 
 
-AcceptAnswer = tuple[AcceptedSubmission, bool]
+InsertResult = tuple[AcceptedSubmission, bool]
 """What the request's answer is, and whether it is new."""
 
 
-async def accept(
+async def insert(
     connection: Connection, new: NewSubmission, content: bytes | None = None
-) -> AcceptAnswer:
-    (answer,) = await accept_all(connection, [SubmissionInsert(new, content)])
+) -> InsertResult:
+    (answer,) = await insert_all(connection, [SubmissionInsert(new, content)])
     if isinstance(answer, Exception):
         raise answer
     return answer
 
 
-async def accept_all(
+async def insert_all(
     connection: Connection, arrivals: Sequence[SubmissionInsert], *, interval_s: float = 0.0
-) -> list[AcceptAnswer | Exception]:
+) -> list[InsertResult | Exception]:
     """By one statement: its cost is shared, and its commit. Answers in the same order."""
     try:
-        fresh = await write(connection, arrivals, interval_s)
+        fresh = await insert_rows(connection, arrivals, interval_s)
     except OUTAGES:
         raise
     except asyncpg.PostgresError as fault:
@@ -81,21 +81,21 @@ async def accept_all(
             return [fault]
         # One of them is bad, so none was written: that must not be the others' loss.
         return [
-            (await accept_all(connection, [each], interval_s=interval_s))[0]
+            (await insert_all(connection, [each], interval_s=interval_s))[0]
             for each in arrivals
         ]
     if None in fresh.values():
         same = [each for each in arrivals if fresh.get(each.new.id, True) is None]
-        await give_back(connection, same)
+        await return_quota(connection, same)
     return [
         (accepted(each.new, at), True)
         if (at := fresh.get(each.new.id)) is not None
-        else await missing(connection, each, interval_s)
+        else await explain_missing(connection, each, interval_s)
         for each in arrivals
     ]
 
 
-async def write(
+async def insert_rows(
     connection: Connection, arrivals: Sequence[SubmissionInsert], interval_s: float
 ) -> dict[str, datetime | None]:
     """When those came that are new; None: it was let in, but its key was taken meanwhile."""
@@ -109,7 +109,7 @@ async def write(
     for new in news:
         ahead.append(of_account[new.account])
         of_account[new.account] += 1
-    rows = SQL.accept(
+    rows = SQL.insert_rows(
         connection,
         ids=[new.id for new in news],
         accounts=[new.account for new in news],
@@ -121,7 +121,7 @@ async def write(
         contents=[each.content for each in ordered],
         first_priorities=[new.first_priority for new in news],
         ahead=ahead,
-        most_ahead=MOST_AHEAD,
+        max_ahead=MAX_AHEAD,
         keys=[new.idempotency_key for new in news],
         digests=[new.request_digest for new in news],
         webhooks=[new.webhook_url for new in news],
@@ -135,32 +135,32 @@ async def write(
     return {row["id"]: row["submitted_at"] async for row in rows}
 
 
-async def give_back(connection: Connection, counted: Sequence[SubmissionInsert]) -> None:
+async def return_quota(connection: Connection, counted: Sequence[SubmissionInsert]) -> None:
     """To the quota of their users: of several that came with one key at once, one was made."""
     accounts = Counter(each.new.account for each in counted if each.quota is not None)
     for account, count in accounts.items():
-        await SQL.give_back(connection, account=account, count=count)
+        await SQL.return_quota(connection, account=account, count=count)
 
 
-async def missing(
+async def explain_missing(
     connection: Connection, arrival: SubmissionInsert, interval_s: float
-) -> AcceptAnswer | Refused:
+) -> InsertResult | Refused:
     """What to answer to one that was not written: why not, or what came first."""
-    found = await foreseen(connection, arrival, interval_s)
+    found = await check_request(connection, arrival, interval_s)
     return found if found is not None else too_soon(arrival.new.problem, 0.0)
 
 
-async def foreseen(
+async def check_request(
     connection: Connection, arrival: SubmissionInsert, interval_s: float
-) -> AcceptAnswer | Refused | None:
+) -> InsertResult | Refused | None:
     """What it would be answered now if it can't be taken in; None: it can."""
     new = arrival.new
-    row = await SQL.of_key(connection, account=new.account, key=new.idempotency_key)
+    row = await SQL.find_by_key(connection, account=new.account, key=new.idempotency_key)
     if row is not None:
-        return earlier(row, new.request_digest)
+        return replay_of(row, new.request_digest)
     left = await allowance(connection, new.account, new.problem, interval_s)
     if arrival.quota is not None and left.today >= arrival.quota:
-        return QuotaSpent(
+        return QuotaUsed(
             f"You may hand in {arrival.quota} a day, and have: go on tomorrow (UTC).",
             left.day_left_s,
             limit=arrival.quota,
@@ -175,18 +175,18 @@ def too_soon(problem: ProblemId, wait_s: float) -> TooSoon:
     )
 
 
-async def answered(
+async def find_replay(
     connection: Connection, account: AccountId, key: str, digest: bytes
-) -> AcceptAnswer | None:
+) -> InsertResult | None:
     """What a request was answered when it came first; None: the key is new (I1, I2)."""
-    row = await SQL.of_key(connection, account=account, key=key)
-    answer = earlier(row, digest) if row is not None else None
+    row = await SQL.find_by_key(connection, account=account, key=key)
+    answer = replay_of(row, digest) if row is not None else None
     if isinstance(answer, KeyReused):
         raise answer
     return answer
 
 
-def earlier(row: Mapping[str, Any], digest: bytes) -> AcceptAnswer | KeyReused:
+def replay_of(row: Mapping[str, Any], digest: bytes) -> InsertResult | KeyReused:
     """What was answered to who used the key first (I1)."""
     if row["request_digest"] != digest:
         return KeyReused()
@@ -222,7 +222,7 @@ async def trim(connection: Connection) -> None:
 
 
 async def is_key_taken(connection: Connection, account: AccountId, key: str) -> bool:
-    return await SQL.of_key(connection, account=account, key=key) is not None
+    return await SQL.find_by_key(connection, account=account, key=key) is not None
 
 
 def accepted(new: NewSubmission, submitted_at: datetime) -> AcceptedSubmission:

@@ -21,22 +21,21 @@ from deemster.domain.submission import (
     SubmissionView,
 )
 from deemster.domain.verdict import Verdict
-from deemster.store.lifecycle import MovedOn
+from deemster.store.lifecycle import StateChanged
 from deemster.store.pool import Connection
-from deemster.store.queries import changed, statements
-from deemster.store.workers import SILENT_S
-from deemster.store.workers import SQL as WORKERS
+from deemster.store.queries import rows_changed, statements
+from deemster.store.workers import rate_per_s
 
 SQL = statements("submissions")
 
 
-async def view(connection: Connection, submission: SubmissionId) -> SubmissionView | None:
-    row = await SQL.view(connection, id=submission)
-    return view_of(row) if row else None
+async def get(connection: Connection, submission: SubmissionId) -> SubmissionView | None:
+    row = await SQL.get(connection, id=submission)
+    return view_from_row(row) if row else None
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class SubmissionFilter:
     account: AccountId | None = None
     problem: ProblemId | None = None
     contest: ContestId | None = None
@@ -47,7 +46,7 @@ class Filter:
 
 
 async def page(
-    connection: Connection, wanted: Filter, *, before: SubmissionId | None, most: int
+    connection: Connection, wanted: SubmissionFilter, *, before: SubmissionId | None, limit: int
 ) -> list[SubmissionView]:
     """Newest first (A8)."""
     rows = SQL.page(
@@ -60,25 +59,28 @@ async def page(
         states=sorted(wanted.states) if wanted.states is not None else None,
         archived=wanted.archived,
         before=before,
-        most=most,
+        limit=limit,
     )
-    return [view_of(row) async for row in rows]
+    return [view_from_row(row) async for row in rows]
 
 
-async def place(connection: Connection, waiting: SubmissionView) -> QueuePosition | None:
+async def queue_position(
+    connection: Connection, waiting: SubmissionView
+) -> QueuePosition | None:
     """Where it stands in the line, and how long that takes at the rate that is measured."""
     if waiting.state not in WAITING:
         return None
-    before = await SQL.position(connection, priority=waiting.priority, id=waiting.id)
-    rate = await WORKERS.rate(connection, silent_s=SILENT_S)
-    per_s = rate["per_s"]
+    before = await SQL.count_ahead(connection, priority=waiting.priority, id=waiting.id)
+    per_s = await rate_per_s(connection)
     return QueuePosition(before + 1, before / per_s if per_s else None)
 
 
-async def urgent(connection: Connection) -> int:
+async def count_urgent(connection: Connection) -> int:
     """How many wait that are no rejudges: those stand behind every new one."""
     return int(
-        await SQL.urgent(connection, rejudged=PriorityClass.REJUDGE * PRIORITY_CLASS_WIDTH)
+        await SQL.count_urgent(
+            connection, rejudged=PriorityClass.REJUDGE * PRIORITY_CLASS_WIDTH
+        )
     )
 
 
@@ -103,7 +105,7 @@ async def job_details(connection: Connection, submission: SubmissionId) -> JobDe
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class JudgementRecord:
     """What a run found, as it is kept."""
 
     verdict: Verdict
@@ -118,11 +120,11 @@ class Finding:
     """The digest of the artifact that holds what the jury knows."""
 
 
-async def record(
-    connection: Connection, submission: SubmissionId, attempt: int, found: Finding
+async def record_judgement(
+    connection: Connection, submission: SubmissionId, attempt: int, found: JudgementRecord
 ) -> None:
     """The verdict, if that attempt still runs (J12); the step to its end follows at once."""
-    status = await SQL.record(
+    status = await SQL.record_verdict(
         connection,
         id=submission,
         attempt=attempt,
@@ -134,9 +136,11 @@ async def record(
         score=found.score,
         max_score=found.max_score,
     )
-    if not changed(status):
-        raise MovedOn(f"{submission} does not run as attempt {attempt} any more: no verdict.")
-    await SQL.keep_judgement(
+    if not rows_changed(status):
+        raise StateChanged(
+            f"{submission} does not run as attempt {attempt} any more: no verdict."
+        )
+    await SQL.add_judgement(
         connection,
         id=submission,
         attempt=attempt,
@@ -145,9 +149,11 @@ async def record(
     )
 
 
-async def lost_candidates(connection: Connection, *, quiet_s: float, most: int) -> list[Job]:
+async def list_possibly_lost(
+    connection: Connection, *, quiet_s: float, limit: int
+) -> list[Job]:
     """The head of the line, whose jobs should be in the queue."""
-    rows = SQL.lost_candidates(connection, quiet_s=quiet_s, most=most)
+    rows = SQL.list_possibly_lost(connection, quiet_s=quiet_s, limit=limit)
     return [
         Job(
             submission=SubmissionId(row["id"]),
@@ -168,7 +174,7 @@ async def archive(connection: Connection, submission: SubmissionId) -> Mapping[s
     return dict(row) if row else None
 
 
-def view_of(row: Mapping[str, Any]) -> SubmissionView:
+def view_from_row(row: Mapping[str, Any]) -> SubmissionView:
     done = row.get("cases_done")
     superseded_by = row.get("superseded_by")
     return SubmissionView(

@@ -9,8 +9,8 @@ from typing import Any, Final
 from deemster.domain.ids import DELIVERY, AccountId, DeliveryId, SubmissionId, new_id
 from deemster.domain.submission import SubmissionView
 from deemster.store.pool import Connection
-from deemster.store.queries import changed, statements
-from deemster.store.submissions import view_of
+from deemster.store.queries import rows_changed, statements
+from deemster.store.submissions import view_from_row
 
 SQL = statements("webhooks")
 OVERLAP_S: Final = 24 * 3600.0
@@ -24,7 +24,7 @@ class DeliveryState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
+class ClaimedDelivery:
     """A delivery that is ours to send, and all that is sent with it."""
 
     id: DeliveryId
@@ -42,7 +42,7 @@ class Claimed:
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class DeliveryAttempt:
     number: int
     at: datetime
     status: int | None
@@ -63,18 +63,18 @@ class Delivery:
     created_at: datetime
     ended_at: datetime | None
     resend_of: DeliveryId | None
-    attempts: Sequence[Attempt]
+    attempts: Sequence[DeliveryAttempt]
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class SigningKey:
     generation: int
     rotated_at: datetime | None
     previous_until: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class DeliveryFilter:
     account: AccountId | None = None
     submission: SubmissionId | None = None
     id: DeliveryId | None = None
@@ -82,22 +82,22 @@ class Filter:
 
 
 async def claim(
-    connection: Connection, *, most: int, per_host: int, per_account: int, claim_s: float
-) -> list[Claimed]:
+    connection: Connection, *, limit: int, per_host: int, per_account: int, claim_s: float
+) -> list[ClaimedDelivery]:
     rows = SQL.claim(
         connection,
-        most=most,
+        limit=limit,
         per_host=per_host,
         per_account=per_account,
         claim_s=float(claim_s),
         overlap_s=OVERLAP_S,
     )
-    return [claimed_of(row) async for row in rows]
+    return [claimed_from_row(row) async for row in rows]
 
 
-async def record(
+async def record_attempt(
     connection: Connection,
-    claimed: Claimed,
+    claimed: ClaimedDelivery,
     state: DeliveryState,
     *,
     status: int | None,
@@ -106,7 +106,7 @@ async def record(
     wait_s: float = 0.0,
 ) -> bool:
     """Whether the claim still held: what another has taken over is that one's to record."""
-    number = await SQL.record(
+    number = await SQL.record_attempt(
         connection,
         id=claimed.id,
         claimed_until=claimed.until,
@@ -121,7 +121,11 @@ async def record(
 
 
 async def page(
-    connection: Connection, wanted: Filter, *, before: DeliveryId | None = None, most: int = 1
+    connection: Connection,
+    wanted: DeliveryFilter,
+    *,
+    before: DeliveryId | None = None,
+    limit: int = 1,
 ) -> list[Delivery]:
     """Newest first."""
     rows = SQL.page(
@@ -131,46 +135,46 @@ async def page(
         id=wanted.id,
         state=wanted.state,
         before=before,
-        most=most,
+        limit=limit,
     )
-    return [delivery_of(row) async for row in rows]
+    return [delivery_from_row(row) async for row in rows]
 
 
 async def resend(connection: Connection, delivery: DeliveryId) -> DeliveryId | None:
     """A new delivery of the same; None: it has not ended, or is being sent again already."""
     new = DeliveryId(new_id(DELIVERY))
-    done = changed(await SQL.resend(connection, id=new, resend_of=delivery))
+    done = rows_changed(await SQL.resend(connection, id=new, resend_of=delivery))
     return new if done else None
 
 
-async def key(connection: Connection, account: AccountId) -> Key:
-    row = await SQL.key(connection, account=account, overlap_s=OVERLAP_S)
-    return Key(row["generation"], row["rotated_at"], row["previous_until"])
+async def get_signing_key(connection: Connection, account: AccountId) -> SigningKey:
+    row = await SQL.get_signing_key(connection, account=account, overlap_s=OVERLAP_S)
+    return SigningKey(row["generation"], row["rotated_at"], row["previous_until"])
 
 
-async def rotate(connection: Connection, account: AccountId) -> None:
-    await SQL.rotate(connection, account=account)
+async def rotate_signing_key(connection: Connection, account: AccountId) -> None:
+    await SQL.rotate_signing_key(connection, account=account)
 
 
-async def trim(connection: Connection, *, older_than_s: float, most: int) -> None:
-    await SQL.trim(connection, older_than_s=float(older_than_s), most=most)
+async def trim(connection: Connection, *, older_than_s: float, limit: int) -> None:
+    await SQL.trim(connection, older_than_s=float(older_than_s), limit=limit)
 
 
-def claimed_of(row: Mapping[str, Any]) -> Claimed:
-    return Claimed(
+def claimed_from_row(row: Mapping[str, Any]) -> ClaimedDelivery:
+    return ClaimedDelivery(
         id=DeliveryId(row["delivery_id"]),
         kind=row["kind"],
         url=row["url"],
         number=row["tries"] + 1,
         at=row["claimed_at"],
         until=row["claimed_until"],
-        submission=view_of(row),
+        submission=view_from_row(row),
         generation=row["generation"],
         overlaps=row["overlaps"],
     )
 
 
-def delivery_of(row: Mapping[str, Any]) -> Delivery:
+def delivery_from_row(row: Mapping[str, Any]) -> Delivery:
     state = DeliveryState(row["state"])
     resend_of = row["resend_of"]
     return Delivery(
@@ -185,5 +189,5 @@ def delivery_of(row: Mapping[str, Any]) -> Delivery:
         created_at=row["created_at"],
         ended_at=row["ended_at"],
         resend_of=DeliveryId(resend_of) if resend_of else None,
-        attempts=[Attempt(*each) for each in row["attempts"]],
+        attempts=[DeliveryAttempt(*each) for each in row["attempts"]],
     )

@@ -58,9 +58,13 @@ async def register(
     )
 
 
-async def tell(connection: Connection, worker: WorkerId, versions: Mapping[str, str]) -> None:
+async def update_languages(
+    connection: Connection, worker: WorkerId, versions: Mapping[str, str]
+) -> None:
     """Its languages are not what they were."""
-    await SQL.tell(connection, id=worker, languages=sorted(versions), versions=dict(versions))
+    await SQL.update_languages(
+        connection, id=worker, languages=sorted(versions), versions=dict(versions)
+    )
 
 
 class WorkerOrder(Enum):
@@ -73,7 +77,7 @@ class WorkerOrder(Enum):
     """It was taken for dead meanwhile, and must register anew under another id."""
 
 
-async def beat(
+async def heartbeat(
     connection: Connection,
     worker: WorkerId,
     *,
@@ -82,7 +86,7 @@ async def beat(
     ending: bool = False,
 ) -> WorkerOrder:
     """One that is ending drains, whatever was said since."""
-    row = await SQL.beat(connection, id=worker, busy=busy, cycle_s=cycle_s, ending=ending)
+    row = await SQL.heartbeat(connection, id=worker, busy=busy, cycle_s=cycle_s, ending=ending)
     if row is None:
         return WorkerOrder.GONE
     return WorkerOrder.DRAIN if row["draining"] else WorkerOrder.WORK
@@ -98,24 +102,28 @@ async def resume(connection: Connection, worker: WorkerId) -> bool:
     return await SQL.resume(connection, id=worker) is not None
 
 
-async def leave(connection: Connection, workers: Sequence[WorkerId]) -> None:
+async def mark_gone(connection: Connection, workers: Sequence[WorkerId]) -> None:
     """What they were running is rescued at once."""
-    await SQL.leave(connection, ids=list(workers))
+    await SQL.mark_gone(connection, ids=list(workers))
 
 
-async def of_host(connection: Connection, host: str) -> Mapping[WorkerId, str]:
+async def list_on_host(connection: Connection, host: str) -> Mapping[WorkerId, str]:
     """The processes of those that are said to live there."""
     return {
-        WorkerId(row["id"]): row["process"] async for row in SQL.of_host(connection, host=host)
+        WorkerId(row["id"]): row["process"]
+        async for row in SQL.list_on_host(connection, host=host)
     }
 
 
-async def expire(connection: Connection) -> list[WorkerId]:
+async def mark_silent_gone(connection: Connection) -> list[WorkerId]:
     """Those that were silent too long are dead from now on."""
-    return [WorkerId(row["id"]) async for row in SQL.expire(connection, silent_s=2 * SILENT_S)]
+    return [
+        WorkerId(row["id"])
+        async for row in SQL.mark_silent_gone(connection, silent_s=2 * SILENT_S)
+    ]
 
 
-async def alive(connection: Connection) -> list[WorkerView]:
+async def list_alive(connection: Connection) -> list[WorkerView]:
     return [
         WorkerView(
             id=WorkerId(row["id"]),
@@ -129,13 +137,13 @@ async def alive(connection: Connection) -> list[WorkerView]:
             seen_at=row["seen_at"],
             draining_at=row["draining_at"],
         )
-        async for row in SQL.alive(connection, silent_s=SILENT_S)
+        async for row in SQL.list_alive(connection, silent_s=SILENT_S)
     ]
 
 
 async def rate_per_s(connection: Connection) -> float | None:
     """How many submissions a second all of them get done; None: nothing is known of that."""
-    row = await SQL.rate(connection, silent_s=SILENT_S)
+    row = await SQL.rate_per_s(connection, silent_s=SILENT_S)
     return row["per_s"] if row else None
 
 

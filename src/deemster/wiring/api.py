@@ -17,7 +17,7 @@ from deemster.pipeline.accept.service import AcceptService
 from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.queue.producer import Producer
 from deemster.settings import Settings
-from deemster.store.notifications import OUTBOX, Notifier
+from deemster.store.notifications import OUTBOX_CHANNEL, Notifier
 from deemster.wiring.connection import Connection
 from deemster.wiring.importing import open_importer
 from deemster.wiring.process import signals_heard, until_told
@@ -39,14 +39,14 @@ async def run_api(settings: Settings) -> None:
         if secret is None:
             return
         producer = await enter(Producer.open(queue_url(settings), settings.env))
-        bell = await enter(Notifier.open(pool, OUTBOX))
+        bell = await enter(Notifier.open(pool, OUTBOX_CHANNEL))
         artifacts = open_artifacts(settings)
         catalogue = load_catalogue()
         accept = AcceptService(
             pool,
             artifacts,
             catalogue,
-            on_accepted=bell.ring,
+            on_accepted=bell.notify,
             interval_s=settings.submit_interval_s,
             daily_quota=settings.daily_quota,
         )

@@ -20,7 +20,7 @@ async def open_store(settings: Settings) -> AsyncIterator[Pool]:
             "The database's tables are older than this version of Deemster: run "
             "`deemster migrate` first."
         )
-    async with open_pool(url, name="command", most=2) as pool:
+    async with open_pool(url, name="command", max_size=2) as pool:
         yield pool
 
 

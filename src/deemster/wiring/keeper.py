@@ -74,10 +74,10 @@ async def deliver(settings: Settings, pool: Pool) -> None:
 async def trim(pool: Pool, producer: Producer) -> int:
     """Q12: what is over is told by the events."""
     async with connection(pool) as acquired:
-        await outbox.trim(acquired, older_than_s=KEPT_S, most=TRIM_ROWS)
+        await outbox.trim(acquired, older_than_s=KEPT_S, limit=TRIM_ROWS)
         await workers.trim(acquired, older_than_s=KEPT_S)
         await submission_inserts.trim(acquired)
-        await webhooks.trim(acquired, older_than_s=WEBHOOKS_KEPT_S, most=TRIM_ROWS)
+        await webhooks.trim(acquired, older_than_s=WEBHOOKS_KEPT_S, limit=TRIM_ROWS)
     await producer.trim()
     return 0
 

@@ -13,7 +13,7 @@ import structlog
 
 from deemster.domain.errors import Refused, Unavailable
 from deemster.settings import Settings
-from deemster.store.installation import hold_secret
+from deemster.store.installation import check_secret
 from deemster.store.pool import Pool, connection
 from deemster.wiring.service import revealed
 
@@ -34,7 +34,7 @@ async def open_secret(settings: Settings, pool: Pool) -> bytes:
     while True:
         try:
             async with connection(pool) as acquired:
-                await hold_secret(acquired, fingerprint)
+                await check_secret(acquired, fingerprint)
                 return secret
         except Unavailable as fault:
             log.warning("database.unavailable", error=str(fault), again_in_s=RETRY_S)

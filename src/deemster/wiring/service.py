@@ -39,7 +39,7 @@ def open_artifacts(settings: Settings) -> Artifacts:
 async def open_database(
     settings: Settings, role: str, *, most: int = 10
 ) -> AsyncIterator[Pool]:
-    async with open_pool(database_url(settings), name=role, most=most) as pool:
+    async with open_pool(database_url(settings), name=role, max_size=most) as pool:
         yield pool
 
 

@@ -25,7 +25,7 @@ from deemster.pipeline.work.judge_service import JudgeService
 from deemster.problems.distribution import RevisionDistributor
 from deemster.sandbox.lanes import Lanes, reserve_cores
 from deemster.settings import Settings
-from deemster.store.notifications import STOP, Listener
+from deemster.store.notifications import STOP_CHANNEL, Listener
 from deemster.wiring.judging import make_spool, open_judging
 from deemster.wiring.process import signals_heard
 from deemster.wiring.revisions import open_shelf
@@ -95,7 +95,7 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
                 name=heartbeat.running_jobs.worker,
             )
         )
-        listener = await enter(Listener.open(database_url(settings), STOP))
+        listener = await enter(Listener.open(database_url(settings), STOP_CHANNEL))
         await serve_worker(heartbeat, consumer, listener, workshop)
 
 

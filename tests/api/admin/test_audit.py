@@ -18,7 +18,7 @@ PATH = "/v1/admin/audit"
 
 async def note(pool: Pool, actor: str, act: str, target: str) -> None:
     async with connection(pool) as acquired:
-        await audit.note(acquired, Actor(actor), act, target, why="a test")
+        await audit.record(acquired, Actor(actor), act, target, why="a test")
 
 
 async def listed(admin: Api, **query: Any) -> list[dict[str, Any]]:

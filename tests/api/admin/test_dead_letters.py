@@ -32,7 +32,7 @@ async def bury(pool: Pool, *, owner: Api | None = None) -> tuple[int, Submission
 
 async def deeds(pool: Pool) -> list[AuditEntry]:
     async with connection(pool) as acquired:
-        return await audit.page(acquired, before=None, most=100)
+        return await audit.page(acquired, before=None, limit=100)
 
 
 async def listed(admin: Api, **query: str) -> list[dict[str, Any]]:

@@ -87,7 +87,7 @@ def left(tmp_path: Path) -> list[Path]:
 
 async def deeds(pool: Pool) -> list[AuditEntry]:
     async with connection(pool) as acquired:
-        return await audit.page(acquired, before=None, most=100)
+        return await audit.page(acquired, before=None, limit=100)
 
 
 def add_case(package: Path, name: str = "more") -> None:

@@ -102,7 +102,7 @@ async def test_the_database_has_its_own_counts_and_an_estimate(admin: Api, pool:
     await start_submission(pool, begun)
     worker = await make_worker(pool, slots=2)
     async with connection(pool) as acquired:
-        await workers.beat(acquired, worker, busy=0, cycle_s=0.5)
+        await workers.heartbeat(acquired, worker, busy=0, cycle_s=0.5)
     told, _ = await look(admin)
     line = told["submissions"]
     assert (line["pending"], line["queued"], line["running"]) == (3, 5, 1)

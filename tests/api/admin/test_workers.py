@@ -13,7 +13,7 @@ PATH = "/v1/admin/workers"
 
 async def beat(pool: Pool, worker: WorkerId, *, ending: bool = False) -> WorkerOrder:
     async with connection(pool) as acquired:
-        return await workers.beat(acquired, worker, busy=1, cycle_s=0.25, ending=ending)
+        return await workers.heartbeat(acquired, worker, busy=1, cycle_s=0.25, ending=ending)
 
 
 async def test_all_that_live_are_listed(admin: Api, pool: Pool) -> None:
@@ -21,7 +21,7 @@ async def test_all_that_live_are_listed(admin: Api, pool: Pool) -> None:
     gone = await make_worker(pool)
     await beat(pool, first)
     async with connection(pool) as acquired:
-        await workers.leave(acquired, [gone])
+        await workers.mark_gone(acquired, [gone])
     [told] = (await admin.get(PATH)).json()["items"]
     assert (told["id"], told["slots"], told["languages"]) == (first, 3, ["c"])
     assert (told["busy"], told["cycle_s"], told["draining_at"]) == (1, 0.25, None)
@@ -42,7 +42,7 @@ async def test_q14_a_drained_worker_hears_of_it_with_its_next_beat(
     assert (await admin.post(f"{PATH}/{worker}/resume")).json()["draining_at"] is None
     assert await beat(pool, worker) is WorkerOrder.WORK
     async with connection(pool) as acquired:
-        deeds = await audit.page(acquired, before=None, most=10, target=worker)
+        deeds = await audit.page(acquired, before=None, limit=10, target=worker)
     assert [deed.act for deed in deeds] == ["worker.resume", "worker.drain", "worker.drain"]
     assert deeds[0].details == {"host": "here"}
 
@@ -74,7 +74,7 @@ async def test_one_that_is_not_there_is_not_found(admin: Api, worker: str) -> No
 async def test_one_that_left_is_not_found(admin: Api, pool: Pool) -> None:
     worker = await make_worker(pool)
     async with connection(pool) as acquired:
-        await workers.leave(acquired, [worker])
+        await workers.mark_gone(acquired, [worker])
     assert (await admin.post(f"{PATH}/{worker}/drain")).status_code == 404
 
 

@@ -6,7 +6,7 @@ from fastapi import FastAPI
 
 from deemster.api.auth import throttle
 from deemster.store import accounts
-from deemster.store.accounts import Change
+from deemster.store.accounts import AccountUpdate
 from deemster.store.pool import Pool, transaction
 from tests.api.auth.people import PASSWORD, QUICK, browsing, enter, make_person, serving
 from tests.api.conftest import MakeDependencies
@@ -101,10 +101,10 @@ async def test_what_is_not_good_for_a_name_now_counts_as_a_stranger(
         assert await come(app, device=device) == 429, device
     assert await come(app, WRONG, device=mine) == 401
     async with transaction(pool) as acquired:
-        await accounts.change(acquired, account, Change(disabled=True))
+        await accounts.update(acquired, account, AccountUpdate(disabled=True))
     assert await come(app, device=mine) == 429, "nobody is let in by that name now"
     async with transaction(pool) as acquired:
-        await accounts.change(acquired, account, Change(disabled=False))
+        await accounts.update(acquired, account, AccountUpdate(disabled=False))
         await accounts.set_password(acquired, account, QUICK.hash("another password"))
     assert await come(app, device=mine) == 429, "it was for the old password"
 

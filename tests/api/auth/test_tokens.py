@@ -6,7 +6,7 @@ import pytest
 
 from deemster.domain.account import Role, Scope
 from deemster.store import accounts
-from deemster.store.accounts import MOST_TOKENS
+from deemster.store.accounts import MAX_TOKENS
 from deemster.store.pool import Pool, connection
 from tests.api.auth.people import deeds
 from tests.api.conftest import Api, User, until
@@ -112,7 +112,7 @@ async def test_an_account_has_so_many_tokens_and_no_more(ada: Api, pool: Pool) -
             " SELECT 'tok_' || n, $1, 'x', sha256(n::text::bytea)"
             " FROM generate_series(2, $2) AS n",
             ada.user.id,
-            MOST_TOKENS,
+            MAX_TOKENS,
         )
     answer = await ada.post(PATH, {"name": "one more"})
     assert answer.status_code == 409

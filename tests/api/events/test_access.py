@@ -21,7 +21,7 @@ from deemster.domain.ids import (
 from deemster.domain.submission import NewSubmission
 from deemster.pipeline.verdict.retry import retry_or_fail
 from deemster.store.pool import Pool, connection
-from deemster.store.submission_inserts import accept
+from deemster.store.submission_inserts import insert
 from tests.api.conftest import Api
 from tests.api.events.event_client import Ear, listening
 from tests.builders import make_problem, make_submission, queue_submission, start_submission
@@ -73,7 +73,7 @@ async def hand_in(
         staged_in=staged_in,
     )
     async with connection(pool) as acquired:
-        await accept(acquired, new, b"source")
+        await insert(acquired, new, b"source")
     return new.id
 
 

@@ -18,7 +18,7 @@ from deemster.api.feed.subscriber import Subscriber, Topic
 from deemster.metrics import STREAMS
 from deemster.pipeline.verdict.cancel import cancel
 from deemster.store import events as stored
-from deemster.store.events import Mark, Touch
+from deemster.store.events import ChangedSubmission, EventCursor
 from deemster.store.pool import Pool, connection
 from tests.api.conftest import Api
 from tests.api.events.event_client import listening
@@ -34,7 +34,7 @@ BEYOND = 2**61 + 1_000
 async def test_a_listener_keeps_no_more_than_it_may(pool: Pool) -> None:
     submission = await make_submission(pool)
     async with connection(pool) as acquired:
-        (event,) = await stored.of_submissions(acquired, [submission])
+        (event,) = await stored.list_of_submissions(acquired, [submission])
     listener = Subscriber(Topic(submission=submission), None, most=3)
     for _ in range(3):
         listener.offer(EventMessage(event))
@@ -116,8 +116,8 @@ async def test_a_new_database_under_the_old_address_begins_anew(
     async with listening(ada, "/v1/events") as ear:
         assert await ear.block()
         async with feed._looking:
-            feed._seen = stored.FeedSnapshot(f"{BEYOND}:{BEYOND}:")
-            feed._mark = Mark(BEYOND, 1)
+            feed._seen = stored.Snapshot(f"{BEYOND}:{BEYOND}:")
+            feed._mark = EventCursor(BEYOND, 1)
         assert await ear.rest() == [], "its client comes back, with its mark"
     async with listening(ada, "/v1/events", f"{BEYOND}-0") as ear:
         submission = await make_submission(pool, ada.user.id)
@@ -127,7 +127,7 @@ async def test_a_new_database_under_the_old_address_begins_anew(
 async def test_many_who_ask_at_once_share_a_look(
     pool: Pool, feed: Feed, client: httpx.AsyncClient
 ) -> None:
-    touched: list[Touch] = []
+    touched: list[ChangedSubmission] = []
     feed.on_event(touched.append)
     await feed.catch_up()
     submission = await make_submission(pool)
@@ -171,7 +171,7 @@ async def until_settled(pool: Pool) -> None:
         last = await acquired.fetchval("SELECT max(xact::text::bigint) FROM submission_event")
 
         async def is_settled() -> bool:
-            return bool((await stored.now(acquired)).xmin > last)
+            return bool((await stored.current_snapshot(acquired)).xmin > last)
 
         await until(is_settled)
 
@@ -197,7 +197,7 @@ async def test_what_is_past_is_told_no_longer_than_what_is_to_come(
 
     feed = Feed(pool)
     with feed.listening(Topic(account=account)) as listener:
-        telling = StreamWriter(feed, listener, Mark(0, 0), is_welcome, send, seconds)
+        telling = StreamWriter(feed, listener, EventCursor(0, 0), is_welcome, send, seconds)
         assert await telling.run()
     pages = 2 if seconds is None else 1
     assert b"".join(told).count(b"event:") == 2 * pages
@@ -237,7 +237,7 @@ async def test_after_an_outage_all_that_is_listened_to_is_read_again(
         async with connection(pool) as acquired:
             async with feed._looking:
                 await queue_submission(pool, submission)
-                feed._seen = await stored.now(acquired)
+                feed._seen = await stored.current_snapshot(acquired)
             await acquired.execute("ALTER TABLE submission_event RENAME TO away")
             await until(lambda: "events.crashed" in [each["event"] for each in log_lines])
             await acquired.execute("ALTER TABLE away RENAME TO submission_event")

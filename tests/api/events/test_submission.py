@@ -103,7 +103,7 @@ async def test_progress_is_told_while_it_runs(
         for done in (1, 2):
             beat = {(submission, running.attempt): Progress(done, 3)}
             async with connection(pool) as acquired:
-                assert await leases.beat(acquired, worker, beat) == {submission}
+                assert await leases.renew(acquired, worker, beat) == {submission}
             told = await ear.event()
             assert (told.event, told.id, told.data) == (
                 "progress",

@@ -19,9 +19,9 @@ from deemster.domain.errors import (
     Unavailable,
 )
 from deemster.pipeline.accept.load_shedding import Overloaded
-from deemster.store.lifecycle import MovedOn
+from deemster.store.lifecycle import StateChanged
 from deemster.store.pool import Pool, connection
-from deemster.store.submission_inserts import KeyReused, QuotaSpent, TooSoon
+from deemster.store.submission_inserts import KeyReused, QuotaUsed, TooSoon
 from tests.api.conftest import Api
 from tests.builders import make_problem
 
@@ -36,12 +36,12 @@ CODES = {
     errors.TooSlow: (408, "too_slow"),
     Conflict: (409, "conflict"),
     LostRace: (409, "lost_race"),
-    MovedOn: (409, "moved_on"),
+    StateChanged: (409, "moved_on"),
     errors.TooLarge: (413, "too_large"),
     errors.WrongMedia: (415, "wrong_media_type"),
     LimitReached: (429, "enough"),
     TooSoon: (429, "too_soon"),
-    QuotaSpent: (429, "quota_spent"),
+    QuotaUsed: (429, "quota_spent"),
     Refused: (422, "refused"),
     KeyReused: (422, "idempotency_key_reused"),
     errors.NoWorkers: (503, "no_workers"),

@@ -11,14 +11,14 @@ from deemster.domain.account import Role
 from deemster.domain.errors import Refused
 from deemster.settings import load_settings
 from deemster.store import accounts
-from deemster.store.pool import Connection, connect, prepare
+from deemster.store.pool import Connection, connect, set_json_codecs
 from deemster.wiring.secret import secret_of
 
 
 @pytest.fixture
 async def connection(database_url: str) -> AsyncIterator[Connection]:
     opened = await connect(database_url)
-    await prepare(opened)
+    await set_json_codecs(opened)
     yield opened
     await opened.close()
 
@@ -33,7 +33,7 @@ async def test_o7_the_admins_token_is_made_once(connection: Connection, tmp_path
     file = tmp_path / "admin.token"
     assert file.read_text() == f"{token}\n"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    admin = await accounts.of_token(connection, token)
+    admin = await accounts.find_by_token(connection, token)
     assert admin is not None
     assert (admin.name, admin.role) == ("admin", Role.ADMIN)
     assert await make_admin(connection, tmp_path) is None

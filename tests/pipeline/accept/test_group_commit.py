@@ -17,10 +17,10 @@ from deemster.store.migrations import migrate
 from deemster.store.pool import DatabaseDown, Pool, connection, open_pool
 from deemster.store.problems import ProblemSummary
 from deemster.store.submission_inserts import (
-    MOST_AHEAD,
+    MAX_AHEAD,
     KeyReused,
     SubmissionInsert,
-    accept_all,
+    insert_all,
 )
 from tests.builders import make_account, make_problem
 from tests.services.postgres import OwnPostgres
@@ -136,7 +136,7 @@ async def test_keys_in_opposite_order_do_not_lock_each_other_out(
             for key in reversed(keys)
         ]
         async with connection(pool) as one, connection(pool) as other:
-            told = await asyncio.gather(accept_all(one, there), accept_all(other, back))
+            told = await asyncio.gather(insert_all(one, there), insert_all(other, back))
         fresh = [each[1] for answers in told for each in answers if isinstance(each, tuple)]
         assert fresh.count(True) == len(keys)
         assert len(fresh) == 2 * len(keys)
@@ -162,9 +162,9 @@ async def test_the_nth_of_a_user_ranks_nth_up_to_a_bound(
     """Q8: in one statement or several, a user's own are told apart; others' are not counted."""
     bob = await make_account(pool, "bob")
     async with connection(pool) as acquired:
-        await accept_all(acquired, [insert_of(ada, summary) for _ in range(3)])
-        await accept_all(acquired, [insert_of(who, summary) for who in (ada, bob, ada, bob)])
-        await accept_all(acquired, [insert_of(ada, summary) for _ in range(MOST_AHEAD)])
+        await insert_all(acquired, [insert_of(ada, summary) for _ in range(3)])
+        await insert_all(acquired, [insert_of(who, summary) for who in (ada, bob, ada, bob)])
+        await insert_all(acquired, [insert_of(ada, summary) for _ in range(MAX_AHEAD)])
         ranks = {
             who: [
                 row["rank"]
@@ -177,7 +177,7 @@ async def test_the_nth_of_a_user_ranks_nth_up_to_a_bound(
             for who in (ada, bob)
         }
     assert ranks[bob] == [1, 2]
-    last = MOST_AHEAD + 1
+    last = MAX_AHEAD + 1
     assert ranks[ada] == [*range(1, last), *[last] * 5]
 
 

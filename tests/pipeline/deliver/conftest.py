@@ -18,7 +18,7 @@ from deemster.pipeline.verdict.settle import settle
 from deemster.store import webhooks
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool, connection
-from deemster.store.webhooks import Delivery, DeliveryState, Filter
+from deemster.store.webhooks import Delivery, DeliveryFilter, DeliveryState
 from tests.builders import (
     judged,
     make_artifacts,
@@ -85,7 +85,7 @@ async def carrying(
 
 async def deliveries(pool: Pool, submission: SubmissionId | None = None) -> list[Delivery]:
     async with connection(pool) as acquired:
-        return await webhooks.page(acquired, Filter(submission=submission), most=1000)
+        return await webhooks.page(acquired, DeliveryFilter(submission=submission), limit=1000)
 
 
 async def only(pool: Pool, submission: SubmissionId) -> Delivery:

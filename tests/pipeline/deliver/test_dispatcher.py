@@ -24,7 +24,7 @@ from deemster.pipeline.verdict.settle import settle
 from deemster.store import webhooks
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool, connection
-from deemster.store.webhooks import Claimed, DeliveryState
+from deemster.store.webhooks import ClaimedDelivery, DeliveryState
 from tests.builders import (
     judged,
     make_account,
@@ -185,7 +185,7 @@ async def test_an_account_with_many_receivers_does_not_go_first(pool: Pool, end:
         await end(f"https://{number}.example/", busy)
     mine = await end("https://calm.example/", calm)
     async with connection(pool) as acquired:
-        first = await webhooks.claim(acquired, most=2, claim_s=60, **BOUNDS)
+        first = await webhooks.claim(acquired, limit=2, claim_s=60, **BOUNDS)
     assert mine in {each.submission.id for each in first}
 
 
@@ -199,9 +199,9 @@ async def test_an_account_with_many_receivers_never_takes_all_places(
     mine = await end("https://calm.example/", await make_account(pool, "calm"))
     bounds = {"per_host": 4, "per_account": 3, "claim_s": 60}
     async with connection(pool) as acquired:
-        first = await webhooks.claim(acquired, most=2, **bounds)
-        more = await webhooks.claim(acquired, most=50, **bounds)
-        assert await webhooks.claim(acquired, most=50, **bounds) == []
+        first = await webhooks.claim(acquired, limit=2, **bounds)
+        more = await webhooks.claim(acquired, limit=50, **bounds)
+        assert await webhooks.claim(acquired, limit=50, **bounds) == []
     taken = [each.submission.account for each in [*first, *more]]
     assert (len(taken), taken.count(busy)) == (4, 3)
     assert mine in {each.submission.id for each in first}
@@ -235,12 +235,12 @@ async def test_what_another_took_over_is_not_recorded(pool: Pool, end: End) -> N
     await end("https://receiver.example/")
     delivered = DeliveryState.DELIVERED
     async with connection(pool) as acquired:
-        (stale,) = await webhooks.claim(acquired, most=1, claim_s=0.001, **BOUNDS)
-        (fresh,) = await webhooks.claim(acquired, most=1, claim_s=60, **BOUNDS)
-        assert not await webhooks.claim(acquired, most=1, claim_s=60, **BOUNDS)
+        (stale,) = await webhooks.claim(acquired, limit=1, claim_s=0.001, **BOUNDS)
+        (fresh,) = await webhooks.claim(acquired, limit=1, claim_s=60, **BOUNDS)
+        assert not await webhooks.claim(acquired, limit=1, claim_s=60, **BOUNDS)
 
-        async def record(claimed: Claimed, state: DeliveryState) -> bool:
-            return await webhooks.record(
+        async def record(claimed: ClaimedDelivery, state: DeliveryState) -> bool:
+            return await webhooks.record_attempt(
                 acquired, claimed, state, status=200, error=None, took_ms=1
             )
 
@@ -256,7 +256,7 @@ async def test_for_a_day_both_secrets_sign(pool: Pool, end: End) -> None:
     account = await make_account(pool)
     old, new = KEYS.formatted(account, 1), KEYS.formatted(account, 2)
     async with connection(pool) as acquired:
-        await webhooks.rotate(acquired, account)
+        await webhooks.rotate_signing_key(acquired, account)
     async with receiving() as receiver, carrying(pool):
         await ended(pool, await end(receiver.url))
         async with connection(pool) as acquired:
@@ -300,15 +300,15 @@ async def test_what_is_long_over_is_trimmed(pool: Pool, end: End) -> None:
             old,
         )
         month_s = 30 * 86400
-        await webhooks.trim(acquired, older_than_s=month_s, most=10)
+        await webhooks.trim(acquired, older_than_s=month_s, limit=10)
         assert len(await deliveries(pool, old)) == 2, "it has a repeat that waits"
         await acquired.execute(
             "UPDATE webhook_delivery SET state = 'failed', "
             "ended_at = now() - interval '31 days' WHERE submission_id = $1",
             old,
         )
-        await webhooks.trim(acquired, older_than_s=month_s, most=10)
-        await webhooks.trim(acquired, older_than_s=month_s, most=10)
+        await webhooks.trim(acquired, older_than_s=month_s, limit=10)
+        await webhooks.trim(acquired, older_than_s=month_s, limit=10)
         left = await acquired.fetchval("SELECT count(*) FROM webhook_attempt")
     assert not await deliveries(pool, old)
     assert len(await deliveries(pool, young)) == left == 1

@@ -63,7 +63,7 @@ async def test_a_relay_that_died_after_sending_leaves_no_double(
     """Q1: its claim runs out, another sends the same job ids: a no-op."""
     await make_many(pool, 3)
     async with transaction(pool) as claiming:
-        letters = await outbox.claim(claiming, most=10, claim_s=0.001)
+        letters = await outbox.claim(claiming, limit=10, claim_s=0.001)
     await producer.send([letter.job for letter in letters])
     assert await states(pool) == {State.PENDING: 3}
     assert await Relay(pool, producer).send_batch() == 3
@@ -76,7 +76,7 @@ async def test_a_claim_that_has_not_run_out_is_another_relays(
 ) -> None:
     await make_many(pool, 2)
     async with transaction(pool) as claiming:
-        assert len(await outbox.claim(claiming, most=1, claim_s=60)) == 1
+        assert len(await outbox.claim(claiming, limit=1, claim_s=60)) == 1
     assert await Relay(pool, producer).send_batch() == 1
 
 
@@ -86,7 +86,7 @@ async def test_a_job_that_runs_before_the_relay_has_said_so_runs(
     """Each of the two steps is told once, whoever takes it."""
     (submission,) = await make_many(pool, 1)
     async with transaction(pool) as claiming:
-        letters = await outbox.claim(claiming, most=10, claim_s=0.001)
+        letters = await outbox.claim(claiming, limit=10, claim_s=0.001)
     await producer.send([letter.job for letter in letters])
     await start_submission(pool, letters[0].job.submission)
     await Relay(pool, producer).send_batch()
@@ -105,7 +105,7 @@ async def test_while_the_queue_is_down_nothing_is_lost(pool: Pool, producer: Pro
             await relay.send_batch()
     assert await states(pool) == {State.PENDING: 3}
     async with connection(pool) as acquired:
-        assert (await outbox.unsent(acquired))[0] == 3
+        assert (await outbox.count_unsent(acquired))[0] == 3
         await make_submission(pool)
     relay._producer = producer
     await relay.send_batch()  # the new one goes, and calls the others
@@ -119,7 +119,7 @@ async def test_lost_jobs_are_sent_again(pool: Pool, producer: Producer) -> None:
     relay = Relay(pool, producer)
     await relay.send_batch()
     async with connection(pool) as acquired:
-        lost = await submissions.lost_candidates(acquired, quiet_s=0, most=3)
+        lost = await submissions.list_possibly_lost(acquired, quiet_s=0, limit=3)
     assert [job.submission for job in lost] == ids[:3]
     for job in lost:
         await producer.remove(job)
@@ -139,7 +139,7 @@ async def test_a_cancelled_submission_is_not_sent_again(pool: Pool, producer: Pr
     (submission,) = await make_many(pool, 1)
     await Relay(pool, producer).send_batch()
     async with connection(pool) as acquired:
-        (job,) = await submissions.lost_candidates(acquired, quiet_s=0, most=3)
+        (job,) = await submissions.list_possibly_lost(acquired, quiet_s=0, limit=3)
     await producer.remove(job)
     await cancel(pool, job.submission)
     assert await reconcile(pool, producer, quiet_s=0) == 0

@@ -10,7 +10,7 @@ from deemster.domain.submission import NewSubmission
 from deemster.pipeline.outbox.relay import Relay
 from deemster.pipeline.queue.producer import Producer
 from deemster.store.pool import Pool, connection
-from deemster.store.submission_inserts import SubmissionInsert, accept_all
+from deemster.store.submission_inserts import SubmissionInsert, insert_all
 from tests.builders import make_account, make_problem
 from tests.pipeline.queue.stores import Seen, until, working
 
@@ -45,7 +45,7 @@ async def hand_in(
     for start in range(0, times, AT_ONCE):
         batch = [SubmissionInsert(new) for new in news[start : start + AT_ONCE]]
         async with connection(pool) as acquired:
-            answers = await accept_all(acquired, batch)
+            answers = await insert_all(acquired, batch)
         assert not [each for each in answers if isinstance(each, Exception)]
     return [new.id for new in news]
 

@@ -23,10 +23,10 @@ from deemster.pipeline.verdict.start import Caps, Full
 from deemster.store import audit, counters, rejudgings, submissions
 from deemster.store.artifacts import Artifacts
 from deemster.store.audit import Actor
-from deemster.store.lifecycle import MovedOn
-from deemster.store.notifications import STOP, Listener
+from deemster.store.lifecycle import StateChanged
+from deemster.store.notifications import STOP_CHANNEL, Listener
 from deemster.store.pool import Pool, connection, transaction
-from deemster.store.rejudgings import UnderWay, Wanted
+from deemster.store.rejudgings import RejudgingFilter, UnfinishedCounts
 from deemster.store.submission_inserts import KeyReused
 from tests.builders import (
     judged,
@@ -38,7 +38,7 @@ from tests.builders import (
 )
 
 ROOT = Actor("root")
-SUM = Wanted(problem=ProblemId("prob_sum"))
+SUM = RejudgingFilter(problem=ProblemId("prob_sum"))
 HOOK = "https://example.org/hook"
 
 
@@ -83,7 +83,7 @@ async def trials(pool: Pool, made: RejudgingId) -> dict[SubmissionId, Submission
 
 async def view(pool: Pool, submission: SubmissionId) -> SubmissionView:
     async with connection(pool) as acquired:
-        found = await submissions.view(acquired, submission)
+        found = await submissions.get(acquired, submission)
     assert found is not None
     return found
 
@@ -95,7 +95,7 @@ async def value(pool: Pool, statement: str, *values: Any) -> Any:
 
 async def assert_counted_right(pool: Pool) -> None:
     async with connection(pool) as acquired:
-        assert await counters.wrong(acquired) == []
+        assert await counters.find_mismatches(acquired) == []
 
 
 async def hook_up(pool: Pool) -> None:
@@ -121,7 +121,9 @@ async def test_trials_count_nowhere_and_are_told_nobody_until_they_are_applied(
     before = await view(pool, old)
     assert (before.archived_at, before.superseded_by) == (None, None)
     async with connection(pool) as acquired:
-        listed = await submissions.page(acquired, submissions.Filter(), before=None, most=9)
+        listed = await submissions.page(
+            acquired, submissions.SubmissionFilter(), before=None, limit=9
+        )
     assert [each.id for each in listed] == [old]
 
     done = await rejudging_set.apply(pool, made.rejudging.id, ROOT)
@@ -206,7 +208,7 @@ async def test_trials_that_failed_or_came_too_late_stay_out(
     assert (await view(pool, overtaken)).superseded_by == other
     assert (await view(pool, good)).superseded_by == of[good]
     async with connection(pool) as acquired:
-        changes = await rejudgings.changes(acquired, made, after=None, most=9)
+        changes = await rejudgings.list_changes(acquired, made, after=None, limit=9)
     told = {each.old: (each.state, each.applied, each.overtaken) for each in changes}
     assert told == {
         failed: (State.FAILED, False, False),
@@ -242,7 +244,7 @@ async def test_a_dropped_set_changes_nothing_and_its_runs_are_stopped(
     running = await start_submission(pool, of[olds[1]])
     dropped = await rejudging_set.drop(pool, made, ROOT)
     assert (dropped.rejudging.outcome, dropped.progress.cancelled) == ("dropped", 2)
-    with pytest.raises(MovedOn):
+    with pytest.raises(StateChanged):
         await settle(pool, artifacts, running, judged())
     assert await value(pool, "SELECT count(*) FROM lease") == 0
     assert (
@@ -264,7 +266,7 @@ async def test_a_dropped_run_is_heard_of_by_its_worker(
     made = (await rejudging_set.make(pool, SUM, ROOT)).rejudging.id
     (trial,) = (await trials(pool, made)).values()
     await start_submission(pool, trial)
-    async with Listener.open(database_url, STOP) as ear:
+    async with Listener.open(database_url, STOP_CHANNEL) as ear:
         await ear.wait(30)  # it says that it listens
         await rejudging_set.drop(pool, made, ROOT)
         heard: list[str] = []
@@ -276,7 +278,7 @@ async def test_a_dropped_run_is_heard_of_by_its_worker(
 async def test_of_apply_and_drop_exactly_one_wins(pool: Pool, artifacts: Artifacts) -> None:
     for _ in range(5):
         old = await ended(pool, artifacts, Verdict.WRONG_ANSWER)
-        made = (await rejudging_set.make(pool, Wanted(ids=[old]), ROOT)).rejudging.id
+        made = (await rejudging_set.make(pool, RejudgingFilter(ids=[old]), ROOT)).rejudging.id
         new = (await trials(pool, made))[old]
         await end(pool, artifacts, new, Verdict.ACCEPTED)
         tries = [
@@ -355,7 +357,7 @@ async def test_a_key_makes_one_set_and_another_request_with_it_is_refused(
     assert len({each.rejudging.id for each in made}) == 1
     assert {each.progress.trials for each in made} == {1}
     with pytest.raises(KeyReused):
-        await rejudging_set.make(pool, Wanted(language="python3"), root, key="once")
+        await rejudging_set.make(pool, RejudgingFilter(language="python3"), root, key="once")
 
 
 async def test_a_set_of_nothing_or_of_far_too_much_is_refused(
@@ -368,7 +370,7 @@ async def test_a_set_of_nothing_or_of_far_too_much_is_refused(
     with pytest.raises(Refused, match="No submission matches"):
         await rejudging_set.make(pool, SUM, ROOT)
     with pytest.raises(Refused, match="Name the submissions"):
-        await rejudging_set.make(pool, Wanted(), ROOT)
+        await rejudging_set.make(pool, RejudgingFilter(), ROOT)
     monkeypatch.setattr(rejudging_set, "MOST", 1)
     for _ in range(2):
         await ended(pool, artifacts)
@@ -391,7 +393,7 @@ async def test_what_was_done_to_a_set_is_noted(pool: Pool, artifacts: Artifacts)
         await end(pool, artifacts, trial, Verdict.ACCEPTED)
     await rejudging_set.apply(pool, two, ROOT)
     async with connection(pool) as acquired:
-        deeds = await audit.page(acquired, before=None, most=9)
+        deeds = await audit.page(acquired, before=None, limit=9)
     assert [(each.act, each.target) for each in reversed(deeds)] == [
         ("rejudging.make", one),
         ("rejudging.drop", one),
@@ -471,7 +473,7 @@ async def all_of(chance: random.Random, work: list[Any]) -> None:
     """At once, in any order; what is too late is told so."""
     chance.shuffle(work)
     outcomes = await asyncio.gather(*work, return_exceptions=True)
-    assert [each for each in outcomes if not isinstance(each, None | MovedOn)] == []
+    assert [each for each in outcomes if not isinstance(each, None | StateChanged)] == []
 
 
 async def half_made(pool: Pool, chance: random.Random) -> RejudgingId:
@@ -481,7 +483,7 @@ async def half_made(pool: Pool, chance: random.Random) -> RejudgingId:
               AND state IN ('COMPLETED', 'FAILED')""",
     )
     chosen = chance.sample(sorted(standing), min(len(standing), 8))
-    begun = await rejudging_set.begin(pool, Wanted(ids=chosen), ROOT, None, None)
+    begun = await rejudging_set.begin(pool, RejudgingFilter(ids=chosen), ROOT, None, None)
     assert begun is not None
     making = asyncio.ensure_future(stage_all(pool, begun.id))
     for _ in range(chance.randrange(40)):
@@ -638,12 +640,12 @@ async def test_j9_what_ended_by_older_test_data_is_found_until_nothing_is(
     revised = await make_problem(pool, text="second")
     late = await make_submission(pool, sheet=revised)
 
-    outdated = Wanted(problem=revised.id, outdated=True)
+    outdated = RejudgingFilter(problem=revised.id, outdated=True)
     first = await rejudging_set.make(pool, outdated, ROOT)
     assert set(await trials(pool, first.rejudging.id)) == {before}
-    assert first.under_way == UnderWay(unended=2, outdated=2)
+    assert first.under_way == UnfinishedCounts(unended=2, outdated=2)
     everything = await rejudging_set.make(pool, SUM, ROOT)
-    assert everything.under_way == UnderWay(unended=3, outdated=2)
+    assert everything.under_way == UnfinishedCounts(unended=3, outdated=2)
     await rejudging_set.drop(pool, everything.rejudging.id, ROOT)
     await apply_all(pool, artifacts, first.rejudging.id)
 
@@ -652,11 +654,11 @@ async def test_j9_what_ended_by_older_test_data_is_found_until_nothing_is(
     await settle(pool, artifacts, brief, judged())
     await end(pool, artifacts, waiting, None)
     await end(pool, artifacts, late, Verdict.ACCEPTED)
-    second = await rejudging_set.make(pool, Wanted(outdated=True), ROOT)
+    second = await rejudging_set.make(pool, RejudgingFilter(outdated=True), ROOT)
     of = await trials(pool, second.rejudging.id)
     assert set(of) == {running, waiting}
     assert {(await view(pool, each)).revision for each in of.values()} == {revised.digest}
-    assert second.under_way == UnderWay(unended=0, outdated=0)
+    assert second.under_way == UnfinishedCounts(unended=0, outdated=0)
     await apply_all(pool, artifacts, second.rejudging.id)
     with pytest.raises(Refused, match=r"not judged again since\.$"):
         await rejudging_set.make(pool, outdated, ROOT)

@@ -21,7 +21,7 @@ from deemster.pipeline.verdict.start import Caps, Full
 from deemster.store import counters, dead_letters, leases, outbox, submissions, workers
 from deemster.store.audit import Actor
 from deemster.store.inline_artifacts import fetch
-from deemster.store.lifecycle import MovedOn
+from deemster.store.lifecycle import StateChanged
 from deemster.store.pool import Pool, connection
 from tests.builders import (
     judged,
@@ -36,7 +36,7 @@ from tests.builders import (
 
 async def view(pool: Pool, submission: SubmissionId) -> SubmissionView:
     async with connection(pool) as acquired:
-        found = await submissions.view(acquired, submission)
+        found = await submissions.get(acquired, submission)
     assert found is not None
     return found
 
@@ -61,7 +61,7 @@ async def due(pool: Pool) -> list[tuple[str, int]]:
 
 async def tally(pool: Pool) -> tuple[int, int]:
     async with connection(pool) as acquired:
-        assert await counters.wrong(acquired) == []
+        assert await counters.find_mismatches(acquired) == []
         row = await acquired.fetchrow("SELECT submits, accepted FROM problem_tally")
     return (row["submits"], row["accepted"]) if row else (0, 0)
 
@@ -88,7 +88,7 @@ async def test_a_second_settlement_changes_nothing(pool: Pool, tmp_path: Path) -
     running = await start_submission(pool, await make_submission(pool))
     artifacts = make_artifacts(tmp_path)
     await settle(pool, artifacts, running, judged())
-    with pytest.raises(MovedOn):
+    with pytest.raises(StateChanged):
         await settle(pool, artifacts, running, judged(Verdict.WRONG_ANSWER))
     assert (await view(pool, running.id)).verdict is Verdict.ACCEPTED
     assert await tally(pool) == (1, 1)
@@ -109,11 +109,11 @@ async def test_a_rescued_worker_cannot_settle(pool: Pool, tmp_path: Path) -> Non
     late = await start_submission(pool, submission, lease_s=0.001)
     assert await rescue(pool, most_attempts=3) == 1
     artifacts = make_artifacts(tmp_path)
-    with pytest.raises(MovedOn):
+    with pytest.raises(StateChanged):
         await settle(pool, artifacts, late, judged(Verdict.WRONG_ANSWER))
     again = await start_submission(pool, submission)
     assert again.attempt == late.attempt + 1
-    with pytest.raises(MovedOn):
+    with pytest.raises(StateChanged):
         await settle(pool, artifacts, late, judged(Verdict.WRONG_ANSWER))
     await settle(pool, artifacts, again, judged())
     assert (await view(pool, submission)).verdict is Verdict.ACCEPTED
@@ -150,7 +150,7 @@ async def test_the_runs_of_a_worker_known_to_be_dead_are_rescued_at_once(pool: P
     await start_submission(pool, submission, worker, lease_s=600)
     assert await rescue(pool, most_attempts=3) == 0
     async with connection(pool) as acquired:
-        await workers.leave(acquired, [worker])
+        await workers.mark_gone(acquired, [worker])
     assert await rescue(pool, most_attempts=3) == 1
 
 
@@ -230,7 +230,7 @@ async def test_of_start_and_cancel_one_wins(pool: Pool) -> None:
 async def test_a_cancelled_run_cannot_settle(pool: Pool, tmp_path: Path) -> None:
     running = await start_submission(pool, await make_submission(pool))
     await cancel(pool, running.id)
-    with pytest.raises(MovedOn):
+    with pytest.raises(StateChanged):
         await settle(pool, make_artifacts(tmp_path), running, judged())
     assert await tally(pool) == (0, 0)
 
@@ -286,7 +286,7 @@ async def test_a_dead_letter_is_requeued_once_and_its_history_stays(pool: Pool) 
     outcomes = await asyncio.gather(*tries, return_exceptions=True)
     (new,) = [each for each in outcomes if not isinstance(each, BaseException)]
     async with connection(pool) as acquired:
-        kept = await dead_letters.one(acquired, letter.id)
+        kept = await dead_letters.get(acquired, letter.id)
         assert await dead_letters.page(acquired) == []
     assert kept is not None
     assert (kept.outcome, kept.settled_by, kept.requeued_as) == ("requeued", "root", new.id)
@@ -320,7 +320,7 @@ async def test_a_beat_tells_which_runs_are_ours(pool: Pool) -> None:
     await cancel(pool, gone.id)
     shown = Progress(2, 3)
     async with connection(pool) as acquired:
-        ours = await leases.beat(
+        ours = await leases.renew(
             acquired, worker, {(each.id, each.attempt): shown for each in (mine, gone)}
         )
     assert ours == {mine.id}
@@ -352,9 +352,9 @@ async def test_the_line_is_the_order_of_priority_then_time(pool: Pool) -> None:
     async with connection(pool) as acquired:
         places = {}
         for each in (first, second, other):
-            waiting = await submissions.view(acquired, each)
+            waiting = await submissions.get(acquired, each)
             assert waiting is not None
-            place = await submissions.place(acquired, waiting)
+            place = await submissions.queue_position(acquired, waiting)
             assert place is not None
             places[each] = place.position
     assert places == {first: 1, other: 2, second: 3}
@@ -364,5 +364,5 @@ async def test_an_outbox_row_is_written_with_what_needs_it(pool: Pool) -> None:
     """Q2: accept, retry and rescue each bring their own, in their transaction."""
     submission = await make_submission(pool)
     async with connection(pool) as acquired:
-        assert (await outbox.unsent(acquired))[0] == 1
+        assert (await outbox.count_unsent(acquired))[0] == 1
     assert await due(pool) == [(submission, 1)]

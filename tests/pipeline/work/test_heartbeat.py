@@ -32,7 +32,7 @@ async def consumer(redis_url: str, queue_env: str) -> AsyncIterator[Consumer]:
 
 async def only_one(pool: Pool) -> WorkerView:
     async with connection(pool) as acquired:
-        [found] = await workers.alive(acquired)
+        [found] = await workers.list_alive(acquired)
     return found
 
 
@@ -52,7 +52,7 @@ async def test_a_worker_tells_the_versions_it_has_and_what_becomes_of_them(
     found = await only_one(pool)
     assert (found.languages, found.versions) == (("c",), {"c": "GCC 12.2.1"})
     async with connection(pool) as acquired:
-        await workers.leave(acquired, [found.id])
+        await workers.mark_gone(acquired, [found.id])
     versions["c"] = "GCC 13.1.0"
     for _ in range(2):  # it hears that it was taken for dead, and begins anew
         await heartbeat.beat(consumer)

@@ -22,12 +22,12 @@ from deemster.store.artifacts import Artifacts
 from deemster.store.backup.restore import restore_backup
 from deemster.store.backup.write import write_backup
 from deemster.store.embedded import run_cluster
-from deemster.store.inline_artifacts import SMALL_BYTES, fetch
+from deemster.store.inline_artifacts import INLINE_MAX_BYTES, fetch
 from deemster.store.pool import Pool, connection, open_pool
 from tests.builders import judged, make_person, make_problem, queue_submission, start_submission
 from tests.services.postgres import cloned
 
-LARGE = b"# " + b"x" * (SMALL_BYTES + 10) + b"\n"
+LARGE = b"# " + b"x" * (INLINE_MAX_BYTES + 10) + b"\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +66,9 @@ async def truth(pool: Pool, artifacts: Artifacts, ids: list[SubmissionId]) -> li
     """All that a user could see of them."""
     found: list[Any] = []
     async with connection(pool) as acquired:
-        assert not await counters.wrong(acquired)
+        assert not await counters.find_mismatches(acquired)
         for each in ids:
-            view = await submissions.view(acquired, each)
+            view = await submissions.get(acquired, each)
             assert isinstance(view, SubmissionView)
             brief = await submissions.job_details(acquired, each)
             assert brief is not None

@@ -9,9 +9,9 @@ from deemster.api.http.errors import Unauthorised
 from deemster.domain.account import Account, Role
 from deemster.domain.errors import Conflict
 from deemster.store import accounts, identities
-from deemster.store.accounts import Change
-from deemster.store.audit import Actor, note
-from deemster.store.identities import Known
+from deemster.store.accounts import AccountUpdate
+from deemster.store.audit import Actor, record
+from deemster.store.identities import LinkedAccount
 from deemster.store.pool import Connection, Pool, connection, transaction
 
 NAME_LETTERS: Final = 48
@@ -35,11 +35,11 @@ class AccountProvisioner:
             raise Unauthorised("This account is disabled: ask an admin of this judge.")
         return known.account
 
-    async def _settle(self, claims: Mapping[str, Any], role: Role | None) -> Known:
+    async def _settle(self, claims: Mapping[str, Any], role: Role | None) -> LinkedAccount:
         issuer, subject = claims["iss"], claims["sub"]
         try:
             async with transaction(self._pool) as acquired:
-                await identities.hold(acquired, issuer, subject)
+                await identities.lock(acquired, issuer, subject)
                 known = await identities.find(acquired, issuer, subject)
                 return await settle(acquired, known, claims, role)
         except Conflict as fault:
@@ -48,35 +48,38 @@ class AccountProvisioner:
 
 
 async def settle(
-    acquired: Connection, known: Known | None, claims: Mapping[str, Any], role: Role | None
-) -> Known:
+    acquired: Connection,
+    known: LinkedAccount | None,
+    claims: Mapping[str, Any],
+    role: Role | None,
+) -> LinkedAccount:
     """Where the issuer names roles, its newest word holds, up and down."""
     issuer, subject, iat = claims["iss"], claims["sub"], iat_of(claims)
     by = Actor(f"issuer {issuer}")
     if known is None:
         account = await add(acquired, name_of(claims), role or Role.USER)
         await identities.add(acquired, issuer, subject, account.id, iat=iat)
-        await note(acquired, by, "user.add", account.id, name=account.name, role=account.role)
+        await record(acquired, by, "user.add", account.id, name=account.name, role=account.role)
     elif role is not None:
         wanted = role_by(known, role, iat)
         if wanted is not known.account.role:
-            await accounts.change(acquired, known.account.id, Change(role=wanted))
-            await note(acquired, by, "user.change", known.account.id, role=wanted)
+            await accounts.update(acquired, known.account.id, AccountUpdate(role=wanted))
+            await record(acquired, by, "user.change", known.account.id, role=wanted)
         if iat is not None:
-            await identities.heard(acquired, issuer, subject, iat)
+            await identities.update_newest_iat(acquired, issuer, subject, iat)
     found = await identities.find(acquired, issuer, subject)
     assert found is not None, "it was made just now"
     return found
 
 
-def says_more(known: Known, role: Role, iat: float | None) -> bool:
+def says_more(known: LinkedAccount, role: Role, iat: float | None) -> bool:
     """Than is written down: another role, or that the same still holds."""
     if role_by(known, role, iat) is not known.account.role:
         return True
     return iat is not None and (known.newest_iat is None or iat > known.newest_iat)
 
 
-def role_by(known: Known, said: Role, iat: float | None) -> Role:
+def role_by(known: LinkedAccount, said: Role, iat: float | None) -> Role:
     """An old token, good still, does not bring back what its issuer has taken away since."""
     held = known.account.role
     if iat is None:
@@ -89,7 +92,7 @@ async def add(acquired: Connection, name: str, role: Role) -> Account:
     """Under this name, or one like it that is free."""
     for number in range(1, PLAIN_TRIES + 1):
         wanted = name if number == 1 else f"{name}-{number}"
-        account = await accounts.try_to_add(acquired, wanted, role)
+        account = await accounts.add_if_name_is_free(acquired, wanted, role)
         if account is not None:
             return account
     return await accounts.add(acquired, f"{name}-{secrets.token_hex(6)}", role)

@@ -11,7 +11,7 @@ from deemster.domain.account import Account
 from deemster.domain.errors import Unavailable
 from deemster.domain.ids import TokenId
 from deemster.store import sessions
-from deemster.store.accounts import mark_used, of_digest
+from deemster.store.accounts import find_by_token_digest, mark_tokens_used
 from deemster.store.pool import Pool, connection
 
 KEPT_S: Final = 2.0
@@ -58,7 +58,7 @@ class CredentialCache:
             try:
                 async with connection(self._pool) as acquired:
                     if used:
-                        await mark_used(acquired, used)
+                        await mark_tokens_used(acquired, used)
                     if seen:
                         await sessions.mark_seen(acquired, seen, keep_s=self._session_s)
             except Unavailable:
@@ -70,7 +70,7 @@ class CredentialCache:
 
     async def _look_for_token(self, digest: bytes) -> Account | None:
         async with connection(self._pool) as acquired:
-            found = await of_digest(acquired, digest)
+            found = await find_by_token_digest(acquired, digest)
         if found is not None and found.token is not None:
             self._used.add(found.token)
             self._wanted.set()
@@ -78,7 +78,7 @@ class CredentialCache:
 
     async def _look_for_session(self, digest: bytes) -> Account | None:
         async with connection(self._pool) as acquired:
-            found = await sessions.of_digest(acquired, digest)
+            found = await sessions.find_account(acquired, digest)
         if found is not None:
             self._seen.add(digest)
             self._wanted.set()

@@ -28,7 +28,7 @@ async def log_in(request: Request, name: str, password: str) -> LoggedIn:
     state = app_state(request)
     await state.auth.throttle.check_address(request)
     async with connection(state.pool) as acquired:
-        found = await accounts.credentials(acquired, name)
+        found = await accounts.credentials_by_name(acquired, name)
     hashed = found.password if found is not None and not found.disabled else None
     device = state.auth.devices.known(request, name, hashed)
     # Looked at twice: before the line for those who have no chance, and when it is their turn.
@@ -77,7 +77,7 @@ async def renewed(state: AppState, found: Credentials, hashed: str, password: st
 
 async def replace(pool: Pool, account: Account, old: str, better: str) -> str:
     async with connection(pool) as acquired:
-        await accounts.renew_password(acquired, account.id, old=old, password=better)
+        await accounts.rehash_password(acquired, account.id, old=old, password=better)
     return better
 
 

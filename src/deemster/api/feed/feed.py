@@ -14,7 +14,7 @@ from deemster.api.feed.subscriptions import Subscriptions
 from deemster.domain.errors import Unavailable
 from deemster.domain.ids import AccountId
 from deemster.store import events
-from deemster.store.events import LAST_ID, FeedSnapshot, Mark, Touch
+from deemster.store.events import LAST_ID, ChangedSubmission, EventCursor, Snapshot
 from deemster.store.pool import Connection, Pool, connection
 
 BUSY_S: Final = 0.1
@@ -24,7 +24,7 @@ PROGRESS_S: Final = 1.0
 AT_ONCE: Final = 500
 """Events that are read by one statement."""
 
-OnEvent = Callable[[Touch], None]
+OnEvent = Callable[[ChangedSubmission], None]
 log = structlog.get_logger()
 
 
@@ -41,8 +41,8 @@ class Feed:
         self.streams: Counter[AccountId] = Counter()
         """How many each account has open in this process."""
         self._callbacks: list[OnEvent] = []
-        self._seen: FeedSnapshot | None = None
-        self._mark = Mark(0, 0)
+        self._seen: Snapshot | None = None
+        self._mark = EventCursor(0, 0)
         """In order, all up to here was handed out."""
         self._newest = 0
         """The last transaction that was seen to have made events."""
@@ -127,7 +127,7 @@ class Feed:
         if self._seen is None:
             await self._begin(acquired)
             return
-        seen, touches = await events.touched(acquired, self._seen)
+        seen, touches = await events.changed_since(acquired, self._seen)
         if seen.xmin < self._seen.xmin:
             log.warning("events.restarted")  # another database, restored under the same address
             await self._begin(acquired)
@@ -138,7 +138,7 @@ class Feed:
             # A server that crashed, or a standby in its place, may give numbers of transactions
             # once more that were seen to end: what they write would be taken for known.
             listened = self.audience.submissions()
-        own = await events.of_submissions(acquired, listened) if listened else []
+        own = await events.list_of_submissions(acquired, listened) if listened else []
         self._seen = seen
         self._newest = max([self._newest, *(each.xact for each in touches)])
         for touch in touches:
@@ -150,23 +150,25 @@ class Feed:
         await self._hand_out(acquired, seen)
 
     async def _begin(self, acquired: Connection) -> None:
-        await events.settle_future(acquired)
-        self._seen = await events.now(acquired)
-        self._mark = self._seen.mark
+        await events.reset_future_transactions(acquired)
+        self._seen = await events.current_snapshot(acquired)
+        self._mark = self._seen.cursor
         self._newest = 0
 
-    async def _hand_out(self, acquired: Connection, seen: FeedSnapshot) -> None:
+    async def _hand_out(self, acquired: Connection, seen: Snapshot) -> None:
         """To those who hear in order."""
-        end = min(Mark(self._newest, LAST_ID), seen.mark)
+        end = min(EventCursor(self._newest, LAST_ID), seen.cursor)
         while self._mark < end and self.audience.has_ordered:
-            found = await events.after(acquired, self._mark, before=seen.xmin, most=AT_ONCE)
+            found = await events.list_after(
+                acquired, self._mark, before=seen.xmin, limit=AT_ONCE
+            )
             for notice in map(EventMessage, found):
                 for listener in self.audience.in_order(notice):
                     listener.offer(notice)
             if len(found) < AT_ONCE:
                 break
-            self._mark = found[-1].mark
-        self._mark = max(self._mark, seen.mark)
+            self._mark = found[-1].cursor
+        self._mark = max(self._mark, seen.cursor)
 
     async def _show_progress(self) -> None:
         while True:
@@ -176,7 +178,7 @@ class Feed:
                 continue
             try:
                 async with connection(self.pool) as acquired:
-                    found = await events.progress(acquired, running)
+                    found = await events.running_progress(acquired, running)
             except Unavailable:
                 continue  # the other loop says so
             except Exception:

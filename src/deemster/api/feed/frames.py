@@ -6,7 +6,7 @@ from typing import Final
 
 from deemster.api.http.errors import FieldFault, Invalid
 from deemster.domain.submission import Progress
-from deemster.store.events import LAST_ID, Mark
+from deemster.store.events import LAST_ID, EventCursor
 
 RETRY_MS: Final = 2000
 HEARTBEAT: Final = b": still here\n\n"
@@ -18,7 +18,7 @@ class Frame:
     name: str
     data: str
     """JSON in one line."""
-    mark: Mark | None = None
+    mark: EventCursor | None = None
 
     @property
     def encoded(self) -> bytes:
@@ -26,7 +26,7 @@ class Frame:
         return f"{place}event: {self.name}\ndata: {self.data}\n\n".encode()
 
 
-def opening(mark: Mark | None) -> bytes:
+def opening(mark: EventCursor | None) -> bytes:
     """With a mark, who is cut off before the first event comes back to where they were."""
     place = f"id: {written(mark)}\n" if mark is not None else ""
     return f"retry: {RETRY_MS}\n{place}\n".encode()
@@ -37,17 +37,17 @@ def progress_frame(progress: Progress) -> bytes:
     return Frame("progress", data).encoded
 
 
-def written(mark: Mark) -> str:
+def written(mark: EventCursor) -> str:
     return f"{mark.xact}-{mark.id}"
 
 
-def mark_of(last_event_id: str | None) -> Mark | None:
+def mark_of(last_event_id: str | None) -> EventCursor | None:
     """Where a client was; browsers send an empty one when there was nothing."""
     if not last_event_id:
         return None
     found = MARK.fullmatch(last_event_id)
     if found is not None:
-        mark = Mark(int(found[1]), int(found[2]))
+        mark = EventCursor(int(found[1]), int(found[2]))
         if max(mark.xact, mark.id) <= LAST_ID:
             return mark
     raise Invalid([FieldFault("Last-Event-ID", "this is no id of an event of ours")])

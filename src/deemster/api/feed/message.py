@@ -6,7 +6,7 @@ from deemster.api.feed.frames import Frame
 from deemster.api.models.kinds import ResponseModel
 from deemster.domain.lifecycle import PUBLIC_STATUS
 from deemster.domain.verdict import Verdict
-from deemster.store.events import Mark, ToldEvent
+from deemster.store.events import EventCursor, SubmissionEvent
 
 
 class EventOut(ResponseModel):
@@ -40,13 +40,13 @@ class EventOut(ResponseModel):
 class EventMessage:
     __slots__ = ("_frames", "event")
 
-    def __init__(self, event: ToldEvent) -> None:
+    def __init__(self, event: SubmissionEvent) -> None:
         self.event = event
         self._frames: dict[bool, bytes] = {}
 
     @property
-    def mark(self) -> Mark:
-        return self.event.mark
+    def mark(self) -> EventCursor:
+        return self.event.cursor
 
     def frame(self, *, for_admin: bool) -> bytes:
         made = self._frames.get(for_admin)
@@ -55,12 +55,12 @@ class EventMessage:
         return made
 
 
-def frame_of(event: ToldEvent, *, for_admin: bool) -> bytes:
+def frame_of(event: SubmissionEvent, *, for_admin: bool) -> bytes:
     data = event_out(event, for_admin=for_admin).model_dump_json(exclude_none=True)
-    return Frame(f"submission.{PUBLIC_STATUS[event.state]}", data, event.mark).encoded
+    return Frame(f"submission.{PUBLIC_STATUS[event.state]}", data, event.cursor).encoded
 
 
-def event_out(event: ToldEvent, *, for_admin: bool) -> EventOut:
+def event_out(event: SubmissionEvent, *, for_admin: bool) -> EventOut:
     """Field by field, so that nothing that is added to an event is shown by accident (A11)."""
     return EventOut(
         submission_id=event.submission,

@@ -18,7 +18,7 @@ from deemster.domain.errors import Unavailable
 from deemster.domain.ids import AccountId
 from deemster.domain.lifecycle import State
 from deemster.metrics import STREAMS
-from deemster.store.events import Mark, ToldEvent
+from deemster.store.events import EventCursor, SubmissionEvent
 from deemster.store.pool import connection
 
 HEARTBEAT_S: Final = 15.0
@@ -36,7 +36,7 @@ class EventStream(Response):
         self,
         feed: Feed,
         topic: Topic,
-        after: Mark | None,
+        after: EventCursor | None,
         is_welcome: Callable[[], Awaitable[bool]],
         *,
         listener: AccountId,
@@ -83,7 +83,7 @@ class StreamWriter:
         self,
         feed: Feed,
         listener: Subscriber,
-        after: Mark | None,
+        after: EventCursor | None,
         is_welcome: Callable[[], Awaitable[bool]],
         send: Send,
         seconds: float | None = None,
@@ -159,11 +159,11 @@ class StreamWriter:
                 self._note(notice.event)
             await self._write(b"".join(each.frame(for_admin=for_admin) for each in told))
 
-    def _note(self, event: ToldEvent) -> None:
-        self._reading.last = event.mark
+    def _note(self, event: SubmissionEvent) -> None:
+        self._reading.last = event.cursor
         if self._listener.topic.submission is not None:
             self._listener.is_running = event.state is State.RUNNING
-            self._has_ended = event.is_last
+            self._has_ended = event.is_final
 
     async def _show_progress(self) -> None:
         progress = self._listener.take_progress()

@@ -9,7 +9,7 @@ from typing import Final
 from deemster.api.feed.message import EventMessage
 from deemster.domain.ids import AccountId, ContestId, SubmissionId
 from deemster.domain.submission import Progress
-from deemster.store.events import Mark
+from deemster.store.events import EventCursor
 
 MOST_KEPT: Final = 2_000
 """Several times what one look brings: who can't take that reads too slowly."""
@@ -48,7 +48,7 @@ class Subscriber:
         "topic",
     )
 
-    def __init__(self, topic: Topic, began: Mark | None, most: int = MOST_KEPT) -> None:
+    def __init__(self, topic: Topic, began: EventCursor | None, most: int = MOST_KEPT) -> None:
         self.topic = topic
         self.began = began
         """All after it comes by itself."""

@@ -30,5 +30,5 @@ async def until_ended(
 
 async def last_one(listener: Subscriber) -> None:
     while not listener.is_closed:
-        if any(each.event.is_last for each in await listener.wait()):
+        if any(each.event.is_final for each in await listener.wait()):
             return

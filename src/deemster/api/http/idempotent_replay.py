@@ -14,7 +14,7 @@ from deemster.api.http.idempotency_key import idempotency_key
 from deemster.api.state import app_state
 from deemster.domain.account import Account
 from deemster.store import idempotency_keys
-from deemster.store.idempotency_keys import Kept
+from deemster.store.idempotency_keys import StoredResponse
 from deemster.store.pool import Connection
 
 
@@ -37,8 +37,8 @@ async def answer_once(
         return told_again(secret, kept)
     made = await make()
     sealed = seal_of(secret).encrypt(bytes(made.body))
-    kept = Kept(made.status_code, made.headers.get("location"), sealed)
-    await idempotency_keys.keep(writing, caller.id, key, kept)
+    kept = StoredResponse(made.status_code, made.headers.get("location"), sealed)
+    await idempotency_keys.store_response(writing, caller.id, key, kept)
     return made
 
 
@@ -56,7 +56,7 @@ async def answered_before(
     return told_again(secret, kept) if kept is not None else None
 
 
-def told_again(secret: bytes, kept: Kept) -> Response:
+def told_again(secret: bytes, kept: StoredResponse) -> Response:
     headers = {"Location": kept.location} if kept.location else None
     content = seal_of(secret).decrypt(kept.sealed)
     return Response(content, kept.status, headers, "application/json")

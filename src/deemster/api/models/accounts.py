@@ -9,7 +9,7 @@ from deemster.api.auth.passwords import LEAST_LETTERS, MOST_LETTERS
 from deemster.api.models.kinds import RequestModel, ResponseModel
 from deemster.api.models.submission_requests import Plain
 from deemster.domain.account import NAME_PATTERN, Account, Role, Scope
-from deemster.store.accounts import AccountView, Change, TokenView
+from deemster.store.accounts import AccountUpdate, AccountView, TokenView
 
 BODY_BYTES: Final = 32 * 1024
 """Of what strangers may send."""
@@ -110,8 +110,8 @@ class UserPatch(RequestModel):
     daily_quota: Quota | None = None
     password: NewPassword | None = None
 
-    def to_change(self) -> Change:
-        return Change(
+    def to_change(self) -> AccountUpdate:
+        return AccountUpdate(
             role=self.role,
             disabled=self.disabled,
             tier=self.tier,

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
 from deemster.api.models.kinds import ResponseModel
-from deemster.store.problems import ProblemLine, ProblemSummary
+from deemster.store.problems import ProblemListItem, ProblemSummary
 
 Mine = Literal["solved", "tried"]
 MINE: Final[Mapping[bool | None, Mine | None]] = {None: None, True: "solved", False: "tried"}
@@ -64,7 +64,7 @@ class ProblemOut(ResponseModel):
     accepted: int
 
 
-def problem_line_out(line: ProblemLine) -> ProblemLineOut:
+def problem_line_out(line: ProblemListItem) -> ProblemLineOut:
     return ProblemLineOut(
         id=line.id,
         title=line.title,

@@ -11,7 +11,7 @@ from deemster.api.models.submissions import Status
 from deemster.domain.lifecycle import PUBLIC_STATUS, State
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.verdict.rejudging_set import Overview
-from deemster.store.rejudgings import Cell, Change, Rejudging
+from deemster.store.rejudgings import ChangedPair, Rejudging, VerdictPairCount
 
 
 class RejudgingStatus(StrEnum):
@@ -117,7 +117,9 @@ def line_out(rejudging: Rejudging) -> RejudgingLine:
     return RejudgingLine.model_validate(line_fields(rejudging))
 
 
-def rejudging_out(overview: Overview, matrix: Sequence[Cell] | None = None) -> RejudgingOut:
+def rejudging_out(
+    overview: Overview, matrix: Sequence[VerdictPairCount] | None = None
+) -> RejudgingOut:
     progress = overview.progress
     shown = {
         **line_fields(overview.rejudging),
@@ -148,7 +150,7 @@ def line_fields(rejudging: Rejudging) -> dict[str, Any]:
     }
 
 
-def change_out(change: Change) -> ChangeOut:
+def change_out(change: ChangedPair) -> ChangeOut:
     return ChangeOut(
         old_id=change.old,
         new_id=change.new,
@@ -164,7 +166,7 @@ def change_out(change: Change) -> ChangeOut:
     )
 
 
-def left_out(change: Change) -> Literal["failed", "cancelled", "overtaken"] | None:
+def left_out(change: ChangedPair) -> Literal["failed", "cancelled", "overtaken"] | None:
     if change.state is State.FAILED:
         return "failed"
     if change.state is State.CANCELLED:

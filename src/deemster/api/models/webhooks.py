@@ -5,7 +5,7 @@ from datetime import datetime
 from deemster.api.models.kinds import ResponseModel
 from deemster.domain.ids import AccountId
 from deemster.pipeline.deliver.message import SigningKeys
-from deemster.store.webhooks import Attempt, Delivery, DeliveryState, Key
+from deemster.store.webhooks import Delivery, DeliveryAttempt, DeliveryState, SigningKey
 
 
 class AttemptOut(ResponseModel):
@@ -70,7 +70,7 @@ def delivery_out(delivery: Delivery) -> DeliveryOut:
     )
 
 
-def attempt_out(attempt: Attempt) -> AttemptOut:
+def attempt_out(attempt: DeliveryAttempt) -> AttemptOut:
     return AttemptOut(
         number=attempt.number,
         at=attempt.at,
@@ -80,7 +80,7 @@ def attempt_out(attempt: Attempt) -> AttemptOut:
     )
 
 
-def secret_out(keys: SigningKeys, account: AccountId, key: Key) -> WebhookSecretOut:
+def secret_out(keys: SigningKeys, account: AccountId, key: SigningKey) -> WebhookSecretOut:
     previous = None
     if key.previous_until is not None:
         previous = PreviousSecret(

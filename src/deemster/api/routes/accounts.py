@@ -16,7 +16,7 @@ from deemster.api.state import app_state
 from deemster.domain.account import ALL_SCOPES, Role
 from deemster.domain.errors import NotFound
 from deemster.store import accounts, sessions
-from deemster.store.audit import Actor, note
+from deemster.store.audit import Actor, record
 from deemster.store.pool import connection, transaction
 
 router = APIRouter(tags=["accounts"])
@@ -46,7 +46,7 @@ async def sign_up(request: Request) -> Response:
         account = await accounts.add(acquired, asked.name, Role.USER)
         await accounts.set_password(acquired, account.id, hashed)
         actor = Actor(account.name, account.id, request_id_of(request))
-        await note(acquired, actor, "user.sign_up", account.id)
+        await record(acquired, actor, "user.sign_up", account.id)
     return answer(me_out(account), 201)
 
 
@@ -77,8 +77,8 @@ async def change_password(request: Request, caller: Caller) -> Response:
     async with transaction(state.pool) as acquired:
         old = known.password
         await accounts.replace_password(acquired, caller.id, old=old, password=hashed)
-        ended = await sessions.end_all(acquired, caller.id, but=session_of(request))
-        await note(acquired, actor_of(request, caller), "user.password", caller.id)
+        ended = await sessions.end_all(acquired, caller.id, except_digest=session_of(request))
+        await record(acquired, actor_of(request, caller), "user.password", caller.id)
     state.credentials.forget(ended)
     response = answer(me_out(caller))
     if session_of(request) is not None:

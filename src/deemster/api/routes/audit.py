@@ -58,7 +58,7 @@ async def list_audit_entries(
         found = await audit.page(
             acquired,
             before=number_at(query.place),
-            most=query.limit + 1,
+            limit=query.limit + 1,
             actor=query.actor,
             act=query.act,
             target=query.target,

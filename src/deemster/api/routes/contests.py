@@ -21,7 +21,7 @@ from deemster.domain.account import Account, Role
 from deemster.domain.errors import NotFound
 from deemster.domain.ids import CONTEST, GENERATED_ID, ContestId, ProblemId, new_id
 from deemster.store import audit, contests
-from deemster.store.contests import Contest, Plan
+from deemster.store.contests import Contest, ContestPlan
 from deemster.store.pool import connection, transaction
 
 router = APIRouter(tags=["contests"])
@@ -44,9 +44,9 @@ class ContestIn(RequestModel):
             raise ValueError(f"the problem {name!r} is named twice")
         return self
 
-    def to_plan(self) -> Plan:
+    def to_plan(self) -> ContestPlan:
         problems = [ProblemId(each) for each in self.problems]
-        return Plan(self.title, self.opens_at, self.closes_at, problems)
+        return ContestPlan(self.title, self.opens_at, self.closes_at, problems)
 
 
 class Phase(StrEnum):
@@ -79,7 +79,7 @@ async def list_contests(
     """Newest first."""
     before = ContestId(query.place) if query.place else None
     async with connection(app_state(request).pool) as acquired:
-        found = await contests.page(acquired, before=before, most=query.limit + 1)
+        found = await contests.page(acquired, before=before, limit=query.limit + 1)
     page, cursor = cut(found, query.limit, lambda contest: contest.id)
     items = [contest_out(contest, caller) for contest in page]
     return answer(ContestPage(items=items, next_cursor=cursor))
@@ -91,7 +91,7 @@ async def list_contests(
 async def show_contest(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """Its times; its problems once it has opened."""
     async with connection(app_state(request).pool) as acquired:
-        found = await contests.one(acquired, checked(id))
+        found = await contests.get(acquired, checked(id))
     if found is None:
         raise unknown()
     return answer(contest_out(found, caller))
@@ -114,8 +114,8 @@ async def make_contest(request: Request, caller: Caller) -> Response:
             contest = ContestId(new_id(CONTEST))
             await contests.add(writing, contest, plan, by=caller.id)
             actor = actor_of(request, caller)
-            await audit.note(writing, actor, "contest.make", contest, **details(plan))
-            found = await contests.one(writing, contest)
+            await audit.record(writing, actor, "contest.make", contest, **details(plan))
+            found = await contests.get(writing, contest)
             assert found is not None
             headers = {"Location": f"{PATH}/{contest}"}
             return answer(contest_out(found, caller), 201, headers)
@@ -134,12 +134,12 @@ async def change_contest(request: Request, caller: Caller, id: str) -> Response:
     contest = checked(id)
     plan = (await read(request, ContestIn)).to_plan()
     async with transaction(app_state(request).pool) as writing:
-        if not await contests.change(writing, contest, plan):
+        if not await contests.update(writing, contest, plan):
             raise unknown()
-        await audit.note(
+        await audit.record(
             writing, actor_of(request, caller), "contest.change", contest, **details(plan)
         )
-        found = await contests.one(writing, contest)
+        found = await contests.get(writing, contest)
     assert found is not None
     return answer(contest_out(found, caller))
 
@@ -159,7 +159,7 @@ def contest_out(contest: Contest, caller: Account) -> ContestOut:
     return ContestOut.model_validate(shown)
 
 
-def details(plan: Plan) -> dict[str, Any]:
+def details(plan: ContestPlan) -> dict[str, Any]:
     return {
         "title": plan.title,
         "opens_at": plan.opens_at.isoformat(),

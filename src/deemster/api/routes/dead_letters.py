@@ -19,7 +19,7 @@ from deemster.domain.errors import Conflict, NotFound
 from deemster.domain.submission import AcceptedSubmission
 from deemster.pipeline.verdict import dead_letter_actions
 from deemster.store import dead_letters
-from deemster.store.dead_letters import DeadLetter, Step
+from deemster.store.dead_letters import DeadLetter, HistoryEvent
 from deemster.store.pool import Connection, connection
 
 router = APIRouter(tags=["admin"])
@@ -73,9 +73,9 @@ async def list_letters(
     async with connection(app_state(request).pool) as acquired:
         found = await dead_letters.page(
             acquired,
-            settled=query.state == "all",
+            include_resolved=query.state == "all",
             before=number_at(query.place),
-            most=query.limit + 1,
+            limit=query.limit + 1,
         )
     page, cursor = cut(found, query.limit, lambda letter: str(letter.id))
     items = [DeadLetterItem(**values_of(letter)) for letter in page]
@@ -140,10 +140,10 @@ def known(number: str) -> int:
 
 
 async def look(acquired: Connection, number: int) -> DeadLetterOut:
-    letter = await dead_letters.one(acquired, number)
+    letter = await dead_letters.get(acquired, number)
     if letter is None:
         raise no_such()
-    steps = await dead_letters.history(acquired, letter.submission)
+    steps = await dead_letters.submission_history(acquired, letter.submission)
     return DeadLetterOut(
         **values_of(letter),
         context=dict(letter.context),
@@ -152,7 +152,7 @@ async def look(acquired: Connection, number: int) -> DeadLetterOut:
 
 
 async def requeued(acquired: Connection, number: int) -> AcceptedSubmission | None:
-    letter = await dead_letters.one(acquired, number)
+    letter = await dead_letters.get(acquired, number)
     new = letter.requeued_as if letter is not None else None
     return await as_accepted(acquired, new) if new is not None else None
 
@@ -176,7 +176,7 @@ def values_of(letter: DeadLetter) -> dict[str, Any]:
     }
 
 
-def step_out(step: Step) -> StepOut:
+def step_out(step: HistoryEvent) -> StepOut:
     return StepOut(
         event=step.event,
         state=step.state,

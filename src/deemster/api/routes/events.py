@@ -22,7 +22,7 @@ from deemster.domain.errors import NotFound, Refused, Unavailable
 from deemster.domain.ids import GENERATED_ID, ContestId
 from deemster.domain.lifecycle import TERMINAL
 from deemster.store import contests, events
-from deemster.store.events import Mark
+from deemster.store.events import EventCursor
 from deemster.store.pool import connection
 
 router = APIRouter(tags=["events"])
@@ -79,8 +79,8 @@ async def of_submission(
     async with connection(app_state(request).pool) as acquired:
         view = await visible(acquired, caller, id)
         if after is not None and view.state in TERMINAL:
-            told = await events.of_submissions(acquired, [view.id])
-            if told[-1].mark == after:
+            told = await events.list_of_submissions(acquired, [view.id])
+            if told[-1].cursor == after:
                 return Response(status_code=204)
     topic = Topic(submission=view.id, for_admin=caller.role is Role.ADMIN)
     return stream(request, caller, topic, after, query.seconds)
@@ -124,7 +124,7 @@ async def of_contest(
     after = mark_of(last_event_id or query.last_event_id)
     contest = ContestId(id)
     async with connection(app_state(request).pool) as acquired:
-        if not GENERATED_ID.fullmatch(id) or await contests.one(acquired, contest) is None:
+        if not GENERATED_ID.fullmatch(id) or await contests.get(acquired, contest) is None:
             raise NotFound("There is no such contest: see GET /v1/contests.")
     await app_state(request).feed.start()
     is_admin = caller.role is Role.ADMIN
@@ -137,7 +137,7 @@ def stream(
     request: Request,
     caller: Account,
     topic: Topic,
-    after: Mark | None,
+    after: EventCursor | None,
     seconds: float | None,
 ) -> EventStream:
     state = app_state(request)

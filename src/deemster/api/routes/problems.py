@@ -53,13 +53,13 @@ async def list_problems(
 
     async def look() -> Loaded:
         async with connection(state.pool) as acquired:
-            found = await problems.page(acquired, after=after, most=query.limit + 1)
-            is_known = after is None or await problems.is_there(acquired, after)
+            found = await problems.page(acquired, after=after, limit=query.limit + 1)
+            is_known = after is None or await problems.exists(acquired, after)
             page, cursor = cut(found, query.limit, lambda line: line.id)
             items = [problem_line_out(line) for line in page]
             if query.mine:
                 ids = [line.id for line in page]
-                solved = await counters.solved(acquired, caller.id, ids)
+                solved = await counters.tried_problems(acquired, caller.id, ids)
                 items = [with_mine(each, solved.get(ProblemId(each.id))) for each in items]
         told = ProblemPage(items=items, next_cursor=cursor)
         # Whoever makes up limits and cursors must not fill the memory that all share.
@@ -92,10 +92,10 @@ async def show_problem(request: Request, _caller: Caller, id: str) -> Response: 
 
     async def look() -> Loaded | None:
         async with connection(state.pool) as acquired:
-            sheet = await problems.in_force(acquired, problem)
+            sheet = await problems.get(acquired, problem)
             if sheet is None or sheet.retired:
                 return None
-            submits, accepted = await counters.of_problem(acquired, problem)
+            submits, accepted = await counters.problem_counts(acquired, problem)
         return Loaded(json_of(problem_out(sheet, submits=submits, accepted=accepted)))
 
     revision = await state.cache_invalidation.problems()

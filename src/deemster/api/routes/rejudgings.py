@@ -36,7 +36,7 @@ from deemster.domain.verdict import Verdict
 from deemster.pipeline.verdict import rejudging_set
 from deemster.store import accounts, rejudgings
 from deemster.store.pool import Connection, connection
-from deemster.store.rejudgings import Wanted
+from deemster.store.rejudgings import RejudgingFilter
 
 router = APIRouter(tags=["rejudgings"])
 PATH: Final = "/v1/admin/rejudgings"
@@ -90,7 +90,7 @@ async def make_rejudging(request: Request, caller: Caller) -> Response:
     dependencies = app_state(request).dependencies
     language = dependencies.catalogue.named(asked.language).id if asked.language else None
     async with connection(dependencies.pool) as acquired:
-        wanted = Wanted(
+        wanted = RejudgingFilter(
             problem=ProblemId(asked.problem) if asked.problem else None,
             contest=ContestId(asked.contest) if asked.contest else None,
             verdict=asked.verdict,
@@ -114,7 +114,7 @@ async def list_rejudgings(
     """Newest first."""
     before = RejudgingId(query.place) if query.place else None
     async with connection(app_state(request).pool) as acquired:
-        found = await rejudgings.page(acquired, before=before, most=query.limit + 1)
+        found = await rejudgings.page(acquired, before=before, limit=query.limit + 1)
     page, cursor = cut(found, query.limit, lambda each: each.id)
     return answer(RejudgingPage(items=list(map(line_out, page)), next_cursor=cursor))
 
@@ -127,7 +127,7 @@ async def show_rejudging(request: Request, _caller: Caller, id: str) -> Response
     pool = app_state(request).pool
     found = await rejudging_set.overview(pool, checked(id))
     async with connection(pool) as acquired:
-        matrix = await rejudgings.matrix(acquired, found.rejudging.id)
+        matrix = await rejudgings.verdict_matrix(acquired, found.rejudging.id)
     return answer(rejudging_out(found, matrix))
 
 
@@ -145,10 +145,12 @@ async def list_changes(
     """Pairs that differ in verdict or score, and trials that stay out."""
     after = SubmissionId(query.place) if query.place else None
     async with connection(app_state(request).pool) as acquired:
-        found = await rejudgings.one(acquired, checked(id))
+        found = await rejudgings.get(acquired, checked(id))
         if found is None:
             raise unknown()
-        rows = await rejudgings.changes(acquired, found.id, after=after, most=query.limit + 1)
+        rows = await rejudgings.list_changes(
+            acquired, found.id, after=after, limit=query.limit + 1
+        )
     page, cursor = cut(rows, query.limit, lambda change: change.old)
     return answer(ChangePage(items=list(map(change_out, page)), next_cursor=cursor))
 
@@ -182,7 +184,7 @@ async def drop_rejudging(request: Request, caller: Caller, id: str) -> Response:
 async def account_of(acquired: Connection, user: str) -> AccountId:
     if GENERATED_ID.fullmatch(user):
         return AccountId(user)
-    found = await accounts.of_name(acquired, user)
+    found = await accounts.find_by_name(acquired, user)
     if found is None:
         raise Refused(f"There is no account {user}.")
     return found.id

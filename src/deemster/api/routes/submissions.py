@@ -152,7 +152,7 @@ async def list_them(
 
     async def find() -> Loaded:
         async with connection(dependencies.pool) as acquired:
-            wanted = submissions.Filter(
+            wanted = submissions.SubmissionFilter(
                 account=await whose(acquired, caller, query.user),
                 problem=ProblemId(query.problem) if query.problem else None,
                 contest=ContestId(query.contest) if query.contest else None,
@@ -161,7 +161,7 @@ async def list_them(
                 states=query.status.states if query.status else None,
             )
             most = query.limit + 1
-            found = await submissions.page(acquired, wanted, before=before, most=most)
+            found = await submissions.page(acquired, wanted, before=before, limit=most)
         page, cursor = cut(found, query.limit, lambda view: view.id)
         items = [line_out(view) for view in page]
         return Loaded(json_of(SubmissionPage(items=items, next_cursor=cursor)))
@@ -251,14 +251,16 @@ def accepted_answer(
 async def look(acquired: Connection, caller: Account, submission: str) -> SubmissionOut:
     view = await visible(acquired, caller, submission)
     waits = view.state in WAITING
-    return submission_out(view, await submissions.place(acquired, view) if waits else None)
+    return submission_out(
+        view, await submissions.queue_position(acquired, view) if waits else None
+    )
 
 
 async def visible(acquired: Connection, caller: Account, submission: str) -> SubmissionView:
     """Someone else's is not there at all: an id must not even tell that it exists (A11)."""
     view = None
     if GENERATED_ID.fullmatch(submission):
-        view = await submissions.view(acquired, SubmissionId(submission))
+        view = await submissions.get(acquired, SubmissionId(submission))
     # A trial of a rejudging is nobody's until it is applied.
     hidden = view is not None and view.staged_in is not None and caller.role is not Role.ADMIN
     if view is None or hidden or not may_see(caller, view.account):
@@ -270,13 +272,13 @@ async def successor(
     acquired: Connection, submission: SubmissionId
 ) -> AcceptedSubmission | None:
     """What took its place, as it was answered to whoever had it judged again."""
-    old = await submissions.view(acquired, submission)
+    old = await submissions.get(acquired, submission)
     new = old.superseded_by if old is not None else None
     return await as_accepted(acquired, new) if new is not None else None
 
 
 async def as_accepted(acquired: Connection, submission: SubmissionId) -> AcceptedSubmission:
-    view = await submissions.view(acquired, submission)
+    view = await submissions.get(acquired, submission)
     assert view is not None, "rows of submissions are never deleted"
     return AcceptedSubmission(view.id, view.problem, view.language, view.submitted_at)
 
@@ -299,7 +301,7 @@ async def whose(acquired: Connection, caller: Account, user: str | None) -> Acco
         return caller.id
     if user is None or GENERATED_ID.fullmatch(user):
         return AccountId(user) if user else None
-    found = await accounts.of_name(acquired, user)
+    found = await accounts.find_by_name(acquired, user)
     if found is None:
         raise NotFound(f"There is no account {user}.")
     return found.id

@@ -26,7 +26,7 @@ from deemster.domain.account import Account, Scope
 from deemster.domain.errors import NotFound
 from deemster.domain.ids import GENERATED_ID, AccountId, TokenId
 from deemster.store import accounts
-from deemster.store.audit import note
+from deemster.store.audit import record
 from deemster.store.pool import connection, transaction
 
 router = APIRouter(tags=["accounts"])
@@ -65,7 +65,9 @@ async def revoke_own(request: Request, caller: Caller, id: str) -> Response:  # 
 async def list_tokens(request: Request, account: AccountId, query: PageQuery) -> Response:
     before = TokenId(query.place) if query.place else None
     async with connection(app_state(request).pool) as acquired:
-        found = await accounts.tokens(acquired, account, before=before, most=query.limit + 1)
+        found = await accounts.token_page(
+            acquired, account, before=before, limit=query.limit + 1
+        )
     page, cursor = cut(found, query.limit, lambda view: view.id)
     return answer(TokenPage(items=[token_out(view) for view in page], next_cursor=cursor))
 
@@ -80,10 +82,10 @@ async def make_token(
     async with transaction(app_state(request).pool) as acquired:
 
         async def make() -> Response:
-            made = await accounts.make_token(
+            made = await accounts.create_token(
                 acquired, account, asked.name, days=asked.expires_in_days, scopes=scopes
             )
-            await note(
+            await record(
                 acquired,
                 actor_of(request, caller),
                 "token.make",
@@ -104,12 +106,12 @@ async def revoke_token(
     async with transaction(state.pool) as acquired:
         revoked = None
         if GENERATED_ID.fullmatch(token):
-            revoked = await accounts.revoke(acquired, TokenId(token), account=account)
+            revoked = await accounts.revoke_token(acquired, TokenId(token), account=account)
         if revoked is None:
             raise NotFound("There is no such token: see the list of tokens.")
         if revoked.was_good:
             actor = actor_of(request, caller)
-            await note(acquired, actor, "token.revoke", token, account=account)
+            await record(acquired, actor, "token.revoke", token, account=account)
     state.credentials.forget([revoked.digest])
     return answer(token_out(revoked.view))
 

@@ -31,8 +31,8 @@ from deemster.domain.account import Role
 from deemster.domain.errors import NotFound
 from deemster.domain.ids import GENERATED_ID, AccountId
 from deemster.store import accounts, sessions
-from deemster.store.accounts import AccountView, Change
-from deemster.store.audit import note
+from deemster.store.accounts import AccountUpdate, AccountView
+from deemster.store.audit import record
 from deemster.store.pool import Connection, connection, transaction
 
 router = APIRouter(tags=["admin"])
@@ -55,7 +55,7 @@ async def list_users(
         found = await accounts.page(
             acquired,
             before=AccountId(query.place) if query.place else None,
-            most=query.limit + 1,
+            limit=query.limit + 1,
             role=query.role,
             prefix=query.name,
         )
@@ -78,12 +78,14 @@ async def add_user(request: Request, caller: Caller) -> Response:
 
         async def make() -> Response:
             account = await accounts.add(acquired, asked.name, asked.role)
-            change = Change(tier=asked.tier, quota_given=True, daily_quota=asked.daily_quota)
-            await accounts.change(acquired, account.id, change)
+            change = AccountUpdate(
+                tier=asked.tier, quota_given=True, daily_quota=asked.daily_quota
+            )
+            await accounts.update(acquired, account.id, change)
             if hashed is not None:
                 await accounts.set_password(acquired, account.id, hashed)
             told = asked.model_dump(exclude={"password"})
-            await note(acquired, actor_of(request, caller), "user.add", account.id, **told)
+            await record(acquired, actor_of(request, caller), "user.add", account.id, **told)
             return answer(user_out(await seen(acquired, account.id)), 201)
 
         return await answer_once(request, caller, acquired, asked, make)
@@ -108,11 +110,13 @@ async def change_user(request: Request, caller: Caller, id: str) -> Response:  #
     hashed = await hash_of(state, asked.password)
     async with transaction(state.pool) as acquired:
         account = (await seen(acquired, id)).id
-        ended = await accounts.change(acquired, account, asked.to_change())
+        ended = await accounts.update(acquired, account, asked.to_change())
         if hashed is not None:
             await accounts.set_password(acquired, account, hashed)
             ended += await sessions.end_all(acquired, account)
-        await note(acquired, actor_of(request, caller), "user.change", account, **asked.told())
+        await record(
+            acquired, actor_of(request, caller), "user.change", account, **asked.told()
+        )
         view = await seen(acquired, account)
     state.credentials.forget(ended)
     return answer(user_out(view))
@@ -171,7 +175,7 @@ async def known(request: Request, account: str) -> AccountId:
 async def seen(acquired: Connection, account: str) -> AccountView:
     view = None
     if GENERATED_ID.fullmatch(account):
-        view = await accounts.view(acquired, AccountId(account))
+        view = await accounts.get(acquired, AccountId(account))
     if view is None:
         raise NotFound(f"There is no such account: see GET {PATH}.")
     return view

@@ -27,7 +27,7 @@ from deemster.domain.ids import GENERATED_ID, DeliveryId
 from deemster.pipeline.deliver.message import SigningKeys
 from deemster.store import audit, webhooks
 from deemster.store.pool import Connection, connection, transaction
-from deemster.store.webhooks import Delivery, DeliveryState, Filter
+from deemster.store.webhooks import Delivery, DeliveryFilter, DeliveryState
 
 router = APIRouter(tags=["webhooks"])
 PATH: Final = "/v1/webhooks"
@@ -49,7 +49,7 @@ async def list_of_submission(
     """What was sent of its end, newest first."""
     async with connection(app_state(request).pool) as acquired:
         view = await visible(acquired, caller, id)
-        return answer(await page_of(acquired, Filter(submission=view.id), query))
+        return answer(await page_of(acquired, DeliveryFilter(submission=view.id), query))
 
 
 class DeliveryQuery(PageQuery):
@@ -65,7 +65,7 @@ async def list_them(
     """Newest first. Who is no admin sees their own."""
     async with connection(app_state(request).pool) as acquired:
         account = await whose(acquired, caller, query.user)
-        wanted = Filter(account=account, state=query.state)
+        wanted = DeliveryFilter(account=account, state=query.state)
         return answer(await page_of(acquired, wanted, query))
 
 
@@ -104,7 +104,7 @@ async def resend(request: Request, caller: Caller, id: str) -> Response:  # noqa
                 raise Conflict("It is being sent again already: wait for that to end.")
             if caller.id != old.account:
                 actor = actor_of(request, caller)
-                await audit.note(writing, actor, "webhook.resend", old.id, resent_as=new)
+                await audit.record(writing, actor, "webhook.resend", old.id, resent_as=new)
             told = await own(writing, caller, new)
             return answer(delivery_out(told), 202, {"Location": f"{PATH}/{new}"})
 
@@ -116,7 +116,7 @@ async def show_secret(request: Request, caller: Caller) -> Response:
     """What your webhooks are signed by."""
     dependencies = app_state(request).dependencies
     async with connection(dependencies.pool) as acquired:
-        key = await webhooks.key(acquired, caller.id)
+        key = await webhooks.get_signing_key(acquired, caller.id)
     return answer(secret_out(SigningKeys(dependencies.secret), caller.id, key), headers=UNKEPT)
 
 
@@ -132,10 +132,10 @@ async def rotate_secret(request: Request, caller: Caller) -> Response:
     async with transaction(dependencies.pool) as writing:
 
         async def make() -> Response:
-            await webhooks.rotate(writing, caller.id)
-            key = await webhooks.key(writing, caller.id)
+            await webhooks.rotate_signing_key(writing, caller.id)
+            key = await webhooks.get_signing_key(writing, caller.id)
             actor = actor_of(request, caller)
-            await audit.note(writing, actor, "webhook_secret.rotate", caller.id)
+            await audit.record(writing, actor, "webhook_secret.rotate", caller.id)
             return answer(
                 secret_out(SigningKeys(dependencies.secret), caller.id, key), headers=UNKEPT
             )
@@ -144,9 +144,11 @@ async def rotate_secret(request: Request, caller: Caller) -> Response:
         return await answer_once(request, caller, writing, None, make)
 
 
-async def page_of(acquired: Connection, wanted: Filter, query: PageQuery) -> DeliveryPage:
+async def page_of(
+    acquired: Connection, wanted: DeliveryFilter, query: PageQuery
+) -> DeliveryPage:
     before = DeliveryId(query.place) if query.place else None
-    found = await webhooks.page(acquired, wanted, before=before, most=query.limit + 1)
+    found = await webhooks.page(acquired, wanted, before=before, limit=query.limit + 1)
     page, cursor = cut(found, query.limit, lambda delivery: delivery.id)
     return DeliveryPage(items=[delivery_out(each) for each in page], next_cursor=cursor)
 
@@ -155,7 +157,7 @@ async def own(acquired: Connection, caller: Account, delivery: str) -> Delivery:
     """Someone else's is not there at all, as with submissions (A11)."""
     found: list[Delivery] = []
     if GENERATED_ID.fullmatch(delivery):
-        found = await webhooks.page(acquired, Filter(id=DeliveryId(delivery)))
+        found = await webhooks.page(acquired, DeliveryFilter(id=DeliveryId(delivery)))
     if not found or not may_see(caller, found[0].account):
         raise NotFound("There is no such webhook, or it is not yours.")
     return found[0]

@@ -47,7 +47,7 @@ class WorkersOut(ResponseModel):
 async def list_workers(request: Request, _caller: Caller) -> Response:
     """All that live."""
     async with connection(app_state(request).pool) as acquired:
-        found = await workers.alive(acquired)
+        found = await workers.list_alive(acquired)
     return answer(WorkersOut(items=[worker_out(each) for each in found]))
 
 
@@ -81,12 +81,12 @@ async def change(
         found = None
         if GENERATED_ID.fullmatch(worker):
             found = next(
-                (each for each in await workers.alive(acquired) if each.id == worker), None
+                (each for each in await workers.list_alive(acquired) if each.id == worker), None
             )
         if found is None or not await change_it(acquired, found.id):
             raise NotFound("There is no such worker any more: see GET /v1/admin/workers.")
-        await audit.note(acquired, actor_of(request, caller), act, found.id, host=found.host)
-        [after] = [each for each in await workers.alive(acquired) if each.id == worker]
+        await audit.record(acquired, actor_of(request, caller), act, found.id, host=found.host)
+        [after] = [each for each in await workers.list_alive(acquired) if each.id == worker]
     return answer(worker_out(after))
 
 

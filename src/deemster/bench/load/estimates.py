@@ -35,7 +35,7 @@ class Estimates:
     async def ask(self, most: int) -> None:
         """About places all along the first part of the line."""
         async with connection(self.pool) as acquired:
-            line = await consistency.line(acquired, most)
+            line = await consistency.list_waiting(acquired, most)
         for own in spread(line):
             at_s = time.time()
             answer = (await self.client.get(f"/v1/submissions/{own}")).raise_for_status().json()
@@ -49,7 +49,9 @@ class Estimates:
         if not self.said:
             return {"samples": 0}
         async with connection(self.pool) as acquired:
-            begun = await consistency.starts(acquired, min(each.at_s for each in self.said))
+            begun = await consistency.list_starts(
+                acquired, min(each.at_s for each in self.said)
+            )
         started_s = dict(begun)
         seen = [each for each in self.said if each.id in started_s]
         waits, places = [], []

@@ -3,20 +3,20 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from deemster.store.consistency import StartedRun
+from deemster.store.consistency import WaitingTime
 
 ON_THE_ROAD_S: Final = 1.0
 """Who came just now may not be in the queue yet: so new ones do not count as waiting."""
 
 
-def fairness(turns: Sequence[StartedRun]) -> dict[str, Any]:
+def fairness(turns: Sequence[WaitingTime]) -> dict[str, Any]:
     """`share` is the others' part of all starts that happened while one of them waited;
     `by_arrival` is what it would have been in the order in which all were sent.
     """
     began = sorted((turn for turn in turns if turn.started_s), key=lambda turn: turn.started_s)
     waits = changes_of([turn for turn in turns if not turn.of_hog])
     waiting, place = 0, 0
-    contested: list[StartedRun] = []
+    contested: list[WaitingTime] = []
     for turn in began:
         while place < len(waits) and waits[place][0] < turn.started_s:
             waiting += waits[place][1]
@@ -33,7 +33,7 @@ def fairness(turns: Sequence[StartedRun]) -> dict[str, Any]:
     }
 
 
-def changes_of(others: Sequence[StartedRun]) -> list[tuple[float, int]]:
+def changes_of(others: Sequence[WaitingTime]) -> list[tuple[float, int]]:
     """When one more of them waits, and when one less."""
     changes = []
     for turn in others:
@@ -45,7 +45,7 @@ def changes_of(others: Sequence[StartedRun]) -> list[tuple[float, int]]:
     return sorted(changes)
 
 
-def part_of_others(turns: Sequence[StartedRun]) -> float | None:
+def part_of_others(turns: Sequence[WaitingTime]) -> float | None:
     if not turns:
         return None
     return round(sum(not turn.of_hog for turn in turns) / len(turns), 4)

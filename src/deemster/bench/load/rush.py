@@ -157,7 +157,7 @@ class Rush:
         if not self._plan.hog:
             return None
         async with connection(self._stage.pool) as acquired:
-            turns = await consistency.turns(acquired, HOG, self._since_s)
+            turns = await consistency.list_waits(acquired, HOG, self._since_s)
         return {"queued": self._plan.hog, **fairness(turns)}
 
     def _order(
@@ -176,7 +176,7 @@ class Rush:
 
     async def _count(self, tale: LoadResult) -> dict[str, int]:
         async with connection(self._stage.pool) as acquired:
-            found = await consistency.count(acquired, tale.ids)
+            found = await consistency.count_rows(acquired, tale.ids)
         accepted = len(tale.ids)
         ended = found.judged + found.unjudged
         lost = accepted - min(found.rows, found.events, found.jobs, found.sources)

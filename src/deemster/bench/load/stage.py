@@ -93,7 +93,7 @@ async def open_stage(place: Path | None, users: int) -> AsyncIterator[BenchServi
                 queue_url=cluster.url,
                 env="bench",
             )
-            async with open_pool(cluster.url, name="bench", most=4) as pool:
+            async with open_pool(cluster.url, name="bench", max_size=4) as pool:
                 tokens, admin, hog = await make_accounts(pool, users)
                 await make_problem(settings, made / "sum")
                 yield BenchService(made, settings, pool, tokens, admin, hog)

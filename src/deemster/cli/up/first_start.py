@@ -7,7 +7,7 @@ from deemster.domain.account import Role
 from deemster.domain.errors import Refused
 from deemster.private_file import write_private
 from deemster.store import accounts
-from deemster.store.audit import Actor, note
+from deemster.store.audit import Actor, record
 from deemster.store.pool import Connection
 from deemster.wiring.command import operator
 
@@ -19,22 +19,22 @@ async def make_admin(connection: Connection, data_dir: Path) -> str | None:
     """A new token, if the one that lies there is none of an admin."""
     path = data_dir / TOKEN_FILE
     if path.exists():
-        kept = await accounts.of_token(connection, read_token(path))
+        kept = await accounts.find_by_token(connection, read_token(path))
         if kept is not None and kept.role is Role.ADMIN:
             return None
     by = Actor(operator())
-    account = await accounts.of_name(connection, ADMIN)
+    account = await accounts.find_by_name(connection, ADMIN)
     if account is None:
         account = await accounts.add(connection, ADMIN, Role.ADMIN)
-        await note(connection, by, "user.add", account.id, name=ADMIN, role=Role.ADMIN)
+        await record(connection, by, "user.add", account.id, name=ADMIN, role=Role.ADMIN)
     if account.role is not Role.ADMIN:
         raise Refused(
             f"The account {ADMIN} is no admin's, so no token is made for it: rename it, or put "
             f"a token of an admin into {path}."
         )
-    made = await accounts.make_token(connection, account.id, f"deemster up, {path}")
+    made = await accounts.create_token(connection, account.id, f"deemster up, {path}")
     told = {"name": made.view.name, "scopes": sorted(made.view.scopes)}
-    await note(connection, by, "token.make", made.view.id, account=account.id, **told)
+    await record(connection, by, "token.make", made.view.id, account=account.id, **told)
     write_private(path, made.secret)
     return made.secret
 

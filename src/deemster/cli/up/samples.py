@@ -11,7 +11,7 @@ from deemster.cli.up.logs import Log
 from deemster.domain.ids import problem_id_from_name
 from deemster.pipeline.judge.build.languages import shipped_directory
 from deemster.store.pool import Pool, connection
-from deemster.store.problems import in_force
+from deemster.store.problems import get
 
 
 async def missing_samples(pool: Pool) -> list[Path]:
@@ -23,7 +23,7 @@ async def missing_samples(pool: Pool) -> list[Path]:
         return [
             path
             for path in shipped
-            if await in_force(acquired, problem_id_from_name(path.name)) is None
+            if await get(acquired, problem_id_from_name(path.name)) is None
         ]
 
 

@@ -14,7 +14,7 @@ from deemster.cli.up.roles import staff
 from deemster.cli.up.samples import load_samples
 from deemster.cli.up.status import show_state, until_ready
 from deemster.settings import DEFAULT_URL, Settings, child_environment, load_settings
-from deemster.store.data_lock import claimed
+from deemster.store.data_lock import lock_data_dir
 from deemster.store.migrations import migrate
 from deemster.store.pool import Pool, open_pool, transaction
 from deemster.wiring.address import Address, find_free
@@ -70,13 +70,13 @@ class Supervisor:
 
     async def run(self) -> None:
         data_dir = self._settings.data_dir
-        with claimed(data_dir, "`deemster up`"):
+        with lock_data_dir(data_dir, "`deemster up`"):
             address = find_free(self._settings.host, self._settings.port)
             self._board.say(f"Deemster {__version__}, data in {data_dir}")
             self._board.hint("starting the database …")
             async with database(self._settings, self._board) as url:
                 await migrate(url)
-                async with open_pool(url, name="up", most=2) as pool:
+                async with open_pool(url, name="up", max_size=2) as pool:
                     await self._serve(url, pool, address)
 
     async def _serve(self, url: str, pool: Pool, address: Address) -> None:

@@ -6,7 +6,7 @@ from typing import Final
 
 from deemster.domain.errors import Unavailable
 from deemster.store.pool import DatabaseDown, Pool, connection
-from deemster.store.submission_inserts import AcceptAnswer, SubmissionInsert, accept_all
+from deemster.store.submission_inserts import InsertResult, SubmissionInsert, insert_all
 
 CONCURRENT_STATEMENTS: Final = 2
 """While one statement is being synced to the disk, the next one runs."""
@@ -20,7 +20,7 @@ class PendingWrite:
 
     def __init__(self, insert: SubmissionInsert) -> None:
         self.insert = insert
-        self.answer: AcceptAnswer | Exception | None = None
+        self.answer: InsertResult | Exception | None = None
         self.turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Resolved with an answer set; or without one, and then this task writes a batch."""
 
@@ -38,7 +38,7 @@ class GroupCommit:
         self._waiting: deque[PendingWrite] = deque()
         self._free = CONCURRENT_STATEMENTS
 
-    async def write(self, insert: SubmissionInsert) -> AcceptAnswer:
+    async def write(self, insert: SubmissionInsert) -> InsertResult:
         """Returns when the submission is on the disk."""
         pending = PendingWrite(insert)
         if self._may_write(1):
@@ -65,10 +65,10 @@ class GroupCommit:
     async def _write_batch(self, first: PendingWrite) -> None:
         batch = [first, *self._take_waiting()]
         cancelled = DatabaseDown("The write was cancelled before it ended: try again.")
-        answers: list[AcceptAnswer | Exception] = [cancelled] * len(batch)
+        answers: list[InsertResult | Exception] = [cancelled] * len(batch)
         try:
             async with connection(self._pool) as acquired:
-                answers = await accept_all(
+                answers = await insert_all(
                     acquired,
                     [pending.insert for pending in batch],
                     interval_s=self._interval_s,

@@ -7,7 +7,7 @@ import structlog
 from deemster.cache.single_flight import SingleFlightCache
 from deemster.domain.errors import Unavailable
 from deemster.store.pool import Pool, connection
-from deemster.store.submissions import urgent
+from deemster.store.submissions import count_urgent
 from deemster.store.workers import rate_per_s
 
 log = structlog.get_logger()
@@ -51,7 +51,7 @@ class LoadShedder:
 
     async def _measure(self, _: None) -> None:
         async with connection(self._pool) as acquired:
-            waiting = await urgent(acquired)
+            waiting = await count_urgent(acquired)
             per_s = await rate_per_s(acquired) if waiting >= self._low else None
         if self._refusing and waiting <= self._low:
             log.info("load_shedding.stopped", waiting=waiting, low=self._low)

@@ -33,10 +33,15 @@ from deemster.pipeline.accept.group_commit import GroupCommit
 from deemster.store import contests
 from deemster.store.artifacts import Artifacts
 from deemster.store.contests import Contest
-from deemster.store.inline_artifacts import SMALL_BYTES, digest_of
+from deemster.store.inline_artifacts import INLINE_MAX_BYTES, digest_of
 from deemster.store.pool import Pool, connection
-from deemster.store.problems import ProblemSummary, in_force
-from deemster.store.submission_inserts import AcceptAnswer, SubmissionInsert, answered, foreseen
+from deemster.store.problems import ProblemSummary, get
+from deemster.store.submission_inserts import (
+    InsertResult,
+    SubmissionInsert,
+    check_request,
+    find_replay,
+)
 
 SUMMARY_KEPT_S: Final = 1.0
 """Every process sees a new revision, or a changed contest, after this time at the latest."""
@@ -80,7 +85,7 @@ class AcceptService:
             SingleFlightCache(self._contest, keep_s=SUMMARY_KEPT_S)
         )
 
-    async def submit(self, account: Account, request: SubmitRequest) -> AcceptAnswer:
+    async def submit(self, account: Account, request: SubmitRequest) -> InsertResult:
         """Returns the answer, and whether the submission is new (I1). Nothing runs yet (A1)."""
         digest = request_digest(request)
         try:
@@ -131,7 +136,7 @@ class AcceptService:
             contest=request.contest,
             tier=account.tier,
         )
-        small = content if len(content) <= SMALL_BYTES else None
+        small = content if len(content) <= INLINE_MAX_BYTES else None
         is_paced = self._interval_s > 0 and account.role is not Role.ADMIN
         quota = account.quota(self._daily_quota)
         return SubmissionInsert(new, small, is_paced=is_paced, quota=quota), content
@@ -139,7 +144,7 @@ class AcceptService:
     async def _store_large_source(self, insert: SubmissionInsert, content: bytes) -> None:
         """Runs before the insert, which refers to it; a refused request stores nothing (D2)."""
         async with connection(self._pool) as acquired:
-            found = await foreseen(acquired, insert, self._interval_s)
+            found = await check_request(acquired, insert, self._interval_s)
         if isinstance(found, Refused):
             raise found
         if found is None:
@@ -147,11 +152,11 @@ class AcceptService:
 
     async def _first_answer(
         self, account: Account, request: SubmitRequest, digest: bytes
-    ) -> AcceptAnswer | None:
+    ) -> InsertResult | None:
         if request.idempotency_key is None:
             return None
         async with connection(self._pool) as acquired:
-            return await answered(acquired, account.id, request.idempotency_key, digest)
+            return await find_replay(acquired, account.id, request.idempotency_key, digest)
 
     async def _check_contest(self, contest: ContestId, request: SubmitRequest) -> None:
         read_at, found = await self._contests.get(contest)
@@ -174,12 +179,12 @@ class AcceptService:
         if not GENERATED_ID.fullmatch(contest):
             return 0.0, None
         async with connection(self._pool) as acquired:
-            found = await contests.one(acquired, contest)
+            found = await contests.get(acquired, contest)
         return time.monotonic(), found
 
     async def _summary(self, problem: ProblemId) -> ProblemSummary | None:
         async with connection(self._pool) as acquired:
-            return await in_force(acquired, problem)
+            return await get(acquired, problem)
 
 
 def source_of(summary: ProblemSummary, language: Language, request: SubmitRequest) -> Source:

@@ -16,7 +16,7 @@ from deemster.pipeline.deliver.message import SigningKeys, body_of, signature_he
 from deemster.pipeline.deliver.sender import DeliveryFault, Outcome, WebhookSender
 from deemster.store import webhooks
 from deemster.store.pool import Pool, connection, transaction
-from deemster.store.webhooks import Claimed, DeliveryState
+from deemster.store.webhooks import ClaimedDelivery, DeliveryState
 
 log = structlog.get_logger()
 
@@ -79,7 +79,7 @@ class WebhookDispatcher:
         async with transaction(self._pool) as claiming:
             due = await webhooks.claim(
                 claiming,
-                most=free,
+                limit=free,
                 per_host=PER_HOST,
                 per_account=PER_ACCOUNT,
                 claim_s=claim_s,
@@ -94,7 +94,7 @@ class WebhookDispatcher:
             async with asyncio.timeout(POLL_S):
                 await self._capacity_freed.wait()
 
-    async def _deliver(self, claimed: Claimed) -> None:
+    async def _deliver(self, claimed: ClaimedDelivery) -> None:
         began = time.monotonic()
         try:
             outcome = await self._send(claimed)
@@ -126,7 +126,7 @@ class WebhookDispatcher:
             error=outcome.fault,
         )
 
-    async def _send(self, claimed: Claimed) -> Outcome:
+    async def _send(self, claimed: ClaimedDelivery) -> Outcome:
         try:
             body = body_of(claimed.kind, claimed.submission)
             headers = signature_headers(
@@ -137,19 +137,19 @@ class WebhookDispatcher:
             log.warning("webhook.fault", deliveryId=claimed.id, exc_info=fault)
             return Outcome(None, DeliveryFault.OURS)
 
-    def _signing_keys(self, claimed: Claimed) -> list[bytes]:
+    def _signing_keys(self, claimed: ClaimedDelivery) -> list[bytes]:
         generations = [claimed.generation]
         if claimed.overlaps:
             generations.append(claimed.generation - 1)
         return [self._keys.key_of(claimed.submission.account, each) for each in generations]
 
-    async def _record(self, claimed: Claimed, outcome: Outcome, took_ms: int) -> str:
+    async def _record(self, claimed: ClaimedDelivery, outcome: Outcome, took_ms: int) -> str:
         state = DeliveryState.DELIVERED
         if not outcome.is_delivered:
             is_last = claimed.number >= self._policy.attempts
             state = DeliveryState.FAILED if is_last else DeliveryState.WAITING
         async with connection(self._pool) as recording:
-            held = await webhooks.record(
+            held = await webhooks.record_attempt(
                 recording,
                 claimed,
                 state,

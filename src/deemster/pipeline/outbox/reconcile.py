@@ -12,7 +12,7 @@ from deemster.pipeline.queue.producer import Producer
 from deemster.store import outbox
 from deemster.store.lifecycle import advance
 from deemster.store.pool import Pool, connection, transaction
-from deemster.store.submissions import lost_candidates
+from deemster.store.submissions import list_possibly_lost
 
 log = structlog.get_logger()
 
@@ -24,7 +24,7 @@ QUIET_S: Final = 10.0
 async def reconcile(pool: Pool, producer: Producer, *, quiet_s: float = QUIET_S) -> int:
     """Returns how many were lost. It checks only the head of the queue, which moves on."""
     async with connection(pool) as reading:
-        waiting = await lost_candidates(reading, quiet_s=quiet_s, most=BATCH)
+        waiting = await list_possibly_lost(reading, quiet_s=quiet_s, limit=BATCH)
     if not waiting:
         return 0
     present = await producer.present(by_queue(waiting))

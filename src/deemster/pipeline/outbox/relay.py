@@ -49,7 +49,7 @@ class Relay:
     async def send_batch(self) -> int:
         """Returns how many rows were due. A relay may die after any line: the next goes on."""
         async with transaction(self._pool) as connection:
-            rows = await outbox.claim(connection, most=BATCH, claim_s=CLAIM_S)
+            rows = await outbox.claim(connection, limit=BATCH, claim_s=CLAIM_S)
         if not rows:
             return 0
         try:
@@ -57,7 +57,7 @@ class Relay:
         except Unavailable as fault:
             self._queue_failed = True
             async with transaction(self._pool) as connection:
-                await outbox.put_back(connection, rows, str(fault))
+                await outbox.retry_later(connection, rows, str(fault))
             raise
         async with transaction(self._pool) as connection:
             await self._mark_sent(connection, rows)
@@ -70,5 +70,5 @@ class Relay:
         # Submissions that were started or cancelled meanwhile stay as they are.
         await advance_all(connection, Event.PUBLISH, first)
         if self._queue_failed:
-            await outbox.hurry(connection)
+            await outbox.retry_now(connection)
             self._queue_failed = False

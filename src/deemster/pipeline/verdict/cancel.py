@@ -6,7 +6,7 @@ from deemster.domain.lifecycle import MOVES, PUBLIC_STATUS, Event, State
 from deemster.store import audit, leases
 from deemster.store.audit import Actor
 from deemster.store.lifecycle import advance, lock_state
-from deemster.store.notifications import say_stop
+from deemster.store.notifications import notify_stop
 from deemster.store.pool import Pool, transaction
 
 
@@ -25,9 +25,9 @@ async def cancel(pool: Pool, submission: SubmissionId, *, actor: Actor | None = 
                 f"{submission} is {PUBLIC_STATUS[state]}: it can no longer be cancelled."
             )
         await advance(connection, Event.CANCEL, submission, attempt)
-        await leases.drop(connection, submission)
+        await leases.release(connection, submission)
         if state is State.RUNNING:
-            await say_stop(connection, submission)
+            await notify_stop(connection, submission)
         if actor is not None:
-            await audit.note(connection, actor, "submission.cancel", submission, was=state)
+            await audit.record(connection, actor, "submission.cancel", submission, was=state)
     return State.CANCELLED

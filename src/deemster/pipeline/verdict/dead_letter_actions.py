@@ -28,7 +28,7 @@ async def discard(pool: Pool, number: int, *, actor: Actor) -> None:
 
 
 async def open_dead_letter(connection: Connection, number: int) -> DeadLetter:
-    found = await dead_letters.one(connection, number)
+    found = await dead_letters.get(connection, number)
     if found is None:
         raise NotFound(f"There is no dead letter {number}.")
     if found.outcome is not None:
@@ -44,7 +44,7 @@ async def settle(
     new: AcceptedSubmission | None = None,
 ) -> None:
     new_id = new.id if new else None
-    done = await dead_letters.settle(
+    done = await dead_letters.resolve(
         connection, dead_letter.id, outcome, by=actor.name, requeued_as=new_id
     )
     if not done:
@@ -52,6 +52,6 @@ async def settle(
             f"Dead letter {dead_letter.id} was handled by another admin at the same time."
         )
     details = {"submission": dead_letter.submission} | ({"new": new_id} if new_id else {})
-    await audit.note(
+    await audit.record(
         connection, actor, f"dead_letter.{ACTS[outcome]}", str(dead_letter.id), **details
     )

@@ -16,8 +16,8 @@ from deemster.domain.verdict import Verdict
 from deemster.store import audit, counters
 from deemster.store.audit import Actor
 from deemster.store.pool import Connection, Pool, transaction
-from deemster.store.problems import in_force
-from deemster.store.submission_inserts import accept
+from deemster.store.problems import get
+from deemster.store.submission_inserts import insert
 from deemster.store.submissions import archive
 
 
@@ -27,7 +27,7 @@ async def rejudge(
     async with transaction(pool) as connection:
         accepted = await replace(connection, submission)
         if actor is not None:
-            await audit.note(
+            await audit.record(
                 connection, actor, "submission.rejudge", submission, new=accepted.id
             )
         return accepted
@@ -42,7 +42,7 @@ async def replace(connection: Connection, submission: SubmissionId) -> AcceptedS
             "trial of a rejudging, or was rejudged before."
         )
     problem = ProblemId(old["problem_id"])
-    summary = await in_force(connection, problem)
+    summary = await get(connection, problem)
     if summary is None:
         raise NotFound(f"The problem {problem} no longer exists.")
     account = AccountId(old["account_id"])
@@ -60,7 +60,9 @@ async def replace(connection: Connection, submission: SubmissionId) -> AcceptedS
         contest=old["contest_id"],
         priority_class=PriorityClass.REJUDGE,
     )
-    accepted, _ = await accept(connection, new)
+    accepted, _ = await insert(connection, new)
     if old["verdict"] is not None:
-        await counters.count(connection, account, problem, Verdict(old["verdict"]), sign=-1)
+        await counters.count_verdict(
+            connection, account, problem, Verdict(old["verdict"]), sign=-1
+        )
     return accepted

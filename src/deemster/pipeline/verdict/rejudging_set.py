@@ -16,10 +16,16 @@ from deemster.domain.submission import NewSubmission
 from deemster.store import audit, rejudgings
 from deemster.store.audit import Actor
 from deemster.store.lifecycle import advance_all
-from deemster.store.notifications import say_stop
+from deemster.store.notifications import notify_stop
 from deemster.store.pool import Connection, Pool, connection, transaction
-from deemster.store.rejudgings import Match, Progress, Rejudging, UnderWay, Wanted
-from deemster.store.submission_inserts import KeyReused, SubmissionInsert, accept_all
+from deemster.store.rejudgings import (
+    MatchedSubmission,
+    Rejudging,
+    RejudgingFilter,
+    RejudgingProgress,
+    UnfinishedCounts,
+)
+from deemster.store.submission_inserts import KeyReused, SubmissionInsert, insert_all
 
 BATCH: Final = 500
 MOST: Final = 25_000
@@ -33,8 +39,8 @@ class Overview:
     """A set, its progress, and the submissions that it had to leave out."""
 
     rejudging: Rejudging
-    progress: Progress
-    under_way: UnderWay
+    progress: RejudgingProgress
+    under_way: UnfinishedCounts
 
     @property
     def is_ready(self) -> bool:
@@ -45,7 +51,7 @@ class Overview:
 
 async def make(
     pool: Pool,
-    wanted: Wanted,
+    wanted: RejudgingFilter,
     actor: Actor,
     *,
     reason: str | None = None,
@@ -68,26 +74,26 @@ async def make(
 
 
 async def earlier(
-    pool: Pool, wanted: Wanted, actor: Actor, reason: str | None, key: str | None
+    pool: Pool, wanted: RejudgingFilter, actor: Actor, reason: str | None, key: str | None
 ) -> Rejudging | None:
     if key is None or actor.account is None:
         return None
     async with connection(pool) as acquired:
-        found = await rejudgings.of_key(acquired, actor.account, key)
+        found = await rejudgings.find_by_key(acquired, actor.account, key)
     if found is not None and (found.wanted, found.reason) != (wanted.document, reason):
         raise KeyReused
     return found
 
 
 async def begin(
-    pool: Pool, wanted: Wanted, actor: Actor, reason: str | None, key: str | None
+    pool: Pool, wanted: RejudgingFilter, actor: Actor, reason: str | None, key: str | None
 ) -> Rejudging | None:
     """Writes the set without its trials; returns None if the key was just used."""
     rejudging = RejudgingId(new_id(REJUDGING))
     async with transaction(pool) as writing:
-        matched = len(await rejudgings.matching(writing, wanted, most=MOST + 1))
+        matched = len(await rejudgings.find_matching(writing, wanted, limit=MOST + 1))
         if not matched:
-            waits = describe_unended(await rejudgings.under_way(writing, wanted))
+            waits = describe_unended(await rejudgings.count_unfinished(writing, wanted))
             raise Refused(
                 "No submission matches. Only submissions that ended, and were not rejudged "
                 f"since, can be rejudged.{waits and ' ' + waits}"
@@ -107,7 +113,7 @@ async def begin(
         )
         if not added:
             return None
-        await audit.note(
+        await audit.record(
             writing,
             actor,
             "rejudging.make",
@@ -116,13 +122,13 @@ async def begin(
             matched=matched,
             reason=reason,
         )
-        return await rejudgings.one(writing, rejudging)
+        return await rejudgings.get(writing, rejudging)
 
 
 async def stage_on(pool: Pool) -> int:
     """Continues interrupted sets, for the keeper; returns how many there were."""
     async with connection(pool) as acquired:
-        found = await rejudgings.unstaged(acquired, most=AT_ONCE)
+        found = await rejudgings.list_unstaged(acquired, limit=AT_ONCE)
     for rejudging in found:
         await stage_batch(pool, rejudging)
     return len(found)
@@ -134,15 +140,15 @@ async def stage_batch(pool: Pool, rejudging: RejudgingId) -> bool:
         locked = await rejudgings.lock(writing, rejudging)
         if locked is None or locked.outcome is not None or locked.staged_at is not None:
             return False
-        matches = await rejudgings.matching(
+        matches = await rejudgings.find_matching(
             writing,
-            Wanted.of(locked.wanted),
-            most=BATCH,
+            RejudgingFilter.of(locked.wanted),
+            limit=BATCH,
             after=await rejudgings.last_staged(writing, rejudging),
             ended_by=locked.made_at,
         )
         trials = [SubmissionInsert(trial_of(match, rejudging)) for match in matches]
-        for answer in await accept_all(writing, trials) if trials else ():
+        for answer in await insert_all(writing, trials) if trials else ():
             if isinstance(answer, Exception):
                 raise answer
         if len(matches) < BATCH:
@@ -151,7 +157,7 @@ async def stage_batch(pool: Pool, rejudging: RejudgingId) -> bool:
     return True
 
 
-def trial_of(match: Match, rejudging: RejudgingId) -> NewSubmission:
+def trial_of(match: MatchedSubmission, rejudging: RejudgingId) -> NewSubmission:
     return NewSubmission(
         id=SubmissionId(new_id(SUBMISSION)),
         account=match.account,
@@ -173,16 +179,16 @@ async def apply(pool: Pool, rejudging: RejudgingId, actor: Actor) -> Overview:
     """Replaces the old submissions by their trials, in one transaction, where possible."""
     async with transaction(pool) as writing:
         locked = await lock_open(writing, rejudging)
-        waiting = await rejudgings.unended(writing, rejudging)
+        waiting = await rejudgings.count_unfinished_trials(writing, rejudging)
         if locked.staged_at is None or waiting:
             missing = (
                 f"{waiting:,} of its trials have not ended" if waiting else "it is not complete"
             )
             raise Conflict(f"{rejudging} cannot be applied yet: {missing}.")
-        await rejudgings.put_in_place(writing, rejudging)
-        await rejudgings.settle(writing, rejudging, "applied", by=actor.account)
+        await rejudgings.apply_trials(writing, rejudging)
+        await rejudgings.finish(writing, rejudging, "applied", by=actor.account)
         done = await rejudgings.progress(writing, rejudging)
-        await audit.note(
+        await audit.record(
             writing,
             actor,
             "rejudging.apply",
@@ -198,16 +204,18 @@ async def drop(pool: Pool, rejudging: RejudgingId, actor: Actor) -> Overview:
     """Keeps the old submissions, and cancels trials that have not ended."""
     async with transaction(pool) as writing:
         await lock_open(writing, rejudging)
-        unended = await rejudgings.lock_unended(writing, rejudging)
+        unended = await rejudgings.lock_unfinished_trials(writing, rejudging)
         attempts = {trial: attempt for trial, (_, attempt) in unended.items()}
         reason = f"{rejudging} was dropped"
         cancelled = await advance_all(writing, Event.CANCEL, attempts, reason=reason)
-        await rejudgings.drop_leases(writing, list(cancelled))
+        await rejudgings.release_leases(writing, list(cancelled))
         for trial in cancelled:
             if unended[trial][0] is State.RUNNING:
-                await say_stop(writing, trial)
-        await rejudgings.settle(writing, rejudging, "dropped", by=actor.account)
-        await audit.note(writing, actor, "rejudging.drop", rejudging, cancelled=len(cancelled))
+                await notify_stop(writing, trial)
+        await rejudgings.finish(writing, rejudging, "dropped", by=actor.account)
+        await audit.record(
+            writing, actor, "rejudging.drop", rejudging, cancelled=len(cancelled)
+        )
     return await overview(pool, rejudging)
 
 
@@ -223,17 +231,17 @@ async def lock_open(writing: Connection, rejudging: RejudgingId) -> Rejudging:
 
 async def overview(pool: Pool, rejudging: RejudgingId) -> Overview:
     async with connection(pool) as acquired:
-        found = await rejudgings.one(acquired, rejudging)
+        found = await rejudgings.get(acquired, rejudging)
         if found is None:
             raise NotFound(f"There is no rejudging {rejudging}.")
         return Overview(
             found,
             await rejudgings.progress(acquired, rejudging),
-            await rejudgings.under_way(acquired, Wanted.of(found.wanted)),
+            await rejudgings.count_unfinished(acquired, RejudgingFilter.of(found.wanted)),
         )
 
 
-def describe_unended(under_way: UnderWay) -> str:
+def describe_unended(under_way: UnfinishedCounts) -> str:
     """Says which matching submissions are not in the set because they have not ended."""
     unended, outdated = under_way.unended, under_way.outdated
     if not unended:

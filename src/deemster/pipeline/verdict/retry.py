@@ -17,7 +17,7 @@ from deemster.domain.retry_policy import (
 )
 from deemster.domain.submission import JobDetails
 from deemster.store import dead_letters, leases, outbox, workers
-from deemster.store.leases import Stale
+from deemster.store.leases import StaleLease
 from deemster.store.lifecycle import advance
 from deemster.store.pool import Connection, Pool, connection, transaction
 
@@ -59,7 +59,7 @@ async def requeue(
 ) -> None:
     """Returns a running submission to the queue, with a new job."""
     step = await advance(writing, event, submission, attempt, reason=reason)
-    await leases.drop(writing, submission)
+    await leases.release(writing, submission)
     await outbox.add(
         writing,
         submission,
@@ -80,15 +80,15 @@ async def fail(
 ) -> None:
     """Fails a submission for good: its user sees `said`, admins see the dead letter."""
     await advance(writing, Event.FAIL, submission, attempt, reason=said)
-    await dead_letters.bury(writing, submission, Task.RUN, attempt, error, context or {})
-    await leases.drop(writing, submission)
+    await dead_letters.add(writing, submission, Task.RUN, attempt, error, context or {})
+    await leases.release(writing, submission)
 
 
 async def rescue(pool: Pool, *, most_attempts: int) -> int:
     """The watchdog: requeues jobs whose worker is silent; returns how many they were."""
     async with connection(pool) as reading:
-        gone = await workers.expire(reading)
-        stale = await leases.stale(reading, most=RESCUE_BATCH)
+        gone = await workers.mark_silent_gone(reading)
+        stale = await leases.find_stale(reading, limit=RESCUE_BATCH)
     for worker in gone:
         log.warning("worker.silent", worker=worker)
     rescued = 0
@@ -103,7 +103,7 @@ async def rescue(pool: Pool, *, most_attempts: int) -> int:
     return rescued
 
 
-async def rescue_one(writing: Connection, stale: Stale, most_attempts: int) -> None:
+async def rescue_one(writing: Connection, stale: StaleLease, most_attempts: int) -> None:
     reason = f"worker {stale.worker or '?'} stopped sending heartbeats"
     if stale.attempt < most_attempts:
         await requeue(writing, Event.RESCUE, stale.submission, stale.attempt, reason=reason)

@@ -9,10 +9,10 @@ from deemster.domain.lifecycle import Event
 from deemster.domain.submission import JobDetails
 from deemster.store import counters, leases
 from deemster.store.artifacts import Artifacts
-from deemster.store.inline_artifacts import keep
+from deemster.store.inline_artifacts import prepare
 from deemster.store.lifecycle import advance
 from deemster.store.pool import Pool, transaction
-from deemster.store.submissions import Finding, record
+from deemster.store.submissions import JudgementRecord, record_judgement
 
 
 async def settle(
@@ -25,20 +25,22 @@ async def settle(
 ) -> None:
     """Raises MovedOn, and writes nothing, if this attempt is no longer the current one."""
     document = json.dumps(jury_document(judgement)).encode()
-    kept = await keep(artifacts, document)
+    kept = await prepare(artifacts, document)
     found = finding(judgement, kept.digest, show_groups=show_groups)
     async with transaction(pool) as connection:
         await kept.write(connection)
-        await record(connection, details.id, details.attempt, found)
+        await record_judgement(connection, details.id, details.attempt, found)
         await advance(connection, Event.COMPLETE, details.id, details.attempt)
-        await leases.drop(connection, details.id)
+        await leases.release(connection, details.id)
         if not details.staged:
-            await counters.count(connection, details.account, details.problem, found.verdict)
+            await counters.count_verdict(
+                connection, details.account, details.problem, found.verdict
+            )
 
 
-def finding(judgement: JuryJudgement, jury: str, *, show_groups: bool) -> Finding:
+def finding(judgement: JuryJudgement, jury: str, *, show_groups: bool) -> JudgementRecord:
     shown = for_contestant(judgement, show_groups=show_groups)
-    return Finding(
+    return JudgementRecord(
         verdict=shown.verdict,
         runtime_ms=shown.runtime_ms,
         memory_kb=shown.memory_kb,

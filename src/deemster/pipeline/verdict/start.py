@@ -9,7 +9,7 @@ from deemster.domain.ids import SubmissionId, WorkerId
 from deemster.domain.lifecycle import Event, State
 from deemster.domain.submission import JobDetails
 from deemster.store import leases, workers
-from deemster.store.lifecycle import MovedOn, advance, advance_all
+from deemster.store.lifecycle import StateChanged, advance, advance_all
 from deemster.store.pool import Connection, Pool, transaction
 from deemster.store.submissions import job_details
 
@@ -46,12 +46,12 @@ async def start(
     async with transaction(pool) as connection:
         found = await job_details(connection, submission)
         if found is None:
-            raise MovedOn(f"There is no submission {submission}.")
+            raise StateChanged(f"There is no submission {submission}.")
         if found.state is State.PENDING:
             # The relay has sent this job but has not marked it as sent yet.
             await advance_all(connection, Event.PUBLISH, {submission: found.attempt})
         elif found.state is not State.QUEUED:
-            raise MovedOn(f"{submission} is {found.state}: there is nothing to start.")
+            raise StateChanged(f"{submission} is {found.state}: there is nothing to start.")
         if found.language not in languages and await other_worker_has(
             connection, found.language
         ):
@@ -65,11 +65,11 @@ async def start(
 
 async def other_worker_has(connection: Connection, language: str) -> bool:
     """If no worker has the language, the job is started anyway and fails with the reason."""
-    return any(language in worker.languages for worker in await workers.alive(connection))
+    return any(language in worker.languages for worker in await workers.list_alive(connection))
 
 
 async def check_caps(caps: Caps, connection: Connection, found: JobDetails) -> None:
-    running = await leases.running(connection, found.language, found.account)
+    running = await leases.count_running(connection, found.language, found.account)
     of_language = caps.by_language.get(found.language)
     if (
         (caps.everywhere is not None and running.everything >= caps.everywhere)

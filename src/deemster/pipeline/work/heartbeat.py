@@ -45,7 +45,7 @@ class Heartbeat:
         elif self._reported != self._versions:
             await self._report_versions()
         async with connection(self._pool) as acquired:
-            order = await workers.beat(
+            order = await workers.heartbeat(
                 acquired,
                 self.running_jobs.worker,
                 busy=consumer.busy,
@@ -73,9 +73,9 @@ class Heartbeat:
         """Also removes dead workers of this machine, so that their jobs are rescued at once."""
         host, versions = host_name(), dict(self._versions)
         async with connection(self._pool) as acquired:
-            others = await workers.of_host(acquired, host)
+            others = await workers.list_on_host(acquired, host)
             dead = [worker for worker, process in others.items() if not is_alive(process)]
-            await workers.leave(acquired, dead)
+            await workers.mark_gone(acquired, dead)
             await workers.register(
                 acquired,
                 self.running_jobs.worker,
@@ -92,7 +92,7 @@ class Heartbeat:
     async def _report_versions(self) -> None:
         versions = dict(self._versions)
         async with connection(self._pool) as acquired:
-            await workers.tell(acquired, self.running_jobs.worker, versions)
+            await workers.update_languages(acquired, self.running_jobs.worker, versions)
         self._reported = versions
 
     async def drain(self) -> None:
@@ -101,7 +101,7 @@ class Heartbeat:
 
     async def leave(self) -> None:
         async with connection(self._pool) as acquired:
-            await workers.leave(acquired, [self.running_jobs.worker])
+            await workers.mark_gone(acquired, [self.running_jobs.worker])
 
 
 async def keep_beating(heartbeat: Heartbeat, consumer: Consumer) -> None:

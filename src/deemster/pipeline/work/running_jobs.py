@@ -65,7 +65,7 @@ class RunningJobs:
             for job in running
         }
         async with connection(self._pool) as acquired:
-            ours = await leases.beat(acquired, self.worker, shown)
+            ours = await leases.renew(acquired, self.worker, shown)
         for job in running:
             if job.details.id not in ours and self._running.get(job.details.id) is job:
                 self.abandon(job.details.id)

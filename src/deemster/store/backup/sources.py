@@ -8,7 +8,7 @@ from deemster.settings import Settings
 from deemster.store.artifacts.backend import ArtifactBackend
 from deemster.store.artifacts.files import FileBackend
 from deemster.store.artifacts.s3 import S3Backend, parse_address
-from deemster.store.data_lock import claimed
+from deemster.store.data_lock import lock_data_dir
 from deemster.store.embedded import run_cluster, running_url
 
 PATIENCE_S = 60.0
@@ -29,7 +29,7 @@ async def reading(settings: Settings) -> AsyncIterator[str]:
             f"There is no database in {settings.data_dir}: name the data directory with "
             "DEEMSTER_DATA_DIR, or your own Postgres with DEEMSTER_DATABASE_URL."
         )
-    with claimed(settings.data_dir, "`deemster backup`"):
+    with lock_data_dir(settings.data_dir, "`deemster backup`"):
         async with run_cluster(settings.data_dir) as cluster:
             yield cluster.url
 
@@ -38,7 +38,7 @@ async def reading(settings: Settings) -> AsyncIterator[str]:
 async def writing(settings: Settings) -> AsyncIterator[str]:
     """The same, for us alone: no service may run on this data directory."""
     async with AsyncExitStack() as stack:
-        stack.enter_context(claimed(settings.data_dir, "`deemster restore`"))
+        stack.enter_context(lock_data_dir(settings.data_dir, "`deemster restore`"))
         if settings.database_url is not None:
             yield settings.database_url.get_secret_value()
             return

@@ -1,4 +1,4 @@
--- name: note!
+-- name: record!
 -- One deed.
 INSERT INTO audit (account_id, actor, act, target, details, request_id)
 VALUES (:account, :actor, :act, :target, :details, :request_id);
@@ -10,4 +10,4 @@ SELECT id, at, account_id, actor, act, target, details, request_id FROM audit
    AND (:actor::text IS NULL OR actor = :actor)
    AND (:act::text IS NULL OR act = :act)
    AND (:target::text IS NULL OR target = :target)
- ORDER BY id DESC LIMIT :most;
+ ORDER BY id DESC LIMIT :limit;

@@ -1,4 +1,4 @@
--- name: count^
+-- name: count_rows^
 -- What is there of submissions that were accepted: each must have its row, its event and its job (Q2).
 WITH mine AS MATERIALIZED (
     SELECT id, state, source FROM submission WHERE id = ANY (:ids::text[])
@@ -13,16 +13,16 @@ SELECT (SELECT count(*) FROM mine) AS rows,
        (SELECT count(*) FROM mine JOIN submission_event e ON e.submission_id = mine.id
          WHERE e.event IN ('complete', 'fail', 'cancel')) AS ends;
 
--- name: line
+-- name: list_waiting
 -- The ids that wait, as they are in the line.
-SELECT id FROM submission WHERE state IN ('PENDING', 'QUEUED') ORDER BY priority, id LIMIT :most;
+SELECT id FROM submission WHERE state IN ('PENDING', 'QUEUED') ORDER BY priority, id LIMIT :limit;
 
--- name: starts
+-- name: list_starts
 -- When judging began, in that order.
 SELECT id, extract(epoch FROM started_at)::float AS started_s FROM submission
  WHERE started_at >= to_timestamp(:since_s) ORDER BY started_at, id;
 
--- name: turns
+-- name: list_waits
 -- What came since then, when it was begun, and whether it is the one account's.
 SELECT a.name = :hog AS of_hog, extract(epoch FROM s.submitted_at)::float AS submitted_s,
        COALESCE(extract(epoch FROM s.started_at), 0)::float AS started_s

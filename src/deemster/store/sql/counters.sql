@@ -12,10 +12,10 @@ VALUES (:problem, GREATEST(:submits::int, 0), GREATEST(:accepted::int, 0))
 ON CONFLICT (problem_id) DO UPDATE
    SET submits = t.submits + :submits, accepted = t.accepted + :accepted;
 
--- name: of_problem^
+-- name: problem_counts^
 SELECT submits, accepted FROM problem_tally WHERE problem_id = :problem;
 
--- name: of_account^
+-- name: account_counts^
 -- What an account did, how many of today count for its quota, and how long today lasts.
 SELECT COALESCE(sum(submits), 0)::bigint AS submits, COALESCE(sum(accepted), 0)::bigint AS accepted,
        count(*) FILTER (WHERE accepted > 0) AS solved,
@@ -26,12 +26,12 @@ SELECT COALESCE(sum(submits), 0)::bigint AS submits, COALESCE(sum(accepted), 0):
                           - (now() AT TIME ZONE 'UTC'))::float AS day_left_s
   FROM account_tally WHERE account_id = :account;
 
--- name: solved
+-- name: tried_problems
 -- Of a page of problems, those that an account tried.
 SELECT problem_id, accepted > 0 AS solved FROM account_tally
  WHERE account_id = :account AND problem_id = ANY (:problems::text[]) AND submits > 0;
 
--- name: wrong
+-- name: find_mismatches
 -- Tallies that differ from the submissions they count; there are none, ever.
 WITH truth AS (
     SELECT account_id, problem_id, count(*) AS submits, count(*) FILTER (WHERE verdict = 'Accepted') AS accepted

@@ -1,4 +1,4 @@
--- name: bury!
+-- name: add!
 -- After the last attempt (Q7).
 INSERT INTO dead_letter (submission_id, task, attempt, error, context)
 VALUES (:id, :task, :attempt, :error, :context);
@@ -6,18 +6,18 @@ VALUES (:id, :task, :attempt, :error, :context);
 -- name: page
 -- Newest first; only those that nobody dealt with, unless all are asked for.
 SELECT * FROM dead_letter
- WHERE (:all::bool OR outcome IS NULL) AND (:before::bigint IS NULL OR id < :before)
- ORDER BY id DESC LIMIT :most;
+ WHERE (:include_resolved::bool OR outcome IS NULL) AND (:before::bigint IS NULL OR id < :before)
+ ORDER BY id DESC LIMIT :limit;
 
--- name: one^
+-- name: get^
 SELECT * FROM dead_letter WHERE id = :id;
 
--- name: settle^
+-- name: resolve^
 -- Dealt with, once.
 UPDATE dead_letter SET outcome = :outcome, settled_at = now(), settled_by = :by, requeued_as = :requeued_as
  WHERE id = :id AND outcome IS NULL
 RETURNING id;
 
--- name: history
+-- name: submission_history
 -- What happened to a submission, in order.
 SELECT event, state, attempt, reason, at FROM submission_event WHERE submission_id = :id ORDER BY id;

@@ -1,4 +1,4 @@
--- name: gauges^
+-- name: read_gauges^
 -- What is there now of everything that should not pile up; each count by an index of its own.
 SELECT (SELECT count(*) FROM submission WHERE state IN ('PENDING', 'QUEUED')) AS waiting,
        (SELECT count(*) FROM submission WHERE state = 'RUNNING') AS running,

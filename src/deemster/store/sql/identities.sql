@@ -1,4 +1,4 @@
--- name: hold!
+-- name: lock!
 -- Of many first requests of a newcomer one makes the account.
 SELECT pg_advisory_xact_lock(hashtextextended(:issuer || ' ' || :subject, 0));
 
@@ -10,5 +10,5 @@ SELECT a.id, a.name, a.role, a.tier, a.daily_quota, a.disabled_at, i.newest_iat
 -- name: add!
 INSERT INTO identity (issuer, subject, account_id, newest_iat) VALUES (:issuer, :subject, :account, :iat);
 
--- name: heard!
+-- name: update_newest_iat!
 UPDATE identity SET newest_iat = greatest(newest_iat, :iat) WHERE issuer = :issuer AND subject = :subject;

@@ -7,7 +7,7 @@ ON CONFLICT (submission_id) DO UPDATE
        beat_at = now(), cases_done = 0, cases_total = 0
  WHERE lease.attempt < EXCLUDED.attempt;
 
--- name: beat
+-- name: renew
 -- One beat for all that a worker runs; what is missing in the answer is not its own any more.
 UPDATE lease l
    SET beat_at = now(), cases_done = w.cases_done, cases_total = w.cases_total
@@ -16,11 +16,11 @@ UPDATE lease l
  WHERE l.submission_id = w.id AND l.attempt = w.attempt AND l.worker_id = :worker
 RETURNING l.submission_id;
 
--- name: drop!
+-- name: release!
 -- It runs no more.
 DELETE FROM lease WHERE submission_id = :id;
 
--- name: stale
+-- name: find_stale
 -- Running, and its worker silent for longer than its lease, or known to be gone, or no lease at all (Q6).
 SELECT s.id, s.attempt, l.worker_id
   FROM submission s
@@ -30,9 +30,9 @@ SELECT s.id, s.attempt, l.worker_id
    AND (CASE WHEN l.submission_id IS NULL THEN s.changed_at < now() - interval '15 seconds'
              ELSE l.beat_at < now() - make_interval(secs => l.lease_s) OR w.gone_at IS NOT NULL END)
  ORDER BY s.changed_at
- LIMIT :most;
+ LIMIT :limit;
 
--- name: running^
+-- name: count_running^
 -- How many run: of a language, of an account, and altogether (Q9). What is judged again is none of
 -- its account's doing.
 SELECT count(*) AS everything,

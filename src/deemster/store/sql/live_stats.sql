@@ -1,4 +1,4 @@
--- name: pulse^
+-- name: read_live_stats^
 -- How the service does, at a glance; `newest` is where the next look goes on counting.
 SELECT (SELECT count(*) FROM submission WHERE state IN ('PENDING', 'QUEUED')) AS waiting,
        (SELECT count(*) FROM submission WHERE state = 'RUNNING') AS running,
@@ -9,6 +9,6 @@ SELECT (SELECT count(*) FROM submission WHERE state IN ('PENDING', 'QUEUED')) AS
        (SELECT count(*) AS workers, COALESCE(sum(slots), 0)::int AS slots
           FROM worker WHERE gone_at IS NULL AND seen_at > now() - make_interval(secs => :silent_s)) w;
 
--- name: newest$
+-- name: newest_event$
 -- Of all events, the last.
 SELECT COALESCE(max(id), 0) FROM submission_event;

@@ -4,7 +4,7 @@ WITH due AS (
     SELECT id FROM outbox
      WHERE sent_at IS NULL AND available_at <= now() AND (claimed_until IS NULL OR claimed_until < now())
      ORDER BY available_at, id
-     LIMIT :most
+     LIMIT :limit
        FOR UPDATE SKIP LOCKED
 ), claimed AS (
     UPDATE outbox o
@@ -21,14 +21,14 @@ SELECT c.id, c.submission_id, c.task, c.dispatch, c.attempt, c.tries, s.priority
 UPDATE outbox SET sent_at = now(), claimed_until = NULL, error = NULL
  WHERE id = ANY (:ids::bigint[]) AND sent_at IS NULL;
 
--- name: put_back!
+-- name: retry_later!
 -- The queue did not take them: each waits longer after each try.
 UPDATE outbox
    SET claimed_until = NULL, error = :error,
-       available_at = now() + make_interval(secs => LEAST(:most_s::float, :first_s::float * 2 ^ LEAST(tries, 16)))
+       available_at = now() + make_interval(secs => LEAST(:max_s::float, :first_s::float * 2 ^ LEAST(tries, 16)))
  WHERE id = ANY (:ids::bigint[]) AND sent_at IS NULL;
 
--- name: hurry!
+-- name: retry_now!
 -- The queue takes jobs again: what waited for that is due now.
 UPDATE outbox SET available_at = now()
  WHERE sent_at IS NULL AND error IS NOT NULL AND available_at > now();
@@ -38,7 +38,7 @@ UPDATE outbox SET available_at = now()
 INSERT INTO outbox (submission_id, task, dispatch, attempt, available_at)
 VALUES (:id, :task, :dispatch, :attempt, now() + make_interval(secs => :delay_s));
 
--- name: unsent^
+-- name: count_unsent^
 -- How many wait to be sent, and how long the oldest of those that are due.
 SELECT count(*) AS waiting,
        COALESCE(EXTRACT(epoch FROM now() - min(available_at) FILTER (WHERE available_at <= now())), 0)::float AS oldest_s
@@ -47,4 +47,4 @@ SELECT count(*) AS waiting,
 -- name: trim!
 -- Sent long ago; the events tell the story (Q12).
 DELETE FROM outbox WHERE id IN (
-    SELECT id FROM outbox WHERE sent_at < now() - make_interval(secs => :older_than_s) LIMIT :most);
+    SELECT id FROM outbox WHERE sent_at < now() - make_interval(secs => :older_than_s) LIMIT :limit);

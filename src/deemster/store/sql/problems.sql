@@ -20,10 +20,10 @@ UPDATE problem SET revision = :digest, retired_at = NULL WHERE id = :id;
 -- It can't be solved any more, until it is put in force again.
 UPDATE problem SET retired_at = now() WHERE id = :id AND retired_at IS NULL;
 
--- name: is_there$
+-- name: exists$
 SELECT EXISTS (SELECT FROM problem WHERE id = :id);
 
--- name: in_force^
+-- name: get^
 -- What a submission is judged by.
 SELECT p.id, p.retired_at, r.* FROM problem p
   JOIN problem_revision r ON r.problem_id = p.id AND r.digest = p.revision
@@ -37,7 +37,7 @@ SELECT p.id, r.title, r.time_ms, r.memory_bytes, r.cases, r.digest, r.number, r.
   JOIN problem_revision r ON r.problem_id = p.id AND r.digest = p.revision
   LEFT JOIN problem_tally t ON t.problem_id = p.id
  WHERE p.retired_at IS NULL AND (:after::text IS NULL OR p.id > :after)
- ORDER BY p.id LIMIT :most;
+ ORDER BY p.id LIMIT :limit;
 
 -- name: digests
 -- Of all revisions that some problem or submission refers to.

@@ -4,11 +4,11 @@ INSERT INTO rejudging (id, wanted, matched, reason, made_by, key)
 VALUES (:id, :wanted, :matched, :reason, :made_by, :key)
 ON CONFLICT (made_by, key) WHERE key IS NOT NULL DO NOTHING;
 
--- name: one^
+-- name: get^
 SELECT r.*, a.name AS made_by_name FROM rejudging r LEFT JOIN account a ON a.id = r.made_by
  WHERE r.id = :id;
 
--- name: of_key^
+-- name: find_by_key^
 -- What a key of an admin stands for (I1).
 SELECT r.*, a.name AS made_by_name FROM rejudging r LEFT JOIN account a ON a.id = r.made_by
  WHERE r.made_by = :made_by AND r.key = :key;
@@ -21,13 +21,13 @@ SELECT r.*, NULL AS made_by_name FROM rejudging r WHERE id = :id FOR NO KEY UPDA
 -- Newest first, from before a set on.
 SELECT r.*, a.name AS made_by_name FROM rejudging r LEFT JOIN account a ON a.id = r.made_by
  WHERE :before::text IS NULL OR r.id < :before
- ORDER BY r.id DESC LIMIT :most;
+ ORDER BY r.id DESC LIMIT :limit;
 
--- name: unstaged
+-- name: list_unstaged
 -- Sets whose maker may have died before all trials were there.
-SELECT id FROM rejudging WHERE staged_at IS NULL AND outcome IS NULL ORDER BY id LIMIT :most;
+SELECT id FROM rejudging WHERE staged_at IS NULL AND outcome IS NULL ORDER BY id LIMIT :limit;
 
--- name: matching
+-- name: find_matching
 -- What a set is made of, by id, from after one on: ended by a verdict or a failure, and in force. What ends
 -- later than the set was made is not in it, also if it was handed in for older test data: `outdated` finds it.
 SELECT s.id, s.account_id, s.problem_id, p.revision, s.language, s.main, s.source, s.webhook_url, s.contest_id
@@ -44,9 +44,9 @@ SELECT s.id, s.account_id, s.problem_id, p.revision, s.language, s.main, s.sourc
    AND (:outdated::bool IS NULL OR s.revision <> p.revision)
    AND s.finished_at <= COALESCE(:ended_by::timestamptz, now())
    AND (:after::text IS NULL OR s.id > :after)
- ORDER BY s.id LIMIT :most;
+ ORDER BY s.id LIMIT :limit;
 
--- name: under_way^
+-- name: count_unfinished^
 -- What may be like that once it has ended: nobody knows its verdict yet. By states, for the sake of their indexes.
 SELECT count(*) AS unended, count(*) FILTER (WHERE s.revision <> p.revision) AS outdated
   FROM submission s JOIN problem p ON p.id = s.problem_id
@@ -67,7 +67,7 @@ SELECT max(rejudge_of) FROM submission WHERE staged_in = :id;
 -- name: mark_staged!
 UPDATE rejudging SET staged_at = now() WHERE id = :id AND staged_at IS NULL;
 
--- name: settle$
+-- name: finish$
 -- Applied or dropped: once.
 UPDATE rejudging SET outcome = :outcome, settled_at = now(), settled_by = :settled_by
  WHERE id = :id AND outcome IS NULL
@@ -89,14 +89,14 @@ SELECT count(*) AS trials,
   FROM submission t JOIN submission o ON o.id = t.rejudge_of
  WHERE t.staged_in = :id OR t.applied_in = :id;
 
--- name: matrix
+-- name: verdict_matrix
 -- Old verdicts against new ones; an old NULL is a failure of the judge.
 SELECT o.verdict AS old, t.verdict AS new, count(*) AS pairs
   FROM submission t JOIN submission o ON o.id = t.rejudge_of
  WHERE (t.staged_in = :id OR t.applied_in = :id) AND t.state = 'COMPLETED'
  GROUP BY o.verdict, t.verdict ORDER BY count(*) DESC, o.verdict, t.verdict;
 
--- name: changes
+-- name: list_changes
 -- Pairs that differ, and trials without a verdict, by the old one's id.
 SELECT o.id AS old, t.id AS new, o.account_id, a.name AS account_name, o.problem_id, t.state,
        o.verdict AS old_verdict, t.verdict AS new_verdict, o.score AS old_score, t.score AS new_score,
@@ -109,22 +109,22 @@ SELECT o.id AS old, t.id AS new, o.account_id, a.name AS account_name, o.problem
    AND t.state IN ('COMPLETED', 'FAILED', 'CANCELLED')
    AND (t.verdict IS DISTINCT FROM o.verdict OR t.score IS DISTINCT FROM o.score OR t.state <> 'COMPLETED')
    AND (:after::text IS NULL OR o.id > :after)
- ORDER BY o.id LIMIT :most;
+ ORDER BY o.id LIMIT :limit;
 
--- name: unended$
+-- name: count_unfinished_trials$
 -- Trials that have not ended.
 SELECT count(*) FROM submission WHERE staged_in = :id AND finished_at IS NULL;
 
--- name: lock_unended
+-- name: lock_unfinished_trials
 -- The same, which nobody starts or settles until this transaction ends.
 SELECT id, state, attempt FROM submission
  WHERE staged_in = :id AND finished_at IS NULL
  ORDER BY id FOR NO KEY UPDATE;
 
--- name: drop_leases!
+-- name: release_leases!
 DELETE FROM lease WHERE submission_id = ANY (:ids::text[]);
 
--- name: swap!
+-- name: replace_originals!
 -- Old ones are archived, their trials take their places. What was judged again meanwhile has left, also if that
 -- is known only once its row is locked; in the order of ids, as everyone locks.
 WITH pair AS (
@@ -142,7 +142,7 @@ UPDATE submission s SET staged_in = NULL, applied_in = :id FROM pair WHERE s.id 
 -- Trials that take nobody's place.
 UPDATE submission SET archived_at = now() WHERE staged_in = :id AND archived_at IS NULL;
 
--- name: announce!
+-- name: add_webhooks!
 -- Whose verdict or score is another now, and who wanted to hear of it, does.
 INSERT INTO webhook_delivery (id, submission_id, account_id, kind, url)
 SELECT 'whd_' || substr(t.id, 5), t.id, t.account_id, 'submission.finished', t.webhook_url
@@ -151,7 +151,7 @@ SELECT 'whd_' || substr(t.id, 5), t.id, t.account_id, 'submission.finished', t.w
    AND (t.verdict, t.score) IS DISTINCT FROM (o.verdict, o.score)
 ON CONFLICT DO NOTHING;
 
--- name: tell!
+-- name: add_events!
 -- Streams and caches hear of those that took a place.
 INSERT INTO submission_event (submission_id, event, state, attempt)
 SELECT id, :event, state, attempt FROM submission WHERE applied_in = :id;

@@ -6,12 +6,12 @@ SELECT :digest, id, now() + make_interval(secs => :keep_s) FROM account
    FOR SHARE
 RETURNING expires_at;
 
--- name: of_digest^
+-- name: find_account^
 SELECT a.id, a.name, a.role, a.tier, a.daily_quota
   FROM session s JOIN account a ON a.id = s.account_id
  WHERE s.digest = :digest AND s.expires_at > now() AND a.disabled_at IS NULL;
 
--- name: seen!
+-- name: mark_seen!
 -- It holds from now on as long as at first; written at most once a minute.
 UPDATE session SET seen_at = now(), expires_at = now() + make_interval(secs => :keep_s) WHERE digest IN (
     SELECT digest FROM session
@@ -23,7 +23,7 @@ DELETE FROM session WHERE digest = :digest;
 
 -- name: end_all
 -- Of an account, but for one.
-DELETE FROM session WHERE account_id = :account AND (:but::bytea IS NULL OR digest <> :but)
+DELETE FROM session WHERE account_id = :account AND (:except_digest::bytea IS NULL OR digest <> :except_digest)
 RETURNING digest;
 
 -- name: trim!

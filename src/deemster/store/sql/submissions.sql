@@ -1,4 +1,4 @@
--- name: accept
+-- name: insert_rows
 -- Submissions with their outbox rows and events; one whose idempotency key is taken, that comes too soon
 -- after another, or beyond its user's quota, is missing in the answer and leaves nothing (I1, Q2, D2). One whose
 -- key was taken while this ran has no time in the answer: it was counted, and is to be given back. A
@@ -52,12 +52,12 @@ WITH asked AS (
     INSERT INTO submission (id, account_id, problem_id, revision, language, main, source, priority,
                             idempotency_key, request_digest, webhook_url, rejudge_of, staged_in, contest_id)
     SELECT id, account_id, problem_id, revision, language, main, source,
-           first_priority + LEAST(:most_ahead::int, ahead + (
+           first_priority + LEAST(:max_ahead::int, ahead + (
                SELECT count(*) FROM (
                    SELECT FROM submission s
                     WHERE s.account_id = admitted.account_id AND s.attempt = 0 AND s.finished_at IS NULL
                       AND s.rejudge_of IS NULL
-                    LIMIT :most_ahead::int) waiting))::int,
+                    LIMIT :max_ahead::int) waiting))::int,
            idempotency_key, request_digest, webhook_url, rejudge_of, staged_in, contest_id
       FROM admitted ORDER BY account_id, idempotency_key
     ON CONFLICT (account_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
@@ -71,7 +71,7 @@ WITH asked AS (
 )
 SELECT a.id, f.submitted_at FROM admitted a LEFT JOIN fresh f USING (id);
 
--- name: give_back!
+-- name: return_quota!
 -- Of what was counted for today, what was not made.
 UPDATE day_count SET submits = GREATEST(submits - :count::int, 0), before = 0
  WHERE account_id = :account AND day = (now() AT TIME ZONE 'UTC')::date;
@@ -89,12 +89,12 @@ SELECT GREATEST(0, extract(epoch FROM (SELECT last_at FROM pace WHERE account_id
 -- Days that are over count for nothing.
 DELETE FROM day_count WHERE day < (now() AT TIME ZONE 'UTC')::date - 1;
 
--- name: of_key^
+-- name: find_by_key^
 -- What a key stands for (I1); a retry is compared with the request that was first (I2).
 SELECT id, problem_id, language, submitted_at, request_digest FROM submission
  WHERE account_id = :account AND idempotency_key = :key;
 
--- name: view^
+-- name: get^
 -- All that is said of one submission.
 SELECT s.*, a.name AS account_name, j.contestant, l.cases_done, l.cases_total,
        r.time_ms AS limit_ms, r.number AS revision_number, n.id AS superseded_by
@@ -120,20 +120,20 @@ SELECT s.*, a.name AS account_name
    AND s.staged_in IS NULL
    AND (:before::text IS NULL OR s.id < :before)
  ORDER BY s.id DESC
- LIMIT :most;
+ LIMIT :limit;
 
 -- name: events
 -- What happened to a submission, in order.
 SELECT id, event, state, attempt, reason, at FROM submission_event
  WHERE submission_id = :id AND id > :after ORDER BY id;
 
--- name: position$
+-- name: count_ahead$
 -- How many are before it in the line (A4); the line is that of the queue: priority, then time.
 SELECT count(*) FROM submission
  WHERE state IN ('PENDING', 'QUEUED')
    AND (priority, id) < (:priority::int, :id);
 
--- name: urgent$
+-- name: count_urgent$
 -- How many wait, without what stands behind all new ones anyway.
 SELECT count(*) FROM submission WHERE state IN ('PENDING', 'QUEUED') AND priority < :rejudged::int;
 
@@ -144,14 +144,14 @@ SELECT s.id, s.state, s.attempt, s.account_id, s.problem_id, s.revision, s.langu
   FROM submission s JOIN problem_revision r ON r.problem_id = s.problem_id AND r.digest = s.revision
  WHERE s.id = :id;
 
--- name: record!
+-- name: record_verdict!
 -- The verdict, while the attempt that found it still runs (S5, J12).
 UPDATE submission
    SET verdict = :verdict, runtime_ms = :runtime_ms, memory_kb = :memory_kb, passed_cases = :passed_cases,
        total_cases = :total_cases, score = :score, max_score = :max_score
  WHERE id = :id AND attempt = :attempt AND state = 'RUNNING' AND verdict IS NULL;
 
--- name: keep_judgement!
+-- name: add_judgement!
 -- What was found, for the contestant and for the jury.
 INSERT INTO judgement (submission_id, attempt, contestant, jury)
 VALUES (:id, :attempt, :contestant, :jury);
@@ -163,7 +163,7 @@ UPDATE submission SET archived_at = now()
    AND state IN ('COMPLETED', 'FAILED', 'CANCELLED')
 RETURNING id, account_id, problem_id, revision, language, main, source, state, verdict, webhook_url, contest_id;
 
--- name: lost_candidates
+-- name: list_possibly_lost
 -- The head of the line: queued for a while, nothing of them in the outbox, looked up in the queue (Q6).
 SELECT s.id, s.attempt, s.dispatch, s.priority, s.problem_id, s.revision
   FROM submission s
@@ -172,4 +172,4 @@ SELECT s.id, s.attempt, s.dispatch, s.priority, s.problem_id, s.revision
    AND NOT EXISTS (SELECT FROM outbox o WHERE o.submission_id = s.id AND o.task = 'run'
                       AND (o.sent_at IS NULL OR o.sent_at > now() - make_interval(secs => :quiet_s)))
  ORDER BY s.priority, s.id
- LIMIT :most;
+ LIMIT :limit;

@@ -25,7 +25,7 @@ WITH RECURSIVE hosts AS (
                           LIMIT GREATEST(0, :per_host::int - busy.sending)) first
       LEFT JOIN sending ON sending.account_id = first.account_id
 ), picked AS (
-    SELECT id FROM due WHERE turn <= :per_account::int ORDER BY turn, available_at, id LIMIT :most::int
+    SELECT id FROM due WHERE turn <= :per_account::int ORDER BY turn, available_at, id LIMIT :limit::int
 ), mine AS (
     SELECT d.id FROM webhook_delivery d JOIN picked USING (id)
      WHERE d.state = 'waiting' AND d.available_at <= now() AND (d.claimed_until IS NULL OR d.claimed_until < now())
@@ -43,7 +43,7 @@ SELECT c.id AS delivery_id, c.kind, c.url, c.tries, c.claimed_until, now() AS cl
   JOIN account a ON a.id = c.account_id
   LEFT JOIN webhook_key k ON k.account_id = c.account_id;
 
--- name: record$
+-- name: record_attempt$
 -- What became of an attempt, while its claim holds; no row back means that it was another's by then.
 WITH mine AS (
     UPDATE webhook_delivery
@@ -68,7 +68,7 @@ SELECT d.*, ARRAY(SELECT row(w.number, w.at, w.status, w.error, w.took_ms) FROM 
    AND (:state::text IS NULL OR d.state = :state)
    AND (:before::text IS NULL OR d.id < :before)
  ORDER BY d.id DESC
- LIMIT :most;
+ LIMIT :limit;
 
 -- name: resend!
 -- The same once more, unless one that was asked for before still waits.
@@ -77,14 +77,14 @@ SELECT :id, submission_id, account_id, kind, url, id FROM webhook_delivery
  WHERE id = :resend_of AND state <> 'waiting'
 ON CONFLICT (resend_of) WHERE resend_of IS NOT NULL AND state = 'waiting' DO NOTHING;
 
--- name: key^
+-- name: get_signing_key^
 -- Which secret of an account signs, and until when the one before does too.
 SELECT COALESCE(max(generation), 1) AS generation, max(rotated_at) AS rotated_at,
        max(rotated_at + make_interval(secs => :overlap_s::float))
            FILTER (WHERE rotated_at > now() - make_interval(secs => :overlap_s::float)) AS previous_until
   FROM webhook_key WHERE account_id = :account;
 
--- name: rotate!
+-- name: rotate_signing_key!
 -- The next secret; the first one has no row.
 INSERT INTO webhook_key AS k (account_id, generation) VALUES (:account, 2)
 ON CONFLICT (account_id) DO UPDATE SET generation = k.generation + 1, rotated_at = now();
@@ -95,4 +95,4 @@ DELETE FROM webhook_delivery WHERE id IN (
     SELECT d.id FROM webhook_delivery d
      WHERE d.ended_at < now() - make_interval(secs => :older_than_s::float)
        AND NOT EXISTS (SELECT FROM webhook_delivery r WHERE r.resend_of = d.id)
-     LIMIT :most);
+     LIMIT :limit);

@@ -3,11 +3,11 @@
 INSERT INTO worker (id, host, process, slots, languages, versions)
 VALUES (:id, :host, :process, :slots, :languages, :versions);
 
--- name: tell!
+-- name: update_languages!
 -- What it has now.
 UPDATE worker SET languages = :languages, versions = :versions WHERE id = :id AND gone_at IS NULL;
 
--- name: beat^
+-- name: heartbeat^
 -- It lives, and hears whether it is to drain.
 UPDATE worker
    SET seen_at = now(), busy = :busy, cycle_s = :cycle_s,
@@ -25,27 +25,27 @@ RETURNING id;
 UPDATE worker SET draining_at = NULL WHERE id = :id AND gone_at IS NULL
 RETURNING id;
 
--- name: leave!
+-- name: mark_gone!
 -- It ended by itself, or someone saw that it is dead.
 UPDATE worker SET gone_at = now() WHERE id = ANY (:ids::text[]) AND gone_at IS NULL;
 
--- name: of_host
+-- name: list_on_host
 -- Those that are said to live on a machine.
 SELECT id, process FROM worker WHERE host = :host AND gone_at IS NULL;
 
--- name: expire
+-- name: mark_silent_gone
 -- Silent for too long.
 UPDATE worker SET gone_at = now()
  WHERE gone_at IS NULL AND seen_at < now() - make_interval(secs => :silent_s)
 RETURNING id;
 
--- name: alive
+-- name: list_alive
 -- Those that live, also if they drain.
 SELECT id, host, slots, languages, versions, busy, cycle_s, started_at, seen_at, draining_at FROM worker
  WHERE gone_at IS NULL AND seen_at > now() - make_interval(secs => :silent_s)
  ORDER BY id;
 
--- name: rate^
+-- name: rate_per_s^
 -- How many submissions a second they get done when there is always one to do (A4).
 SELECT COALESCE(sum(slots), 0)::int AS slots,
        sum(slots / cycle_s)::float AS per_s
