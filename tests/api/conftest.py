@@ -1,8 +1,7 @@
 """The real app over a real database and a real queue, asked as clients ask it."""
 
-import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -219,14 +218,6 @@ async def change_problem(pool: Pool, **changes: Any) -> ProblemSummary:
     async with connection(pool) as acquired, acquired.transaction():
         await problems.publish(acquired, changed)
     return changed
-
-
-async def until(check: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(60):
-        while True:
-            if await check():
-                return
-            await asyncio.sleep(0.02)
 
 
 def program(problem: str = "prob_sum", **more: Any) -> dict[str, Any]:

@@ -5,7 +5,8 @@ import pytest
 
 from deemster.store.accounts import TOKEN_PREFIX
 from deemster.store.pool import Pool, connection
-from tests.api.conftest import Api, until
+from tests.api.conftest import Api
+from tests.waiting import until
 
 
 async def test_who_shows_nothing_is_told_how(client: httpx.AsyncClient) -> None:

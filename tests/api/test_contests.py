@@ -12,9 +12,10 @@ from deemster.pipeline.verdict.settle import settle
 from deemster.store import audit
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool, connection
-from tests.api.conftest import Api, make_worker, program, until
+from tests.api.conftest import Api, make_worker, program
 from tests.api.judging import JUDGEMENTS
 from tests.builders import make_problem, start_submission
+from tests.waiting import until
 
 PATH = "/v1/contests"
 YEARS = timedelta(days=3650)

@@ -9,9 +9,10 @@ from deemster.domain.verdict import Verdict
 from deemster.store.artifacts import Artifacts
 from deemster.store.lifecycle import StateChanged, lock_state
 from deemster.store.pool import Pool, connection, transaction
-from tests.api.conftest import Api, until
+from tests.api.conftest import Api
 from tests.api.judging import JUDGEMENTS, judged_submission
 from tests.builders import make_submission, queue_submission, start_submission
+from tests.waiting import until
 
 
 @pytest.mark.parametrize("state", [State.PENDING, State.QUEUED, State.RUNNING])

@@ -27,11 +27,11 @@ from tests.api.conftest import (
     make_worker,
     program,
     running,
-    until,
 )
 from tests.builders import make_artifacts, make_problem
 from tests.services.postgres import OwnPostgres
 from tests.services.redis import OwnRedis
+from tests.waiting import until
 
 PARTS = {"database", "queue", "workers", "artifacts"}
 

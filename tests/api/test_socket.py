@@ -16,6 +16,7 @@ from deemster.wiring import connection
 from deemster.wiring.connection import HEAD_BYTES, Connection
 from tests.api.conftest import User, make_user, make_worker, program
 from tests.builders import make_problem
+from tests.waiting import until
 
 PIECE = 64 * 1024
 
@@ -27,12 +28,9 @@ async def port(app: FastAPI) -> AsyncIterator[int]:
     )
     server = uvicorn.Server(config)
     server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign, assignment]
-    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+    async with asyncio.TaskGroup() as group:
         group.create_task(server.serve())
-        while True:
-            if server.started:
-                break
-            await asyncio.sleep(0.01)
+        await until(lambda: server.started)
         yield server.servers[0].sockets[0].getsockname()[1]
         server.should_exit = True
 
@@ -153,12 +151,9 @@ async def test_who_leaves_in_the_middle_leaves_nothing(
     writer.write(head(user, "Content-Length: 100") + b"{")
     await writer.drain()
     writer.close()
-    async with asyncio.timeout(30):
-        while True:
-            found = [line for line in log_lines if line["event"] == "request.answered"]
-            if found:
-                break
-            await asyncio.sleep(0.01)
+    found = await until(
+        lambda: [line for line in log_lines if line["event"] == "request.answered"]
+    )
     assert [line["status"] for line in found] == [499]
     assert not [line for line in log_lines if line["event"] == "request.crashed"]
 

@@ -25,11 +25,12 @@ from deemster.pipeline.verdict.settle import settle
 from deemster.store import accounts
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool, connection
-from tests.api.conftest import Api, MakeDependencies, User, make_user, running, until
+from tests.api.conftest import Api, MakeDependencies, User, make_user, running
 from tests.api.judging import HIDDEN, JUDGEMENTS
 from tests.builders import make_submission, queue_submission, start_submission
 from tests.pipeline.deliver.conftest import carrying
 from tests.pipeline.deliver.receiver import OK, Receiver, Request, receiving, silence, status
+from tests.waiting import until
 
 PAGE = Path(__file__).parents[2] / "docs" / "webhooks.md"
 
@@ -266,10 +267,9 @@ async def port(app: FastAPI) -> AsyncIterator[int]:
         uvicorn.Config(app, host="127.0.0.1", port=0, log_config=None, lifespan="off")
     )
     server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign, assignment]
-    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+    async with asyncio.TaskGroup() as group:
         group.create_task(server.serve())
-        while not server.started:  # noqa: ASYNC110 - it has no event for that
-            await asyncio.sleep(0.01)
+        await until(lambda: server.started)
         yield server.servers[0].sockets[0].getsockname()[1]
         server.should_exit = True
 

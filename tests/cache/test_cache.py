@@ -1,7 +1,7 @@
 """C1, C2, C4: answers are remembered, looked up once, renewed in time, and kept apart."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from deemster.domain.account import Account, Role
 from deemster.domain.errors import Unavailable
 from deemster.domain.ids import AccountId
 from deemster.metrics import CACHE
+from tests.waiting import until
 
 ADA = Account(AccountId("usr_ada"), "ada", Role.USER)
 BOB = Account(AccountId("usr_bob"), "bob", Role.USER)
@@ -73,14 +74,6 @@ async def problem(cache: Cache, source: Source, revision: int = 1) -> bytes | No
 async def status(cache: Cache, source: Source, viewer: Account = ADA) -> bytes | None:
     entry = await cache.get_private(STATUS, viewer, "sub_a", source.look, subject="sub_a")
     return entry.body
-
-
-async def until(check: Callable[[], bool]) -> None:
-    async with asyncio.timeout(30):
-        while True:
-            if check():
-                return
-            await asyncio.sleep(0)
 
 
 def counted(outcome: str) -> float:

@@ -18,8 +18,7 @@ from deemster.cli.app import main
 from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.judge.build.toolchain import Missing, locate
 from deemster.store.pool import Pool, open_pool
-
-PATIENCE_S = 120
+from tests.waiting import PATIENCE_S
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import COMMAND, PATIENCE_S, Deemster, Write
+from tests.cli.conftest import COMMAND, Deemster, Write
+from tests.waiting import PATIENCE_S
 
 HELLO = {
     "hello.c": '#include <stdio.h>\nint main(void) { puts("hello"); }',

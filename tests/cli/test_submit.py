@@ -26,7 +26,7 @@ from deemster.store.submissions import SubmissionFilter, page
 from deemster.wiring.address import Address, ask, find_free
 from tests.builders import make_problem
 from tests.cli.conftest import COMMAND
-from tests.system.waiting import until
+from tests.waiting import until
 
 
 async def wait_for(address: Address) -> None:

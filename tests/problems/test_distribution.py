@@ -34,6 +34,7 @@ from deemster.store.artifacts import ArtifactEntry, ArtifactMissing, Artifacts
 from deemster.store.artifacts.files import FileBackend
 from tests.problems.trees import read_tree, write_tree
 from tests.services.s3 import own_s3
+from tests.waiting import wait_until
 
 CORPUS = Path(__file__).parents[2] / "corpus"
 FORMATS = {
@@ -424,17 +425,15 @@ async def open_once(machine: Machine, digest: str) -> Revision | Unavailable:
 
 
 def wait_for_a_flight(machine: Machine, digest: str) -> None:
-    while digest not in machine.shelf._downloads._running:
-        time.sleep(0.001)
+    wait_until(lambda: digest in machine.shelf._downloads._running)
 
 
 def wait_for_askers(machine: Machine, digest: str, count: int) -> None:
     """Until one fetches and the others wait for it."""
     wait_for_a_flight(machine, digest)
-    while machine.depot.looks == 0:
-        time.sleep(0.001)
-    while len(machine.shelf._downloads._running[digest]._callbacks or ()) < count - 1:
-        time.sleep(0.001)
+    wait_until(lambda: machine.depot.looks)
+    download = machine.shelf._downloads._running[digest]
+    wait_until(lambda: len(download._callbacks or ()) >= count - 1)
 
 
 @pytest.mark.parametrize("is_there", [True, False])

@@ -8,7 +8,6 @@ import shutil
 import stat
 import subprocess
 import sys
-import time
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +21,7 @@ from deemster.problems.archive import Bounds
 from deemster.problems.digest import unseal
 from deemster.problems.revision import KEPT_S, STAGING, Revision, RevisionStore
 from tests.problems.trees import read_tree, write_tree
+from tests.waiting import wait_until
 
 FILES = {"testdata/1.in": "1\n", "testdata/1.out": "1\n", "problem.yaml": "title: x\n"}
 
@@ -451,8 +451,7 @@ async def test_whoever_waits_for_a_revision_gets_the_one_that_has_its_name_then(
 def wait_for_descriptors(path: Path, count: int) -> None:
     """Until this process has opened a directory that often."""
     descriptors = Path("/proc/self/fd")
-    while sum(1 for fd in descriptors.iterdir() if is_link_to(fd, path)) < count:
-        time.sleep(0.001)
+    wait_until(lambda: sum(is_link_to(fd, path) for fd in descriptors.iterdir()) >= count)
 
 
 def is_link_to(link: Path, path: Path) -> bool:

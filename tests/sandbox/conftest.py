@@ -16,6 +16,7 @@ import pytest_asyncio
 from deemster.domain.limits import Limits
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import STANDARD_PROFILES, Bind, Command, Layers, Profile
+from tests.waiting import PATIENCE_S, until
 
 RUNNER = Path(os.environ["DEEMSTER_RUNNER"]) if "DEEMSTER_RUNNER" in os.environ else None
 """Another build of the runner than the packaged one, such as that with sanitizers."""
@@ -24,8 +25,6 @@ JAVA = Profile("java", allow=frozenset({"socketpair"}), errno={"socket": "EACCES
 """As languages/java.toml has it."""
 SLOWNESS = int(os.environ.get("DEEMSTER_TEST_SLOWNESS", "1"))
 """How many times slower than a real one this machine is: an emulated one sets it."""
-PATIENCE_S = 180
-"""For what takes no time at all on an idle machine, and much on an emulated one."""
 
 PATIENT = Limits(wall_ms=PATIENCE_S * 1000, cpu_ms=60_000)
 
@@ -43,13 +42,6 @@ async def started(box: "asyncio.Task[object]", seen: bytearray) -> None:
     """Waits until a program has written something."""
     await until(lambda: bool(seen) or box.done())
     assert seen
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    """Waits for something that other processes bring about."""
-    async with asyncio.timeout(PATIENCE_S):
-        while not condition():  # noqa: ASYNC110 - other processes set no event
-            await asyncio.sleep(0.01)
 
 
 def processes_under(pid: int) -> set[int]:
@@ -139,10 +131,11 @@ def _files() -> list[Path]:
 
 async def assert_gone(*families: Family) -> None:
     """Waits until nothing is left of them."""
-    try:
-        await until(lambda: not any(family.traces() for family in families))
-    except TimeoutError:
-        pytest.fail("\n".join(line for family in families for line in family.traces()))
+
+    def traces() -> list[str]:
+        return [line for family in families for line in family.traces()]
+
+    await until(lambda: not traces(), why=lambda: "\n".join(traces()))
 
 
 class OpenBoxes:

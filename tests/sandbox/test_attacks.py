@@ -38,7 +38,8 @@ from deemster.domain.run_status import RunStatus
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Command, Layers
 from deemster.sandbox.report import Report
-from tests.sandbox.conftest import PATIENCE_S, SLOWNESS, OpenBoxes, processes_under, until
+from tests.sandbox.conftest import SLOWNESS, OpenBoxes, processes_under
+from tests.waiting import PATIENCE_S, until
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.rootless]
 

@@ -21,16 +21,8 @@ from deemster.domain.run_status import RunStatus
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Command, Profile
 from deemster.sandbox.runner import SandboxFault
-from tests.sandbox.conftest import (
-    PATIENCE_S,
-    PATIENT,
-    RUNNER,
-    open_files,
-    processes_under,
-    shell,
-    started,
-    until,
-)
+from tests.sandbox.conftest import PATIENT, RUNNER, open_files, processes_under, shell, started
+from tests.waiting import PATIENCE_S, until
 
 pytestmark = pytest.mark.rootless
 

@@ -17,7 +17,8 @@ from deemster.sandbox.command import Command
 from deemster.sandbox.pool import Pool
 from deemster.sandbox.runner import SandboxFault
 from deemster.sandbox.wire import Instruction
-from tests.sandbox.conftest import RUNNER, processes_under, shell, started, until
+from tests.sandbox.conftest import RUNNER, processes_under, shell, started
+from tests.waiting import until
 
 pytestmark = pytest.mark.rootless
 

@@ -9,7 +9,8 @@ import pytest
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.lanes import Lanes, share_cpus
 from deemster.sandbox.runner import SandboxFault
-from tests.sandbox.conftest import RUNNER, Family, assert_gone, processes_under, shell, until
+from tests.sandbox.conftest import RUNNER, Family, assert_gone, processes_under, shell
+from tests.waiting import until
 
 CPUS = sorted(os.sched_getaffinity(0))
 ALLOWED = "grep Cpus_allowed_list /proc/self/status"

@@ -13,7 +13,8 @@ from deemster.domain.limits import Limits
 from deemster.sandbox import wire
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import ENVIRONMENT, Command
-from tests.sandbox.conftest import PATIENCE_S, RUNNER, processes_under, until
+from tests.sandbox.conftest import RUNNER, processes_under
+from tests.waiting import PATIENCE_S, until
 
 SCRIPT = "echo $$ > file; mkdir -p a/b; sleep 0 & cat"
 PATIENT = Limits(wall_ms=PATIENCE_S * 1000, cpu_ms=60_000)

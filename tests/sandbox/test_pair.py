@@ -22,16 +22,8 @@ from deemster.sandbox.lanes import Lanes
 from deemster.sandbox.pair import Pair
 from deemster.sandbox.report import Report
 from deemster.sandbox.runner import SandboxFault
-from tests.sandbox.conftest import (
-    PATIENCE_S,
-    PATIENT,
-    RUNNER,
-    SLOWNESS,
-    open_files,
-    processes_under,
-    shell,
-    until,
-)
+from tests.sandbox.conftest import PATIENT, RUNNER, SLOWNESS, open_files, processes_under, shell
+from tests.waiting import PATIENCE_S, until
 
 pytestmark = pytest.mark.rootless
 

@@ -12,7 +12,8 @@ from deemster.domain.run_status import RunStatus
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Command
 from deemster.sandbox.streams import SealedInput
-from tests.sandbox.conftest import PATIENT, RUNNER, open_files, shell, until
+from tests.sandbox.conftest import PATIENT, RUNNER, open_files, shell
+from tests.waiting import until
 
 pytestmark = pytest.mark.rootless
 

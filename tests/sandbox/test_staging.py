@@ -18,7 +18,8 @@ from deemster.domain.run_status import RunStatus
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Command
 from deemster.sandbox.runner import SandboxFault
-from tests.sandbox.conftest import PATIENCE_S, PATIENT, RUNNER, Family, open_files, shell, until
+from tests.sandbox.conftest import PATIENT, RUNNER, Family, open_files, shell
+from tests.waiting import PATIENCE_S, until, wait_until
 
 pytestmark = pytest.mark.rootless
 
@@ -168,8 +169,7 @@ def kill_for_good(runner: int) -> None:
     """Returns when the runner and all of its slots are dead."""
     family = Family(runner)
     os.kill(runner, signal.SIGKILL)
-    while family.living():
-        time.sleep(0.001)
+    wait_until(lambda: not family.living())
 
 
 async def test_a_runner_killed_while_staging_is_ours_to_retry(boxes: Boxes) -> None:

@@ -19,7 +19,8 @@ from deemster.domain.limits import Limits
 from deemster.domain.run_status import RunStatus
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Command, Layers
-from tests.sandbox.conftest import PATIENCE_S, RUNNER, Family, assert_gone, until
+from tests.sandbox.conftest import RUNNER, Family, assert_gone
+from tests.waiting import PATIENCE_S, until
 
 pytestmark = pytest.mark.rootless
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-PATIENCE_S = 60
+from tests.waiting import PATIENCE_S
+
 PACE_S = 0.01
 
 

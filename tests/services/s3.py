@@ -12,7 +12,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,13 +19,12 @@ from pathlib import Path
 from urllib.parse import quote
 
 from deemster.locks import locked
+from tests.waiting import wait_until
 
 LOCK = Path(__file__).with_name("s3.lock")
 CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
 STARTED = re.compile(r"Starting s3 server on \[(http://[^]/]+)")
 INSTALL_S = 300
-PATIENCE_S = 60
-PACE_S = 0.01
 KEY, SECRET, BUCKET = "test-key", "test/secret+", "artifacts"
 
 
@@ -86,12 +84,12 @@ class OwnS3:
         environment = {"HOME": str(self.directory), "PATH": os.defpath}
         with log.open("wb") as file:
             self.process = subprocess.Popen(argv, stderr=file, env=environment)
-        end = time.monotonic() + PATIENCE_S
-        while (found := STARTED.search(log.read_text())) is None:
-            if self.process.poll() is not None or time.monotonic() > end:
-                self.stop()
-                raise RuntimeError(f"No S3 server for the tests:\n{log.read_text()}")
-            time.sleep(PACE_S)
+        process = self.process
+        wait_until(lambda: STARTED.search(log.read_text()) or process.poll() is not None)
+        found = STARTED.search(log.read_text())
+        if found is None:
+            self.stop()
+            raise RuntimeError(f"No S3 server for the tests:\n{log.read_text()}")
         self.address = found[1].removeprefix("http://")
 
     def stop(self) -> None:

@@ -9,15 +9,14 @@ import fcntl
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-PATIENCE_S = 120
-PACE_S = 0.02
+from tests.waiting import PATIENCE_S, wait_until
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -56,13 +55,13 @@ def start(directory: Path) -> subprocess.Popen[bytes]:
             stderr=file,
             start_new_session=True,
         )
-    end = time.monotonic() + PATIENCE_S
-    while not ready.exists():
-        if host.poll() is not None or time.monotonic() > end:
-            host.terminate()
-            host.wait()
-            raise RuntimeError(f"No servers for the tests:\n{log.read_text()}")
-        time.sleep(PACE_S)
+    try:
+        wait_until(lambda: ready.exists() or host.poll() is not None)
+        assert ready.exists()
+    except AssertionError:
+        host.terminate()
+        host.wait()
+        raise RuntimeError(f"No servers for the tests:\n{log.read_text()}") from None
     return host
 
 

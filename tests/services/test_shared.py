@@ -18,8 +18,8 @@ from deemster.locks import lock_directory
 from tests.services import host
 from tests.services.host import PREFIX, claimed_directory, sweep
 from tests.services.shared import ROOT, is_running
+from tests.waiting import PATIENCE_S, until
 
-PATIENCE_S = 120
 USER = """
 import json, os, sys
 from dataclasses import asdict
@@ -86,9 +86,10 @@ def servers_below(directory: Path) -> list[str]:
 
 
 async def until_nothing_is_left(directory: Path) -> None:
-    async with asyncio.timeout(PATIENCE_S):
-        while servers_below(directory) or (directory / "servers").exists():  # noqa: ASYNC110
-            await asyncio.sleep(0.02)
+    await until(
+        lambda: not servers_below(directory) and not (directory / "servers").exists(),
+        why=lambda: servers_below(directory),
+    )
 
 
 async def test_killed_users_leave_nothing_and_others_are_not_disturbed(tmp_path: Path) -> None:
@@ -116,9 +117,7 @@ async def test_when_the_host_was_killed_the_next_user_gets_new_servers(tmp_path:
     async with user(tmp_path) as first:
         await first.told()
         os.kill(int(children(first.process.pid)[0]), signal.SIGKILL)
-        async with asyncio.timeout(PATIENCE_S):
-            while is_running(tmp_path):  # noqa: ASYNC110
-                await asyncio.sleep(0.02)
+        await until(lambda: not is_running(tmp_path))
         async with user(tmp_path) as second:
             new = await second.told()
             async with redis_client.from_url(new["redis_url"]) as client:

@@ -13,7 +13,7 @@ from deemster.domain.ids import AccountId
 from deemster.store import accounts, identities, sessions
 from deemster.store.accounts import AccountUpdate
 from deemster.store.pool import Pool, connection, open_pool, transaction
-from tests.system.waiting import until
+from tests.waiting import until
 
 OLD, NEW = hash_password("the old password"), hash_password("the new password")
 

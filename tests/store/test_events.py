@@ -12,7 +12,7 @@ from deemster.store.events import FIRST_XACT, LAST_ID, EventCursor, SubmissionEv
 from deemster.store.lifecycle import advance
 from deemster.store.pool import Connection, Pool, connection, open_pool
 from tests.builders import make_account, make_problem, make_submission, queue_submission
-from tests.system.waiting import until
+from tests.waiting import until
 
 FAR = 2**62
 """No server has had so many transactions."""

@@ -11,8 +11,7 @@ from deemster.domain.lifecycle import Event
 from deemster.store.lifecycle import advance, lock_state
 from deemster.store.pool import Pool, connection, open_pool, transaction
 from tests.builders import make_submission
-
-PATIENCE_S = 60
+from tests.waiting import PATIENCE_S
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from deemster.store.pool import connection
 from tests.builders import make_account
 from tests.system.programs import Program
 from tests.system.service import PROBLEM, Service
-from tests.system.waiting import PATIENCE_S
+from tests.waiting import PATIENCE_S
 
 PAUSE_S = 0.05
 MAY_PASS = {503}

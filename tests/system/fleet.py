@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from tests.system.waiting import until
+from tests.waiting import until
 
 TAIL_LINES = 60
 LAST_LINES = 10

@@ -16,7 +16,7 @@ from tests.services.redis import OwnRedis
 from tests.system.fleet import Member
 from tests.system.service import Service
 from tests.system.traces import Watch, runners_of
-from tests.system.waiting import until
+from tests.waiting import until
 
 Act = Callable[[], Awaitable[None]]
 HOLDERS = """

@@ -25,7 +25,7 @@ from deemster.store.pool import Pool, connection, open_pool
 from tests.builders import make_person
 from tests.system.fleet import Fleet
 from tests.system.programs import PACKAGE, Program
-from tests.system.waiting import until
+from tests.waiting import until
 
 PROBLEM = ProblemId("prob_aplusb")
 LEASE_S = 3

@@ -11,7 +11,7 @@ from tests.system.programs import RIGHT, sleepy
 from tests.system.service import Service
 from tests.system.traces import programs_of
 from tests.system.truth import until_all_ended, until_at_rest
-from tests.system.waiting import until
+from tests.waiting import until
 
 ROUNDS = 60
 SLEEP_S = 60

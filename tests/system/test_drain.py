@@ -9,7 +9,7 @@ from tests.system.programs import RIGHT, sleepy
 from tests.system.service import Service
 from tests.system.traces import Watch
 from tests.system.truth import assert_exactly_once, until_all_ended, until_at_rest
-from tests.system.waiting import until
+from tests.waiting import until
 
 STAYS = "SELECT count(*) FROM worker WHERE id = $1 AND gone_at IS NULL AND busy = 0"
 GONE = "SELECT count(*) FROM worker WHERE gone_at IS NOT NULL AND draining_at IS NOT NULL"

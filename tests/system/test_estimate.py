@@ -12,7 +12,7 @@ from tests.system.conftest import OpenService
 from tests.system.programs import MIXED, Program, sleepy
 from tests.system.service import Service
 from tests.system.truth import Ledger, assert_exactly_once, until_all_ended
-from tests.system.waiting import until
+from tests.waiting import until
 
 TOLERANCE = 0.25
 PLACES = 5

@@ -19,7 +19,7 @@ from tests.system.programs import MIXED
 from tests.system.service import Service
 from tests.system.traces import Watch
 from tests.system.truth import Ledger, assert_exactly_once, until_all_ended, until_at_rest
-from tests.system.waiting import until
+from tests.waiting import until
 
 CLIENTS = 4
 IN_FLIGHT = 30

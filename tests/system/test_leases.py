@@ -7,7 +7,7 @@ from tests.system.conftest import OpenService
 from tests.system.programs import sleepy
 from tests.system.service import Service
 from tests.system.truth import assert_exactly_once, until_all_ended, until_at_rest
-from tests.system.waiting import until
+from tests.waiting import until
 
 CASES = 11
 SHORT_S = 2

@@ -13,7 +13,7 @@ from deemster.store import accounts
 from deemster.store.pool import connection
 from tests.system.conftest import OpenService
 from tests.system.service import Service
-from tests.system.waiting import until_ready
+from tests.waiting import until_ready
 
 CHECKS = (
     "not_a_server_error",

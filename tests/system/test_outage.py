@@ -13,7 +13,7 @@ from tests.system.programs import MIXED, sleepy
 from tests.system.service import Service
 from tests.system.traces import programs_of
 from tests.system.truth import assert_exactly_once, until_all_ended, until_at_rest
-from tests.system.waiting import until
+from tests.waiting import until
 
 TRIED = "SELECT count(*) FROM outbox WHERE error IS NOT NULL AND sent_at IS NULL"
 

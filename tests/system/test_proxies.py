@@ -8,7 +8,7 @@ from deemster.domain.account import Role
 from deemster.store import accounts
 from deemster.store.pool import connection
 from tests.system.conftest import OpenService
-from tests.system.waiting import until_ready
+from tests.waiting import until_ready
 
 
 @pytest.mark.parametrize("trusted", ["127.0.0.0/8", "192.0.2.0/24"])

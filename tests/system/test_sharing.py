@@ -15,7 +15,7 @@ from tests.system.fleet import Member
 from tests.system.programs import Program, sleepy
 from tests.system.service import Service
 from tests.system.truth import Ledger, assert_exactly_once, until_all_ended
-from tests.system.waiting import until
+from tests.waiting import until
 
 QUICK = sleepy(0.01)
 IN_LINE = 10

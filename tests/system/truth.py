@@ -8,7 +8,7 @@ from deemster.store import counters
 from deemster.store.pool import connection
 from tests.system.programs import Program
 from tests.system.service import Service
-from tests.system.waiting import until
+from tests.waiting import until
 
 Ledger = dict[SubmissionId, Program]
 """What was accepted, and what it is worth."""

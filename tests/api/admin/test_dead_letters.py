@@ -12,8 +12,9 @@ from deemster.store import audit, dead_letters
 from deemster.store.audit import AuditEntry
 from deemster.store.lifecycle import lock_state
 from deemster.store.pool import Pool, connection, transaction
-from tests.api.conftest import Api, until
+from tests.api.conftest import Api
 from tests.builders import make_submission, queue_submission, start_submission
+from tests.waiting import until
 
 PATH = "/v1/admin/dead-letters"
 

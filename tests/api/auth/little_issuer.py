@@ -23,6 +23,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from tests.waiting import until
+
 AUDIENCE, CLIENT, SECRET = "judge", "judge-web", "a client's secret"
 Private = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey
 
@@ -142,14 +144,16 @@ class LittleIssuer:
         assert self.server is not None
         self.server.should_exit = True
         port = urlsplit(self.url).port
-        async with asyncio.timeout(30):
-            while True:
-                try:
-                    _, writer = await asyncio.open_connection("127.0.0.1", port)
-                except OSError:
-                    return
-                writer.close()
-                await asyncio.sleep(0.01)
+
+        async def is_closed() -> bool:
+            try:
+                _, writer = await asyncio.open_connection("127.0.0.1", port)
+            except OSError:
+                return True
+            writer.close()
+            return False
+
+        await until(is_closed)
 
 
 @asynccontextmanager
@@ -162,11 +166,7 @@ async def issuing() -> AsyncIterator[LittleIssuer]:
     issuer.url = f"http://127.0.0.1:{listening.getsockname()[1]}"
     async with asyncio.TaskGroup() as group:
         group.create_task(server.serve([listening]))
-        async with asyncio.timeout(30):
-            while True:
-                if server.started:
-                    break
-                await asyncio.sleep(0.01)
+        await until(lambda: server.started)
         try:
             yield issuer
         finally:

@@ -10,7 +10,8 @@ from deemster.api.auth import credential_cache
 from deemster.api.auth.credential_cache import CredentialCache
 from deemster.store.accounts import token_digest
 from deemster.store.pool import Pool, connection
-from tests.api.conftest import make_user, until
+from tests.api.conftest import make_user
+from tests.waiting import until
 
 REFUSE = """
 CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$

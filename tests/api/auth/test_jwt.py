@@ -22,7 +22,8 @@ from deemster.domain.errors import Refused
 from deemster.store.pool import Pool, connection
 from tests.api.auth.little_issuer import AUDIENCE, Key, LittleIssuer, issuing
 from tests.api.auth.people import deeds, make_person, serving
-from tests.api.conftest import Api, MakeDependencies, until
+from tests.api.conftest import Api, MakeDependencies
+from tests.waiting import until
 
 PATH = "/v1/session"
 

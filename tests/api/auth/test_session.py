@@ -18,7 +18,8 @@ from tests.api.auth.people import (
     make_person,
     serving,
 )
-from tests.api.conftest import Api, MakeDependencies, until
+from tests.api.conftest import Api, MakeDependencies
+from tests.waiting import until
 
 
 async def test_who_logs_in_is_known_by_a_cookie(client: httpx.AsyncClient, pool: Pool) -> None:

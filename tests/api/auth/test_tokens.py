@@ -9,7 +9,8 @@ from deemster.store import accounts
 from deemster.store.accounts import MAX_TOKENS
 from deemster.store.pool import Pool, connection
 from tests.api.auth.people import deeds
-from tests.api.conftest import Api, User, until
+from tests.api.conftest import Api, User
+from tests.waiting import until
 
 PATH = "/v1/tokens"
 

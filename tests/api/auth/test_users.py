@@ -12,7 +12,8 @@ from deemster.domain.account import Role
 from deemster.store.pool import Pool, connection
 from tests.api.auth.people import PATH as SESSION
 from tests.api.auth.people import browsing, deeds, enter, make_person
-from tests.api.conftest import Api, User, make_user, until
+from tests.api.conftest import Api, User, make_user
+from tests.waiting import until
 
 PATH = "/v1/admin/users"
 

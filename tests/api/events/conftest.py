@@ -10,7 +10,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from deemster.api.feed.feed import Feed
-from tests.system.waiting import PATIENCE_S, until
+from tests.waiting import PATIENCE_S, until
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from deemster.store.pool import Pool
 from tests.api.conftest import Api
 from tests.api.judging import JUDGEMENTS
 from tests.builders import queue_submission, start_submission
-from tests.system.waiting import PATIENCE_S
+from tests.waiting import PATIENCE_S
 
 
 @dataclass(frozen=True, slots=True)

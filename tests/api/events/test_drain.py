@@ -14,7 +14,7 @@ from deemster.wiring.address import Address, ask, find_free
 from tests.api.conftest import make_user
 from tests.api.events.event_client import Ear
 from tests.cli.conftest import COMMAND
-from tests.system.waiting import PATIENCE_S, until
+from tests.waiting import PATIENCE_S, until
 
 Api = tuple[Address, asyncio.subprocess.Process]
 

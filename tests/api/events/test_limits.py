@@ -23,7 +23,7 @@ from deemster.store.pool import Pool, connection
 from tests.api.conftest import Api
 from tests.api.events.event_client import listening
 from tests.builders import make_account, make_submission, queue_submission, start_submission
-from tests.system.waiting import until
+from tests.waiting import until
 
 MANY = 40_000
 """Events: more than any socket's buffers take."""

@@ -16,7 +16,7 @@ from tests.api.conftest import Api
 from tests.api.events.event_client import finish, listening
 from tests.builders import make_submission
 from tests.services.postgres import OwnPostgres
-from tests.system.waiting import until
+from tests.waiting import until
 
 
 @pytest.fixture

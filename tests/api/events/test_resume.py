@@ -17,7 +17,7 @@ from deemster.store.pool import Pool, connection
 from tests.api.conftest import Api
 from tests.api.events.event_client import Block, block_of, finish, listening
 from tests.builders import make_problem, make_submission
-from tests.system.waiting import PATIENCE_S
+from tests.waiting import PATIENCE_S
 
 
 async def hear_until_cut(

@@ -18,7 +18,7 @@ from tests.api.conftest import Api
 from tests.api.events.event_client import finish, listening
 from tests.api.judging import HIDDEN, JUDGEMENTS
 from tests.builders import make_submission, queue_submission, start_submission
-from tests.system.waiting import until
+from tests.waiting import until
 
 
 async def test_an_ended_submission_tells_all_and_is_over(

@@ -16,7 +16,7 @@ from tests.api.conftest import Api
 from tests.api.events.event_client import finish
 from tests.api.judging import JUDGEMENTS
 from tests.builders import make_submission, queue_submission, start_submission
-from tests.system.waiting import until
+from tests.waiting import until
 
 
 async def wait_for(api: Api, submission: SubmissionId, wait: object) -> httpx.Response:

@@ -13,7 +13,7 @@ import httpx
 
 from deemster.pipeline.work.heartbeat import is_alive, process_name
 from tests.cli.conftest import COMMAND
-from tests.system.waiting import until
+from tests.waiting import until
 
 READY = re.compile(r"^Ready after .*: (http://\S+)$", re.MULTILINE)
 

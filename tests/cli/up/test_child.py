@@ -11,7 +11,7 @@ from deemster.cli.up.child import Child, in_words
 from deemster.cli.up.display import Display
 from deemster.cli.up.logs import Log
 from deemster.domain.errors import Unavailable
-from tests.system.waiting import until
+from tests.waiting import until
 
 ROLE = "settings"
 """A command that ends by itself, at once."""

@@ -10,7 +10,7 @@ import pytest
 
 from deemster.cli.up import logs
 from deemster.cli.up.logs import MOST_SHOWN, SILENT_S, Log, worth_showing
-from tests.system.waiting import until
+from tests.waiting import until
 
 
 def line(**entry: object) -> bytes:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.up.service import Up, all_gone, as_json
-from tests.system.waiting import until
+from tests.waiting import until
 
 SAMPLES = 10
 RIGHT = "print(sum(map(int, input().split())))\n"

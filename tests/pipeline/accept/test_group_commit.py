@@ -24,6 +24,7 @@ from deemster.store.submission_inserts import (
 )
 from tests.builders import make_account, make_problem
 from tests.services.postgres import OwnPostgres
+from tests.waiting import until
 
 MANY = 40
 HELD = """
@@ -272,12 +273,16 @@ async def locked(pool: Pool) -> AsyncIterator[None]:
 
 async def until_blocked(pool: Pool, count: int) -> None:
     """A statement that is cancelled before the server has begun it is not cancelled at all."""
-    async with asyncio.timeout(20), connection(pool) as acquired:
-        while count != await acquired.fetchval(  # noqa: ASYNC110
-            "SELECT count(*) FROM pg_stat_activity "
-            "WHERE wait_event_type = 'Lock' AND datname = current_database()"
-        ):
-            await asyncio.sleep(0.01)
+    async with connection(pool) as acquired:
+
+        async def are_blocked() -> bool:
+            found = await acquired.fetchval(
+                "SELECT count(*) FROM pg_stat_activity "
+                "WHERE wait_event_type = 'Lock' AND datname = current_database()"
+            )
+            return bool(found == count)
+
+        await until(are_blocked)
 
 
 async def test_while_the_database_is_away_all_are_told_so_and_then_all_cross(

@@ -26,7 +26,7 @@ from tests.builders import (
     queue_submission,
     start_submission,
 )
-from tests.system.waiting import until
+from tests.waiting import until
 
 KEYS = SigningKeys(b"a secret for tests")
 

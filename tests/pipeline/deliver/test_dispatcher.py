@@ -42,7 +42,7 @@ from tests.pipeline.deliver.conftest import (
     until_ended,
 )
 from tests.pipeline.deliver.receiver import OK, Request, receiving, silence, status
-from tests.system.waiting import until
+from tests.waiting import until
 
 BOUNDS = {"per_host": PER_HOST, "per_account": PER_ACCOUNT}
 

@@ -9,7 +9,7 @@ from tests.builders import make_submission, queue_submission
 from tests.pipeline.deliver.conftest import deliveries
 from tests.pipeline.deliver.receiver import OK, Request, receiving
 from tests.system.service import Service
-from tests.system.waiting import until
+from tests.waiting import until
 
 
 async def test_killed_between_sending_and_recording_it_is_sent_again(

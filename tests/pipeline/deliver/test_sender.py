@@ -19,7 +19,7 @@ from tests.pipeline.deliver.receiver import (
     silence,
     status,
 )
-from tests.system.waiting import until
+from tests.waiting import until
 
 BODY = b'{"type": "submission.finished"}'
 FAR = "2d00::1"

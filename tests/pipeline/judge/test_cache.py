@@ -9,7 +9,6 @@ import stat
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from deemster.pipeline.judge.build.cache import CachedDirectory, DirectoryCache
+from tests.waiting import PATIENCE_S, wait_until
 
 MANY = 100_000_000
-PATIENCE_S = 60
 
 
 def opened(root: Path, max_bytes: int = MANY, *, durable: bool = False) -> DirectoryCache:
@@ -330,9 +329,7 @@ def test_a_fill_that_is_killed_leaves_nothing_to_be_found(root: Path, tmp_path: 
     with python(FILL, root, made) as filler:
         assert filler.stdout is not None
         assert filler.stdout.readline() == b"open\n"
-        deadline = time.monotonic() + PATIENCE_S
-        while not any((root / "filling").glob("*/files/program")):
-            assert time.monotonic() < deadline
+        wait_until(lambda: any((root / "filling").glob("*/files/program")))
         filler.send_signal(signal.SIGKILL)
         assert filler.wait(PATIENCE_S) == -signal.SIGKILL
     assert paths_below(root / "entries") == []
@@ -349,9 +346,7 @@ def test_opening_leaves_alone_what_another_process_is_filling(
     with python(FILL, root, made) as filler:
         assert filler.stdout is not None
         assert filler.stdout.readline() == b"open\n"
-        deadline = time.monotonic() + PATIENCE_S
-        while not any((root / "filling").glob("*/files/program")):
-            assert time.monotonic() < deadline
+        wait_until(lambda: any((root / "filling").glob("*/files/program")))
         opened(root)
         assert filler.stdout.readline() == b"kept\n"
     assert has(opened(root), "a")

@@ -24,9 +24,8 @@ from deemster.pipeline.judge.execute import execute
 from deemster.sandbox.boxes import Boxes
 from deemster.settings import Settings
 from deemster.wiring.judging import open_boxes, open_compiler
-from tests.sandbox.conftest import until
+from tests.waiting import PATIENCE_S, until
 
-PATIENCE_S = 120
 HELLO = b'#include <stdio.h>\nint main(void) { puts("hello"); }\n'
 WRONG = b"int main(void) { return x; }\n"
 

@@ -13,7 +13,7 @@ import pytest
 from deemster.domain.errors import Unavailable
 from deemster.pipeline.judge.scratch import MAX_FILES, OutputCollector
 from deemster.pipeline.judge.workspace import sweep, workspace, write_files
-from tests.sandbox.conftest import until
+from tests.waiting import until
 
 
 def listed(path: Path) -> list[Path]:

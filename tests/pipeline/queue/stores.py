@@ -1,7 +1,7 @@
 """What the tests of the queue share: jobs, consumers that run, and a look from outside."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -12,8 +12,8 @@ from deemster.domain.job import Job, QueueName, Task
 from deemster.pipeline.queue.consumer import Consumer
 from deemster.pipeline.queue.delivery import DeliveredJob, Done, Handler
 from deemster.pipeline.queue.topology import ConsumerTimes, postgres_schema, redis_prefix
+from tests.waiting import PATIENCE_S, until
 
-PATIENCE_S = 60
 QUICK = ConsumerTimes(poll_s=0.2, lease_s=1.5, stalled_s=0.2, slowest_retry_s=0.3)
 
 
@@ -33,15 +33,6 @@ def make_job(
 
 def for_all(handler: Handler) -> dict[QueueName, Handler]:
     return dict.fromkeys(QueueName, handler)
-
-
-async def until(condition: Callable[[], bool | Awaitable[bool]]) -> None:
-    async with asyncio.timeout(PATIENCE_S):
-        while True:
-            holds = condition()
-            if holds if isinstance(holds, bool) else await holds:
-                return
-            await asyncio.sleep(0.005)
 
 
 class Seen:

@@ -13,7 +13,8 @@ from deemster.pipeline.queue.producer import Producer
 from deemster.pipeline.queue.redis_store import RedisStore
 from deemster.pipeline.queue.topology import postgres_schema, redis_prefix
 from deemster.pipeline.queue.wakeup import WakeSignal
-from tests.pipeline.queue.stores import PATIENCE_S, make_job, until, until_counts, working
+from tests.pipeline.queue.stores import make_job, until_counts, working
+from tests.waiting import PATIENCE_S, until
 
 
 async def test_a_ring_before_the_wait_is_heard() -> None:

@@ -14,16 +14,15 @@ from deemster.pipeline.queue.delivery import DeliveredJob, Done, RetryLater
 from deemster.pipeline.queue.producer import Producer
 from deemster.pipeline.queue.topology import ConsumerTimes
 from tests.pipeline.queue.stores import (
-    PATIENCE_S,
     Seen,
     counts,
     for_all,
     looked_at,
     make_job,
-    until,
     until_counts,
     working,
 )
+from tests.waiting import PATIENCE_S, until
 
 DEAF = ConsumerTimes(poll_s=600, lease_s=15, stalled_s=600)
 """Looks only when it is called."""

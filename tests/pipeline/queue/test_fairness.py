@@ -12,7 +12,8 @@ from deemster.pipeline.queue.producer import Producer
 from deemster.store.pool import Pool, connection
 from deemster.store.submission_inserts import SubmissionInsert, insert_all
 from tests.builders import make_account, make_problem
-from tests.pipeline.queue.stores import Seen, until, working
+from tests.pipeline.queue.stores import Seen, working
+from tests.waiting import until
 
 MANY = 1000
 AT_ONCE = 250

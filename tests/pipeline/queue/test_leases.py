@@ -15,16 +15,8 @@ from deemster.domain.job import Job
 from deemster.pipeline.queue.delivery import DeliveredJob, Done
 from deemster.pipeline.queue.producer import Producer
 from deemster.pipeline.queue.topology import ConsumerTimes, postgres_schema, redis_prefix
-from tests.pipeline.queue.stores import (
-    PATIENCE_S,
-    QUICK,
-    Seen,
-    counts,
-    make_job,
-    until,
-    until_counts,
-    working,
-)
+from tests.pipeline.queue.stores import QUICK, Seen, counts, make_job, until_counts, working
+from tests.waiting import PATIENCE_S, until
 
 ROOT = Path(__file__).parents[3]
 

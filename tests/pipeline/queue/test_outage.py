@@ -16,9 +16,10 @@ from deemster.domain.job import QueueName
 from deemster.pipeline.queue.errors import QueueDown
 from deemster.pipeline.queue.producer import Producer
 from deemster.pipeline.queue.topology import ConsumerTimes, postgres_schema
-from tests.pipeline.queue.stores import PATIENCE_S, Seen, make_job, until, working
+from tests.pipeline.queue.stores import Seen, make_job, working
 from tests.services.postgres import OwnPostgres
 from tests.services.redis import OwnRedis
+from tests.waiting import PATIENCE_S, until
 
 Own = OwnPostgres | OwnRedis
 

@@ -15,8 +15,8 @@ from deemster.pipeline.work.running_jobs import RunningJobs
 from deemster.store.lifecycle import advance, lock_state
 from deemster.store.pool import Pool, connection, transaction
 from tests.builders import LANGUAGES, make_artifacts, make_submission, start_submission
+from tests.waiting import PATIENCE_S, until
 
-PATIENCE_S = 60
 WAITS = """
 SELECT count(*) FROM pg_stat_activity
  WHERE datname = current_database() AND wait_event_type = 'Lock'
@@ -36,8 +36,7 @@ async def test_a_job_that_comes_while_its_relay_says_that_it_was_sent_is_started
         await advance(relay, Event.PUBLISH, submission, 0)
         starting = group.create_task(start_submission(pool, submission))
         # Not by the relay's own: a transaction sees one and the same list until it ends.
-        while not await watching.fetchval(WAITS):  # noqa: ASYNC110 - the server sets no event
-            await asyncio.sleep(0.01)
+        await until(lambda: watching.fetchval(WAITS))
     assert starting.result().attempt == 1
     async with connection(pool) as acquired:
         assert await lock_state(acquired, submission) == (State.RUNNING, 1)

@@ -6,7 +6,6 @@ import os
 import stat
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from deemster.domain.errors import Unavailable
 from deemster.store.artifacts import Artifacts
 from deemster.store.artifacts.files import INCOMING
 from tests.store.artifacts.conftest import Place
+from tests.waiting import wait_until
 
 
 def mode(path: Path) -> int:
@@ -179,5 +179,4 @@ async def test_what_another_process_is_writing_is_not_tidied_away(files: Place) 
 
 
 def wait_for_a_file(place: Place) -> None:
-    while not place.names():
-        time.sleep(0.001)
+    wait_until(place.names)

@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +13,8 @@ import asyncpg
 
 from deemster.store.embedded import Cluster, run_cluster
 from tests.services.postgres import HASTY
+from tests.waiting import PATIENCE_S
 
-PATIENCE_S = 120
 SUPERVISOR = Path(__file__).with_name("supervisor.py")
 
 
@@ -70,13 +70,6 @@ async def ask(url: str, query: str) -> object:
         return answer
     finally:
         await connection.close()
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    """Waits for something that other processes bring about."""
-    async with asyncio.timeout(PATIENCE_S):
-        while not condition():  # noqa: ASYNC110 - other processes set no event
-            await asyncio.sleep(0.01)
 
 
 def lives(pid: int) -> bool:

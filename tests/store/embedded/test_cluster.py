@@ -15,7 +15,8 @@ from deemster.domain.errors import Refused, Unavailable
 from deemster.store.embedded import program, run_cluster, running_url, server_log
 from deemster.store.embedded.endpoint import LONGEST_BYTES
 from tests.services.postgres import HASTY, OwnPostgres
-from tests.store.embedded.conftest import ask, hasty, until
+from tests.store.embedded.conftest import ask, hasty
+from tests.waiting import until
 
 
 async def test_by_default_what_is_committed_is_on_disk_and_checked(tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ from deemster.store.embedded.data_directory import Home, claimed, open_lock, try
 from deemster.store.embedded.launch import launch
 from deemster.store.embedded.orphans import take_over
 from tests.services.postgres import OwnPostgres
-from tests.store.embedded.conftest import PATIENCE_S, ask, hasty, lives, supervisor, until
+from tests.store.embedded.conftest import ask, hasty, lives, supervisor
+from tests.waiting import until
 
 
 async def test_a_killed_server_recovers_what_was_committed(tmp_path: Path) -> None:
@@ -91,9 +92,11 @@ async def fail(connection: asyncpg.Connection, query: str) -> None:
 
 async def busy_in_a_query(url: str, backend: int) -> None:
     query = f"SELECT state FROM pg_stat_activity WHERE pid = {backend}"
-    async with asyncio.timeout(PATIENCE_S):
-        while await ask(url, query) != "active":  # noqa: ASYNC110 - another process
-            await asyncio.sleep(0.01)
+
+    async def is_active() -> bool:
+        return await ask(url, query) == "active"
+
+    await until(is_active)
 
 
 async def test_stale_pid_files_that_name_another_process_are_no_obstacle(

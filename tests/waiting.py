@@ -1,7 +1,8 @@
-"""Waits for what other processes bring about: a condition and a deadline, never a guess."""
+"""Waits for what other processes and tasks bring about: a condition and a deadline."""
 
 import asyncio
 import inspect
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar, overload
 
@@ -9,9 +10,9 @@ import httpx
 
 T = TypeVar("T")
 
-PATIENCE_S = 150.0
-"""For what takes seconds on an idle machine."""
-PACE_S = 0.02
+PATIENCE_S = 300
+"""For what takes seconds on an idle machine: others may use this one too."""
+PACE_S = 0.01
 
 
 @overload
@@ -34,7 +35,7 @@ async def until(
     *,
     why: Callable[[], object] | None = None,
 ) -> Any:
-    """What `look` gives, once that is true; `why` is asked when that takes too long."""
+    """The first true answer of `look`; a failure quotes the answer of `why`."""
     try:
         async with asyncio.timeout(patience_s):
             while True:
@@ -44,8 +45,27 @@ async def until(
                     return found
                 await asyncio.sleep(PACE_S)
     except TimeoutError:
-        reason = f" {why()}" if why is not None else ""
-        raise AssertionError(f"It did not come to be in {patience_s} s.{reason}") from None
+        raise AssertionError(late(patience_s, why)) from None
+
+
+def wait_until(
+    look: Callable[[], T],
+    patience_s: float = PATIENCE_S,
+    *,
+    why: Callable[[], object] | None = None,
+) -> T:
+    """The same in a thread, or where there is no loop."""
+    end = time.monotonic() + patience_s
+    while not (found := look()):
+        if time.monotonic() > end:
+            raise AssertionError(late(patience_s, why))
+        time.sleep(PACE_S)
+    return found
+
+
+def late(patience_s: float, why: Callable[[], object] | None) -> str:
+    reason = f" {why()}" if why is not None else ""
+    return f"The condition did not come to hold in {patience_s} s.{reason}"
 
 
 async def until_ready(url: str) -> None:
