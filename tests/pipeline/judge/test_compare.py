@@ -1,4 +1,4 @@
-"""Outputs are compared as they come, by rules that a few lines of plain Python also say."""
+"""Tests for compare/: the comparers agree with a simple model, in constant memory."""
 
 import re
 import subprocess
@@ -24,7 +24,7 @@ from deemster.pipeline.judge.compare import (
     comparer,
     open_comparer,
     sequence,
-    side,
+    split_stream,
     unordered,
 )
 from deemster.pipeline.judge.compare.difference import EXCERPT_BYTES
@@ -61,7 +61,7 @@ def found(comparison: Comparison, answer: bytes, output: bytes) -> Difference:
     return difference
 
 
-# ---- the rules, case by case ----
+# ---- examples of each rule ----
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_each_mode_and_switch(
         (tolerance(1.0), b"abc", b"abd", False),
         (tolerance(1.0), b"1", b"one", False),
         (tolerance(1.0), b"one", b"1", False),
-        # What `float` of Python reads and the format doesn't.
+        # Accepted by Python's `float`, but not by the format.
         (tolerance(1e6), b"1000", b"1_000", False),
         (tolerance(1e6), b"16", b"0x10", False),
         (tolerance(1e6), b"1", "\N{ARABIC-INDIC DIGIT ONE}".encode(), False),
@@ -209,14 +209,14 @@ def test_each_mode_and_switch(
         (tolerance(1e6), b"1", b"1e5e5", False),
         (tolerance(1e6), b"1", b"1-1", False),
         (tolerance(1e6), b"1", b"2f", False),
-        # Words that other readers take for numbers are equal by their text only.
+        # Words that other readers take for numbers must have the same text.
         (tolerance(1e6), b"nan", b"nan", True),
         (tolerance(1e6), b"inf", b"inf", True),
         (tolerance(1e6), b"inf", b"infinity", False),
         (tolerance(1e6), b"inf", b"1e999", False),
         (tolerance(1e6), b"nan", b"NaN", False),
         (tolerance(1e6, case_sensitive=False), b"nan", b"NaN", True),
-        # Too big for a double: the decimals decide.
+        # Too big for a double, so compared as decimals.
         (tolerance(1e-6, 1e-6), b"1e400", b"1e400", True),
         (tolerance(1e-6, 1e-6), b"1e400", b"10e399", True),
         (tolerance(1e-6, 1e-6), b"1e400", b"1.0000001e400", True),
@@ -229,7 +229,7 @@ def test_each_mode_and_switch(
         (tolerance(1e-6, 1e-6), b"1e99999999999999999999", b"1e99999999999999999998", False),
         (tolerance(1e-6, 1e-6), b"1e999999999", b"1", False),
         (tolerance(1e-6), b"0", b"1e-99999999999999999999", True),
-        # Only what is written with a point or an exponent is approximate.
+        # Only numbers with a point or an exponent have a tolerance.
         (tolerance(0.5, integers_exact=True), b"5", b"5.0", False),
         (tolerance(0.5, integers_exact=True), b"5", b"6", False),
         (tolerance(0.5, integers_exact=True), b"5.0", b"5", True),
@@ -251,19 +251,19 @@ def test_numbers_with_a_million_digits_are_numbers() -> None:
     assert compare(tolerance(1e-6, 1e-6), huge, huge[1:] + b"x") is not None
 
 
-def test_numbers_longer_than_a_piece_are_words() -> None:
-    zeros = b"1." + b"0" * side.LONGEST_PIECE_BYTES
+def test_numbers_longer_than_a_piece_are_compared_as_text() -> None:
+    zeros = b"1." + b"0" * split_stream.LONGEST_PIECE_BYTES
     assert compare(tolerance(1e-6), zeros, zeros) is None
     assert compare(tolerance(1e-6), b" " + zeros, zeros) is None
     assert compare(tolerance(1e-6), zeros, zeros + b"0") is not None
 
 
-def test_a_tolerance_is_only_for_tokens() -> None:
+def test_only_tokens_can_have_a_tolerance() -> None:
     with pytest.raises(Refused, match="tolerance"):
         open_comparer(Comparison(mode=Compare.LINES, absolute=1e-6), Path("nowhere"))
 
 
-# ---- against a model, with pieces and chunks of a few bytes ----
+# ---- a model, with pieces and chunks of a few bytes ----
 
 NUMBER = re.compile(rb"[+-]?(?:[0-9]*\.[0-9]+|[0-9]+\.|[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
@@ -279,7 +279,7 @@ def close(comparison: Comparison, expected: bytes, got: bytes) -> bool:
         return False
     if comparison.integers_exact and re.fullmatch(rb"[+-]?[0-9]+", expected):
         return False
-    # Exactly; doubles add nothing at the few digits that are drawn here.
+    # Exact arithmetic: doubles make no difference for the few digits drawn here.
     wanted, given_ = Fraction(expected.decode()), Fraction(got.decode())
     gap = abs(wanted - given_)
     limits = [Fraction(repr(comparison.absolute))] if comparison.absolute is not None else []
@@ -289,7 +289,7 @@ def close(comparison: Comparison, expected: bytes, got: bytes) -> bool:
 
 
 def model(comparison: Comparison, answer: bytes, output: bytes) -> bool:
-    def cut(data: bytes) -> list[bytes]:
+    def split(data: bytes) -> list[bytes]:
         match comparison.mode:
             case Compare.EXACT:
                 return [data]
@@ -306,7 +306,7 @@ def model(comparison: Comparison, answer: bytes, output: bytes) -> bool:
                 lines = [b" ".join(line.split()) for line in data.split(b"\n")]
                 return [line for line in lines if line]
 
-    one, other = cut(answer), cut(output)
+    one, other = split(answer), split(output)
     if comparison.mode in {Compare.SORTED_LINES, Compare.SORTED_TOKENS}:
         fold = (lambda piece: piece) if comparison.case_sensitive else bytes.lower
         return Counter(map(fold, one)) == Counter(map(fold, other))
@@ -349,7 +349,7 @@ COMPARISONS = st.builds(
 
 @st.composite
 def streams(draw: st.DrawFn) -> tuple[bytes, bytes]:
-    """Two streams that are alike more often than not."""
+    """Two streams that are usually similar."""
     words = draw(st.lists(st.tuples(WORDS, GAPS), max_size=12))
     other = []
     for word, gap in words:
@@ -377,10 +377,10 @@ def chunked(data: bytes, cuts: list[int]) -> Iterable[bytes]:
 
 @contextmanager
 def sizes(*, small: bool) -> Iterator[None]:
-    """Small: what is long is so at a few bytes, and so all that is done for it is tried."""
+    """With `small`, pieces count as long from a few bytes on, to test their handling."""
     with ExitStack() as stack:
-        longest = 8 if small else side.LONGEST_PIECE_BYTES
-        stack.enter_context(patch.object(side, "LONGEST_PIECE_BYTES", longest))
+        longest = 8 if small else split_stream.LONGEST_PIECE_BYTES
+        stack.enter_context(patch.object(split_stream, "LONGEST_PIECE_BYTES", longest))
         for module in (comparer, sequence, unordered):
             chunk = 5 if small else module.CHUNK_BYTES
             stack.enter_context(patch.object(module, "CHUNK_BYTES", chunk))
@@ -403,16 +403,16 @@ CUTS = st.lists(st.integers(1, 9), min_size=1, max_size=5)
     comparison=tolerance(0.1), pair=(b"x" * 9 + b"1", b"x" * 9 + b"1.0"), cuts=[3], small=True
 )
 @settings(max_examples=1500, deadline=None)
-def test_it_agrees_with_the_plain_rule_however_the_output_comes(
+def test_the_comparers_agree_with_the_model_however_the_output_is_chunked(
     comparison: Comparison, pair: tuple[bytes, bytes], cuts: list[int], small: bool
 ) -> None:
-    """J4, J2: what is long is not kept, and no chunk's edge matters."""
+    """J4, J2: this includes long pieces, of which only a digest is kept."""
     answer, output = pair
     with sizes(small=small):
         difference = compare(comparison, answer, chunked(output, cuts))
     equal = model(comparison, answer, output)
     assert equal or difference is not None
-    # Of long numbers, and of long lines in any order, only the text counts.
+    # Long numbers, and long lines in any order, are compared as text.
     long = small and any(len(word) > 8 for word in (answer + b"\n" + output).split(b"\n"))
     lenient = comparison.mode is Compare.SORTED_LINES or comparison.absolute is not None
     if not (long and (lenient or comparison.relative is not None)):
@@ -421,7 +421,7 @@ def test_it_agrees_with_the_plain_rule_however_the_output_comes(
 
 @given(pair=streams(), cuts=CUTS, small=st.booleans())
 @settings(max_examples=500, deadline=None)
-def test_the_place_of_a_difference_is_that_of_the_first_other_token(
+def test_a_difference_is_at_the_first_token_that_differs(
     pair: tuple[bytes, bytes], cuts: list[int], small: bool
 ) -> None:
     answer, output = pair
@@ -436,20 +436,20 @@ def test_the_place_of_a_difference_is_that_of_the_first_other_token(
     assert difference is not None
     assert difference.answer is not None
     assert difference.output is not None
-    for data, match, place in zip(
+    for data, match, position in zip(
         pair, other, (difference.answer, difference.output), strict=True
     ):
         start = match.start() if match else len(data)
-        assert place.offset == start
-        assert place.line == data.count(b"\n", 0, start) + 1
+        assert position.offset == start
+        assert position.line == data.count(b"\n", 0, start) + 1
     line = answer[: difference.answer.offset].rpartition(b"\n")[2]
     assert difference.token == len(line.split()) + 1
 
 
-# ---- what the jury is told ----
+# ---- messages for the jury ----
 
 
-def test_a_difference_says_where_and_what() -> None:
+def test_a_difference_has_a_position_and_excerpts() -> None:
     difference = found(TOKENS, b"1 2\n3 4 5\n", b"1\n2\n3 40 5\n")
     assert difference.answer is not None
     assert difference.output is not None
@@ -464,20 +464,20 @@ def test_a_difference_says_where_and_what() -> None:
     )
 
 
-def test_missing_and_extra_output_are_told_apart() -> None:
+def test_missing_and_extra_output_have_different_messages() -> None:
     for comparison in (TOKENS, LINES, EXACT):
         missing = found(comparison, b"1\n2\n", b"1\n")
         assert "ends too early" in missing.what
         assert (missing.expected.strip("\\n"), missing.got) == ("2", "")
         extra = found(comparison, b"1\n", b"1\n2\n")
-        assert "goes on" in extra.what
+        assert "continues after" in extra.what
         assert (extra.expected, extra.got.strip("\\n")) == ("", "2")
         assert extra.output is not None
         assert (extra.output.line, extra.output.offset) == (2, 2)
 
 
 @pytest.mark.parametrize("comparison", [TOKENS, LINES, EXACT, tolerance(1e-9)])
-def test_the_place_is_right_far_into_long_streams(comparison: Comparison) -> None:
+def test_the_position_is_right_in_long_streams(comparison: Comparison) -> None:
     block = b"".join(b"%d %d\n" % (number, number * number) for number in range(20_000))
     crlf = block.replace(b"\n", b"\r\n") if comparison is not EXACT else block
     difference = found(comparison, block + b"right\n" + block, crlf + b"wrong\n" + block)
@@ -514,21 +514,21 @@ def test_excerpts_are_short_and_show_the_difference() -> None:
     assert len(str(difference)) < 1000
 
 
-def test_excerpts_hold_no_control_characters() -> None:
+def test_excerpts_contain_no_control_characters() -> None:
     difference = found(EXACT, b"\x1b[2J\x00\xff\xfeok", b"\x07\r\n" + b"\x08" * 20)
     text = difference.expected + difference.got
     assert text.isprintable()
     assert "\\x1b[2J\\x00\\xff\\xfeok" in text
 
 
-def test_of_few_pieces_in_any_order_the_wrong_ones_are_named() -> None:
+def test_an_unordered_difference_names_the_pieces_that_differ() -> None:
     difference = found(SORTED_LINES, b"a\nb\nc\n", b"c\nb\nd\n")
     assert (difference.expected, difference.got) == ("a", "d")
     assert difference.output is None
     assert "1 tokens fewer" in found(SORTED_TOKENS, b"a b", b"b").what
 
 
-def test_after_a_difference_nothing_more_is_read(tmp_path: Path) -> None:
+def test_nothing_is_read_after_a_difference(tmp_path: Path) -> None:
     path = tmp_path / "answer"
     path.write_bytes(b"1\n" * 1_000_000)
     with open_comparer(TOKENS, path) as opened:
@@ -541,7 +541,7 @@ def test_after_a_difference_nothing_more_is_read(tmp_path: Path) -> None:
     assert unread == 0
 
 
-def test_an_answer_that_cannot_be_read_is_no_verdict(tmp_path: Path) -> None:
+def test_an_unreadable_answer_makes_the_judge_unavailable(tmp_path: Path) -> None:
     with pytest.raises(Unavailable, match=r"gone\.ans"):
         open_comparer(LINES, tmp_path / "gone.ans")
     (tmp_path / "directory.ans").mkdir()
@@ -549,8 +549,8 @@ def test_an_answer_that_cannot_be_read_is_no_verdict(tmp_path: Path) -> None:
         open_comparer(LINES, tmp_path / "directory.ans")
 
 
-def test_a_fault_while_it_is_fed_is_raised_at_the_end(tmp_path: Path) -> None:
-    """The event loop calls the sink, and would lose what it raises."""
+def test_finish_raises_the_error_of_a_feed(tmp_path: Path) -> None:
+    """The event loop calls `feed` and would lose its exceptions."""
     with open_comparer(LINES, Path("/proc/self/mem")) as opened:
         opened.feed(b"x")
         with pytest.raises(Unavailable, match="mem"):
@@ -617,7 +617,7 @@ print("equal" if difference is None else "different", after - before)
 def test_100_mb_cost_a_few_mb_of_memory(
     tmp_path: Path, mode: str, output: str, answer: str, floats: str
 ) -> None:
-    """J2: constant memory, whatever the sizes."""
+    """J2: the memory is constant, whatever the sizes."""
     fifo = tmp_path / "answer"
     subprocess.run(["mkfifo", str(fifo)], check=True)
     done = subprocess.run(

@@ -161,11 +161,11 @@ async def test_java_starts_the_named_class_or_file_or_else_main(
 @pytest.mark.parametrize(
     ("files", "main", "said"),
     [
-        ({"Main.java": b"class Main { }"}, "Main.java", "There is no main method to start."),
+        ({"Main.java": b"class Main { }"}, "Main.java", "No class has a main method."),
         (
             {"A.java": java_class("A"), "B.java": java_class("B")},
             None,
-            "It isn't clear which class starts: name one of them. These have one: A, B.",
+            "name one as the entry point. These have one: A, B.",
         ),
         (
             {"A.java": java_class("A"), "B.java": b"class B {}"},

@@ -222,7 +222,7 @@ async def test_a_full_disk_is_said_once_and_costs_only_time(
             assert await at.run(HELLO) == (False, b"hello\n")
     said = [record for record in caplog.records if record.levelno == logging.WARNING]
     assert len(said) == 1
-    assert "not kept" in said[0].getMessage()
+    assert "can't be cached" in said[0].getMessage()
 
 
 async def test_without_a_place_for_it_programs_are_built_all_the_same(
@@ -232,7 +232,7 @@ async def test_without_a_place_for_it_programs_are_built_all_the_same(
     async with bench(tmp_path) as at:
         assert await at.run(HELLO) == (False, b"hello\n")
         assert await at.run(HELLO) == (False, b"hello\n")
-    assert f"not kept in {tmp_path / 'data'}" in caplog.text
+    assert f"can't be cached in {tmp_path / 'data'}" in caplog.text
 
 
 async def test_a_cache_of_nothing_keeps_nothing(tmp_path: Path) -> None:

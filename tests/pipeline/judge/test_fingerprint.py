@@ -55,9 +55,9 @@ def test_a_compiler_that_was_installed_again_is_another(tmp_path: Path) -> None:
     assert len(set(seen)) == len(seen)
 
 
-def test_the_cage_is_part_of_it() -> None:
+def test_the_sandbox_settings_are_part_of_the_key() -> None:
     plain = Permissions("compiler")
-    cages = [
+    sandboxes = [
         step_facts(plain, Limits(), {}),
         step_facts(replace(plain, base="program"), Limits(), {}),
         step_facts(replace(plain, allow=frozenset({"ptrace"})), Limits(), {}),
@@ -65,5 +65,5 @@ def test_the_cage_is_part_of_it() -> None:
         step_facts(plain, Limits(scratch_inodes=1), {}),
         step_facts(plain, Limits(), {"GOFLAGS": "-x"}),
     ]
-    keys = {fingerprint(cage=cage) for cage in cages}
-    assert len(keys) == len(cages)
+    keys = {fingerprint(sandbox=each) for each in sandboxes}
+    assert len(keys) == len(sandboxes)

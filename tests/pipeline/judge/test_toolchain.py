@@ -11,8 +11,8 @@ from deemster.domain.errors import Refused, Unavailable
 from deemster.domain.language import Language
 from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.judge.build.toolchain import (
-    KEPT_S,
-    LOST_S,
+    RECHECK_LOST_S,
+    RECHECK_S,
     Missing,
     Toolchain,
     Toolchains,
@@ -89,7 +89,7 @@ async def test_a_tool_that_gives_no_version_is_broken(tmp_path: Path, text: str)
     tool = make_tool(tmp_path / "tool", text)
     found = await discover(language_with({"interpreter": (str(tool),)}))
     assert isinstance(found, Missing)
-    assert "gave no version" in found.reason
+    assert "printed no version" in found.reason
 
 
 async def test_a_missing_toolchain_is_refused_with_its_package() -> None:
@@ -168,7 +168,7 @@ async def test_what_no_file_tells_is_looked_for_after_twelve_hours(machine: Mach
     machine.install(text=f"cat {library}")
     assert await machine.found() == "Tool 7"
     library.write_text("v8\n")
-    machine.now_s += KEPT_S - 1
+    machine.now_s += RECHECK_S - 1
     assert await machine.found() == "Tool 7"
     machine.now_s += 1
     assert await machine.found() == "Tool 8"
@@ -183,11 +183,11 @@ async def test_a_language_that_disappeared_may_come_back(machine: Machine) -> No
     tool = machine.install()
     await machine.toolchains.require(machine.language)
     tool.unlink()
-    with pytest.raises(Unavailable, match="not here, and was at the start"):
+    with pytest.raises(Unavailable, match="not installed, but it was when the worker started"):
         await machine.toolchains.require(machine.language)
     assert await machine.found() is None
     machine.install(text="echo v8")
-    machine.now_s += LOST_S
+    machine.now_s += RECHECK_LOST_S
     assert await machine.found() == "Tool 8"
 
 
@@ -200,9 +200,9 @@ async def test_a_language_that_came_later_waits_for_a_new_worker(
     machine.packages.write_text("tool is new")
     for _ in range(3):
         assert await machine.found() is None
-        machine.now_s += LOST_S
+        machine.now_s += RECHECK_LOST_S
     (line,) = caplog.messages
-    assert "start the worker anew" in line
+    assert "restart the worker" in line
     with pytest.raises(Refused, match="apt-get install"):
         await machine.toolchains.require(machine.language)
 

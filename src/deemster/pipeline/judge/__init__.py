@@ -1,1 +1,1 @@
-"""A submission and a problem go in, a report comes out: compile, run, check, add up."""
+"""Judges a submission: compiles it, runs its test cases, checks outputs and adds up scores."""

@@ -126,7 +126,7 @@ async def refresh_toolchains(build_tools: BuildTools) -> None:
     """Each job checks its own toolchain; this finds changes of all the others."""
     while True:
         await asyncio.sleep(TOOLCHAIN_CHECK_S)
-        await build_tools.toolchains.look_after(build_tools.catalogue)
+        await build_tools.toolchains.refresh(build_tools.catalogue)
 
 
 def host_name() -> str:

@@ -1,1 +1,1 @@
-"""Languages, toolchains, and how source becomes something that runs."""
+"""Loads languages, finds toolchains and compiles programs."""

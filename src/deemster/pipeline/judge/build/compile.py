@@ -1,4 +1,4 @@
-"""Turns source into something that runs, by the language's compiler in the cage."""
+"""Compiles a program with its language's compiler in the sandbox."""
 
 import asyncio
 from dataclasses import dataclass, replace
@@ -25,44 +25,39 @@ from deemster.sandbox.command import CODE_DIR, ENVIRONMENT, WORK_DIR, Command
 from deemster.sandbox.report import Report
 
 SHOWN_BYTES = 64 * 1024
-"""Most of a compiler's words that are kept."""
+"""The most that is kept of a compiler's messages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compilation:
-    """What the compiler was asked and what it said, for the record and for the user."""
-
     argv: tuple[str, ...]
-    """Empty where the compiler was not even asked."""
+    """Empty if the compiler was not started."""
     output: str
     ms: int
     status: RunStatus = RunStatus.OK
-    """How the compiler itself ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """Something that can be run, as often as needed."""
-
     toolchain: Toolchain
     directory: Path
-    """Observed as /code in the box."""
+    """Mounted at /code in the sandbox."""
     entry: str
-    """What the run step starts: a file, or the name of a compiled class."""
+    """The file or class that the run step starts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Build:
     artifact: Artifact | None
-    """None is a compile error."""
+    """None after a compile error."""
     compilation: Compilation | None
-    """None where there was nothing to compile."""
+    """None for a language without a compiler."""
     from_cache: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class CompileRequest:
-    """One program to be built, with all that decides what comes of it."""
+    """Everything that determines the result of a compilation."""
 
     toolchain: Toolchain
     source: Source
@@ -73,23 +68,25 @@ class CompileRequest:
 
 
 async def build(boxes: Boxes, toolchain: Toolchain, source: Source, workspace: Path) -> Build:
-    """Builds it anew; a `Compiler` remembers."""
-    order = make_order(toolchain, source)
-    return order if isinstance(order, Build) else await carry_out(boxes, order, workspace)
+    """Builds without a cache; see `Compiler` for one that has it."""
+    request = make_request(toolchain, source)
+    return (
+        request if isinstance(request, Build) else await run_request(boxes, request, workspace)
+    )
 
 
-def make_order(
+def make_request(
     toolchain: Toolchain,
     source: Source,
     limits: Limits | None = None,
     precompiled: Precompiled | None = None,
 ) -> CompileRequest | Build:
-    """What to do, or the compile error that is clear beforehand."""
+    """Returns a failed Build if no file can be compiled or started."""
     language = toolchain.language
     main, step = main_file(language, source), language.compile
     compiled = [name for name in source_files(language, source.files) if name != main]
     if main is not None:
-        # Last: some compilers want to have seen what the main program uses.
+        # Last, because some compilers need the modules that the main program uses first.
         compiled.append(main)
     if not compiled or (main is None and starts_a_file(language)):
         return Build(None, Compilation((), missing_entry_message(language, source), 0))
@@ -109,9 +106,11 @@ def make_order(
     return CompileRequest(toolchain, source, main, step, fill(step.argv, values), precompiled)
 
 
-def with_precompiled(order: CompileRequest, precompiled: Precompiled | None) -> CompileRequest:
-    limits = order.step.limits if order.step else None
-    changed = make_order(order.toolchain, order.source, limits, precompiled)
+def with_precompiled(
+    request: CompileRequest, precompiled: Precompiled | None
+) -> CompileRequest:
+    limits = request.step.limits if request.step else None
+    changed = make_request(request.toolchain, request.source, limits, precompiled)
     assert isinstance(changed, CompileRequest)
     return changed
 
@@ -122,31 +121,31 @@ def starts_a_file(language: Language) -> bool:
     return compiles_one or ("entry" in placeholders(run.argv) and run.entry is None)
 
 
-def key_of(order: CompileRequest, step: CompileStep) -> str:
-    """Equal for orders that come to the same; what was precompiled only saves time."""
-    precompile = order.toolchain.language.precompile
+def key_of(request: CompileRequest, step: CompileStep) -> str:
+    """The cache key. Precompiled headers are not part of it: they don't change the result."""
+    precompile = request.toolchain.language.precompile
     return fingerprint(
-        toolchain=toolchain_facts(order.toolchain),
-        files=file_facts(order.source.files),
-        entry=[order.source.main, order.main],
-        included=sorted(order.source.included),
-        argv=order.argv,
+        toolchain=toolchain_facts(request.toolchain),
+        files=file_facts(request.source.files),
+        entry=[request.source.main, request.main],
+        included=sorted(request.source.included),
+        argv=request.argv,
         output=step.output,
-        cage=step_facts(step.permissions, step.limits, step.environment),
+        sandbox=step_facts(step.permissions, step.limits, step.environment),
         precompile=precompile and [precompile.argv, file_facts(precompile.files)],
     )
 
 
-async def carry_out(boxes: Boxes, order: CompileRequest, workspace: Path) -> Build:
+async def run_request(boxes: Boxes, request: CompileRequest, workspace: Path) -> Build:
     try:
-        sources = await asyncio.to_thread(write_sources, workspace, order.source)
-        if order.step is None:
-            return Build(Artifact(order.toolchain, sources, order.main or ""), None)
-        return await run_compiler(boxes, order, order.step, workspace)
+        sources = await asyncio.to_thread(write_sources, workspace, request.source)
+        if request.step is None:
+            return Build(Artifact(request.toolchain, sources, request.main or ""), None)
+        return await run_compiler(boxes, request, request.step, workspace)
     except OSError as fault:
         raise Unavailable(
             f"The program could not be built in {workspace.parent} ({fault.strerror}): "
-            "make room there, or name another place with DEEMSTER_WORK_DIR."
+            "free some space there, or set DEEMSTER_WORK_DIR to another directory."
         ) from fault
 
 
@@ -157,58 +156,61 @@ def write_sources(workspace: Path, source: Source) -> Path:
 
 
 async def run_compiler(
-    boxes: Boxes, order: CompileRequest, step: CompileStep, workspace: Path
+    boxes: Boxes, request: CompileRequest, step: CompileStep, workspace: Path
 ) -> Build:
     sources, target = workspace / "source", make_directory(workspace / "artifact")
     collector = OutputCollector(step.output, target, max_bytes=step.limits.scratch_bytes)
     command = Command(
-        argv=order.argv,
+        argv=request.argv,
         limits=step.limits,
         profile=step.permissions.profile,
         environment={**ENVIRONMENT, **step.environment},
         code=sources,
-        data=order.precompiled.directory if order.precompiled else None,
+        data=request.precompiled.directory if request.precompiled else None,
     )
     report = await boxes.run(command, collect=collector if step.output else None)
-    entry, problem = "", complaint(report, step)
+    entry, problem = "", failure_reason(report, step)
     directory = target if step.output else sources
     if report.status is RunStatus.OK:
         problem = collector.problem or ""
     if report.status is RunStatus.OK and not problem:
-        entry, problem = await asyncio.to_thread(finish, order, step, directory)
-    passed_check = entry and not step.output  # "Syntax OK" is no news
-    said = ["" if passed_check else plain_text(report), problem]
+        entry, problem = await asyncio.to_thread(finish_build, request, step, directory)
+    # A passed syntax check prints nothing that a user needs.
+    passed_check = entry and not step.output
+    messages = ["" if passed_check else diagnostics(report), problem]
     compilation = Compilation(
-        argv=order.argv,
-        output="\n".join(part for part in said if part),
+        argv=request.argv,
+        output="\n".join(part for part in messages if part),
         ms=report.wall_ns // 1_000_000,
         status=report.status,
     )
-    artifact = Artifact(order.toolchain, directory, entry) if entry else None
+    artifact = Artifact(request.toolchain, directory, entry) if entry else None
     return Build(artifact, compilation)
 
 
-def finish(order: CompileRequest, step: CompileStep, directory: Path) -> tuple[str, str]:
-    """What starts, or why nothing does; data that a problem included is put beside it."""
-    language, source = order.toolchain.language, order.source
-    entry, problem = find_entry(language, source, order.main, directory)
+def finish_build(
+    request: CompileRequest, step: CompileStep, directory: Path
+) -> tuple[str, str]:
+    """Finds the entry point, or why there is none, and adds the problem's data files."""
+    language, source = request.toolchain.language, request.source
+    entry, problem = find_entry(language, source, request.main, directory)
     if entry and step.output:
         data = [name for name in source.included if not language.is_source(name)]
         write_files(directory, {name: source.files[name] for name in data})
     return entry, problem
 
 
-def complaint(report: Report, step: CompileStep) -> str:
-    """Why nothing came of it, where the compiler can't have said so itself."""
-    said = report.stdout or report.stderr
-    if report.status is RunStatus.OK or (report.status is RunStatus.NONZERO_EXIT and said):
+def failure_reason(report: Report, step: CompileStep) -> str:
+    """Why the compiler failed, if its own output doesn't say so."""
+    output = report.stdout or report.stderr
+    if report.status is RunStatus.OK or (report.status is RunStatus.NONZERO_EXIT and output):
         return ""
     limits = step.limits
     reasons = {
         RunStatus.NONZERO_EXIT: f"failed with exit code {report.exit_code}",
         RunStatus.SIGNALLED: f"was ended by signal {report.signal}",
         RunStatus.TIME_LIMIT: f"needed more than {limits.cpu_ms / 1000:.0f} s of CPU time",
-        RunStatus.WALL_LIMIT: f"was not done after {limits.wall_ms / 1000:.0f} s",
+        RunStatus.WALL_LIMIT: f"did not finish within {limits.wall_ms / 1000:.0f} s",
         RunStatus.MEMORY_LIMIT: f"needed more than {limits.memory_bytes // MIB} MB of memory",
         RunStatus.OUTPUT_LIMIT: f"wrote more than {limits.output_bytes // MIB} MB",
         RunStatus.FORBIDDEN_SYSCALL: f"used the forbidden system call {report.syscall}",
@@ -217,10 +219,10 @@ def complaint(report: Report, step: CompileStep) -> str:
     return f"The compiler {reason}."
 
 
-def plain_text(report: Report) -> str:
-    """The diagnostics up to a bound, with the files named as the user knows them."""
-    said = report.stdout + report.stderr
-    text = said[:SHOWN_BYTES].decode(errors="replace").replace(f"{CODE_DIR}/", "")
-    if len(said) > SHOWN_BYTES:
-        text += f"\n… and {(len(said) - SHOWN_BYTES) // 1024 + 1:,} KB more."
+def diagnostics(report: Report) -> str:
+    """The compiler's messages up to SHOWN_BYTES, with the user's own file names."""
+    output = report.stdout + report.stderr
+    text = output[:SHOWN_BYTES].decode(errors="replace").replace(f"{CODE_DIR}/", "")
+    if len(output) > SHOWN_BYTES:
+        text += f"\n… and {(len(output) - SHOWN_BYTES) // 1024 + 1:,} KB more."
     return text

@@ -1,4 +1,4 @@
-"""Builds programs, and each only once: what was built before comes from the disk."""
+"""Builds programs and caches the results on disk, so that each is compiled once."""
 
 import asyncio
 import logging
@@ -22,9 +22,9 @@ from deemster.pipeline.judge.build.compile import (
     Build,
     Compilation,
     CompileRequest,
-    carry_out,
     key_of,
-    make_order,
+    make_request,
+    run_request,
     with_precompiled,
     write_sources,
 )
@@ -35,14 +35,14 @@ from deemster.sandbox.boxes import Boxes
 
 log = logging.getLogger(__name__)
 
-LASTING = frozenset({RunStatus.OK, RunStatus.NONZERO_EXIT})
-"""Ends of a compiler that would come again; a limit may be reached on a busy machine only."""
+REPEATABLE = frozenset({RunStatus.OK, RunStatus.NONZERO_EXIT})
+"""Statuses that another compilation would repeat; a limit may be due to a busy machine."""
 ERROR_LIFETIME_S = 3600.0
-"""Errors are not believed for ever: a compiler killed from outside looks like one."""
+"""Errors expire, because a compiler that was killed from outside looks like one."""
 
 
-class Record(BaseModel):
-    """What is kept of a build beside its files."""
+class BuildRecord(BaseModel):
+    """What the cache stores of a build besides its files."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -51,7 +51,7 @@ class Record(BaseModel):
     ms: int
     status: RunStatus
     entry: str | None
-    """None is a compile error."""
+    """None after a compile error."""
 
 
 class Compiler:
@@ -69,18 +69,18 @@ class Compiler:
     async def open(
         cls, *, work_dir: Path, data_dir: Path, cache_bytes: int, prepare: bool = True
     ) -> AsyncIterator["Compiler"]:
-        """Keeps builds below `data_dir`, at most so many bytes; with 0 it keeps none.
+        """Caches builds below `data_dir`, up to `cache_bytes`; 0 turns the cache off.
 
-        Without `prepare` it uses precompiled headers that are there, and makes none.
+        Without `prepare`, existing precompiled headers are used, but none are created.
         """
         cache = DirectoryCache(data_dir / "compiled", cache_bytes) if cache_bytes else None
-        precompiler = Precompiler(data_dir / "precompiled", make=prepare)
+        precompiler = Precompiler(data_dir / "precompiled", create=prepare)
         try:
             if cache is not None:
                 await asyncio.to_thread(cache.open)
             await asyncio.to_thread(precompiler.open)
         except OSError as fault:
-            log.warning("Builds are not kept in %s: %s.", data_dir, fault.strerror)
+            log.warning("Builds can't be cached in %s: %s.", data_dir, fault.strerror)
             yield cls(work_dir, None, None)
             return
         try:
@@ -89,7 +89,7 @@ class Compiler:
             precompiler.close()
 
     async def prepare(self, boxes: Boxes, toolchains: Iterable[Toolchain]) -> None:
-        """Makes what is made once for each toolchain, so that nobody waits for it later."""
+        """Creates the precompiled headers, so that no submission waits for them."""
         for toolchain in toolchains:
             if self._precompiler is not None:
                 await self._precompiler.get(boxes, toolchain)
@@ -103,69 +103,71 @@ class Compiler:
         *,
         limits: Limits | None = None,
     ) -> AsyncIterator[Build]:
-        """The program, built and ready within the block; `limits` bind the compiler."""
-        order = make_order(toolchain, source, limits)
+        """The built program, usable within the block; `limits` apply to the compiler."""
+        request = make_request(toolchain, source, limits)
         async with AsyncExitStack() as stack:
-            if isinstance(order, Build):
-                yield order
+            if isinstance(request, Build):
+                yield request
             else:
-                yield await self._build_once(stack, boxes, order)
+                yield await self._build_once(stack, boxes, request)
 
     async def _build_once(
-        self, stack: AsyncExitStack, boxes: Boxes, order: CompileRequest
+        self, stack: AsyncExitStack, boxes: Boxes, request: CompileRequest
     ) -> Build:
-        cache, step = self._cache, order.step
+        cache, step = self._cache, request.step
         if step is None or cache is None:
-            return await self._build(stack, boxes, order)
-        key = await asyncio.to_thread(key_of, order, step)
+            return await self._build(stack, boxes, request)
+        key = await asyncio.to_thread(key_of, request, step)
         own: list[Build] = []
 
         async def build() -> Build:
-            own.append(await self._build(stack, boxes, order))
-            await self._remember(cache, key, step, own[0])
+            own.append(await self._build(stack, boxes, request))
+            await self._store(cache, key, step, own[0])
             return own[0]
 
-        while (found := await self._recall(stack, cache, key, order)) is None:
+        while (found := await self._load(stack, cache, key, request)) is None:
             built = await self._builds.run(key, build)
-            # Another caller's program lies in its own work directory; a failure can be shared.
+            # Another caller's program is in its own work directory; a failure can be shared.
             if own or built.artifact is None:
                 return built
         return found
 
-    async def _build(self, stack: AsyncExitStack, boxes: Boxes, order: CompileRequest) -> Build:
-        if order.step is not None and self._precompiler is not None:
-            found = await self._precompiler.find(boxes, order.toolchain, order.source)
-            order = with_precompiled(order, found)
-        return await carry_out(boxes, order, await self._workspace(stack))
+    async def _build(
+        self, stack: AsyncExitStack, boxes: Boxes, request: CompileRequest
+    ) -> Build:
+        if request.step is not None and self._precompiler is not None:
+            found = await self._precompiler.find(boxes, request.toolchain, request.source)
+            request = with_precompiled(request, found)
+        return await run_request(boxes, request, await self._workspace(stack))
 
     async def _workspace(self, stack: AsyncExitStack) -> Path:
         return await stack.enter_async_context(workspace(self._work_dir))
 
-    async def _recall(
-        self, stack: AsyncExitStack, cache: DirectoryCache, key: str, order: CompileRequest
+    async def _load(
+        self, stack: AsyncExitStack, cache: DirectoryCache, key: str, request: CompileRequest
     ) -> Build | None:
-        entry = await acquire(lambda: take(cache, key), release)
+        entry = await acquire(lambda: take_fresh(cache, key), release)
         if entry is None:
             return None
         stack.callback(entry.release)
-        record = Record.model_validate(entry.record)
+        record = BuildRecord.model_validate(entry.record)
         compilation = Compilation(record.argv, record.output, record.ms, record.status)
         if record.entry is None:
             return Build(None, compilation, from_cache=True)
         directory = entry.directory
-        if directory is None:  # the sources are what runs
-            place = await self._workspace(stack)
-            directory = await asyncio.to_thread(write_sources, place, order.source)
-        artifact = Artifact(order.toolchain, directory, record.entry)
+        if directory is None:  # the sources themselves are run
+            work = await self._workspace(stack)
+            directory = await asyncio.to_thread(write_sources, work, request.source)
+        artifact = Artifact(request.toolchain, directory, record.entry)
         return Build(artifact, compilation, from_cache=True)
 
-    async def _remember(
+    async def _store(
         self, cache: DirectoryCache, key: str, step: CompileStep, build: Build
     ) -> None:
         artifact, compilation = build.artifact, build.compilation
-        if compilation is None or compilation.status not in LASTING:
+        if compilation is None or compilation.status not in REPEATABLE:
             return
-        record = Record(
+        record = BuildRecord(
             argv=compilation.argv,
             output=compilation.output,
             ms=compilation.ms,
@@ -184,10 +186,10 @@ class Compiler:
             abandoned.set()
 
     def _warn(self, fault: OSError) -> None:
-        """Once: with a full disk every build would say it again."""
+        """Warns once, because a full disk would repeat this for every build."""
         if not self._warned:
             self._warned = True
-            log.warning("Builds are not kept for later: %s.", fault.strerror)
+            log.warning("Builds can't be cached: %s.", fault.strerror)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +202,7 @@ class BuildTools:
     work_dir: Path
 
 
-def take(cache: DirectoryCache, key: str) -> CachedDirectory | None:
+def take_fresh(cache: DirectoryCache, key: str) -> CachedDirectory | None:
     entry = cache.take(key)
     if entry is None or entry.record.get("entry") is not None:
         return entry

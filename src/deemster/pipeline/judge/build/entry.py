@@ -1,4 +1,4 @@
-"""Finds what a compiled program starts with, where its language starts classes."""
+"""Finds the entry point of a compiled program: a file, or a class with a main method."""
 
 import os
 from pathlib import Path
@@ -12,48 +12,49 @@ MAX_SHOWN = 5
 def find_entry(
     language: Language, source: Source, main: str | None, directory: Path
 ) -> tuple[str, str]:
-    """What the run step starts, or else why it can't start anything."""
+    """The entry point, or an empty string and the reason."""
     rule = language.run.entry
     if rule is None:
         return main or language.source.file, ""
-    found = sorted(startable(directory, rule), key=lambda name: rank(name, main, rule))
+    found = sorted(startable_classes(directory, rule), key=lambda name: rank(name, main, rule))
     if source.main is not None and main is None:
         if source.main in map(class_name, found):
             return source.main, ""
-        return "", f"The entry point '{source.main}' has no main method. {having(found)}"
+        return "", f"The entry point '{source.main}' has no main method. {list_classes(found)}"
     if not found:
-        return "", "There is no main method to start."
+        return "", "No class has a main method."
     if main is None and len(found) > 1 and not is_inner(found[1]):
-        return "", f"It isn't clear which class starts: name one of them. {having(found)}"
+        message = "Several classes have a main method: name one as the entry point."
+        return "", f"{message} {list_classes(found)}"
     return class_name(found[0]), ""
 
 
-def startable(directory: Path, rule: EntryRule) -> list[str]:
-    """The paths of the compiled classes that hold what the rule demands, without suffix."""
+def startable_classes(directory: Path, rule: EntryRule) -> list[str]:
+    """The paths, without suffix, of the compiled classes that match the rule."""
     return [
-        in_the_box(path.relative_to(directory)).removesuffix(rule.suffix)
+        sandbox_name(path.relative_to(directory)).removesuffix(rule.suffix)
         for path in directory.rglob(f"*{rule.suffix}")
-        # A name like an option would be taken for one.
-        if path.is_file() and not path.name.startswith("-") and holds(path, rule)
+        # A name that starts with a dash would be taken for an option.
+        if path.is_file() and not path.name.startswith("-") and matches(path, rule)
     ]
 
 
-def in_the_box(path: Path) -> str:
-    """Names are UTF-8 there, whatever the host's locale."""
+def sandbox_name(path: Path) -> str:
+    """Names are UTF-8 in the sandbox, whatever the host's locale."""
     return os.fsencode(path).decode(errors="surrogateescape")
 
 
-def holds(path: Path, rule: EntryRule) -> bool:
+def matches(path: Path, rule: EntryRule) -> bool:
     content = path.read_bytes()
     return all(needle in content for needle in rule.contains)
 
 
 def rank(name: str, main: str | None, rule: EntryRule) -> tuple[bool, bool, bool, str]:
-    """The main source's own class comes first, and nested classes last."""
-    above, _, own = name.rpartition("/")
-    wanted = [fill_stem(pattern, stem_of(main or "")) for pattern in rule.names]
-    beside = above == (main or "").rpartition("/")[0]
-    return not (own in wanted and beside), own not in wanted, is_inner(name), name
+    """The class of the main source file comes first, and nested classes last."""
+    directory, _, stem = name.rpartition("/")
+    expected = [fill_stem(pattern, stem_of(main or "")) for pattern in rule.names]
+    beside = directory == (main or "").rpartition("/")[0]
+    return not (stem in expected and beside), stem not in expected, is_inner(name), name
 
 
 def fill_stem(pattern: str, stem: str) -> str:
@@ -68,7 +69,7 @@ def class_name(name: str) -> str:
     return name.replace("/", ".")
 
 
-def having(found: list[str]) -> str:
+def list_classes(found: list[str]) -> str:
     if not found:
         return "No class has one."
     shown = ", ".join(map(class_name, found[:MAX_SHOWN]))

@@ -1,4 +1,4 @@
-"""Names a compile by all that decides what comes of it: sources, tools, flags and cage."""
+"""Hashes everything that determines the result of a compilation into a cache key."""
 
 import hashlib
 import json
@@ -8,12 +8,16 @@ from typing import Any
 
 from deemster.domain.language import Permissions
 from deemster.domain.limits import Limits
-from deemster.pipeline.judge.build.file_stamps import SYSTEM_FILES, mark_of, marks_of
-from deemster.pipeline.judge.build.toolchain import Toolchain
+from deemster.pipeline.judge.build.toolchain import (
+    SYSTEM_FILES,
+    Toolchain,
+    stamp_of,
+    stamps_of,
+)
 from deemster.sandbox.command import ENVIRONMENT
 
 FORMAT = 1
-"""To be raised with every change of what is made of a compiler's output."""
+"""Raise this when the code that processes a compiler's output changes."""
 
 
 def fingerprint(**facts: Any) -> str:
@@ -24,7 +28,7 @@ def fingerprint(**facts: Any) -> str:
 def step_facts(
     permissions: Permissions, limits: Limits, environment: Mapping[str, str]
 ) -> dict[str, Any]:
-    """The cage that a compiler runs in."""
+    """The settings of the compiler's sandbox."""
     return {
         "base": permissions.base,
         "allow": sorted(permissions.allow),
@@ -42,7 +46,7 @@ def toolchain_facts(toolchain: Toolchain) -> dict[str, Any]:
     return {
         "language": toolchain.language.id,
         "version": toolchain.version,
-        "tools": {name: [path, mark_of(path)] for name, path in toolchain.tools.items()},
+        "tools": {name: [path, stamp_of(path)] for name, path in toolchain.tools.items()},
         "binds": [str(path) for path in toolchain.binds],
-        "system": marks_of(SYSTEM_FILES),
+        "system": stamps_of(SYSTEM_FILES),
     }

@@ -1,4 +1,4 @@
-"""Reads the language files and turns them into the domain's languages."""
+"""Loads the language definitions from their TOML files."""
 
 import errno
 import re
@@ -38,7 +38,7 @@ from deemster.domain.language import (
 from deemster.domain.limits import MIB, Limits
 
 COMPILER_OUTPUT_BYTES = MIB
-"""Most bytes of diagnostics; a flood of them is a compile error anyhow."""
+"""The most that a compiler may print."""
 COMPILE_PLACEHOLDERS = frozenset(
     {"code", "source", "sources", "output", "memory_mb", "precompiled"}
 )
@@ -47,16 +47,16 @@ RUN_PLACEHOLDERS = frozenset({"code", "entry", "heap_mb", "memory_mb", "stack_mb
 
 
 def load_catalogue(directory: Path | None = None) -> Catalogue:
-    """All languages of a directory, or those that came with this installation."""
-    place = directory or shipped_directory("languages")
-    files = sorted(place.glob("*.toml"))
+    """The languages in a directory; by default those that come with Deemster."""
+    directory = directory or shipped_directory("languages")
+    files = sorted(directory.glob("*.toml"))
     if not files:
-        raise Refused(f"There is no language file in {place}: install Deemster again.")
+        raise Refused(f"There is no language file in {directory}: reinstall Deemster.")
     return Catalogue(load_language(file) for file in files)
 
 
 def shipped_directory(name: str) -> Path:
-    """Beside the package in a wheel; at the top of the repository in an editable install."""
+    """In a wheel inside the package; in an editable install at the top of the repository."""
     package = Path(deemster.__file__).parent
     shipped = package / name
     return shipped if shipped.is_dir() else package.parents[1] / name
@@ -66,20 +66,20 @@ def load_language(file: Path) -> Language:
     try:
         read = LanguageFile.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:
-        raise Refused(f"{file} is not TOML: {fault}.") from fault
+        raise Refused(f"{file} is not valid TOML: {fault}.") from fault
     except ValidationError as fault:
-        raise Refused(f"{file}: {in_words(fault)}") from fault
+        raise Refused(f"{file}: {describe(fault)}") from fault
     language = read.to_domain()
     check_placeholders(file, language)
     return language
 
 
-def in_words(fault: ValidationError) -> str:
+def describe(fault: ValidationError) -> str:
     first = fault.errors()[0]
     key = ".".join(str(part) for part in first["loc"])
     if first["type"] == "extra_forbidden":
-        return f"the key {key} is unknown; take it out or correct its name."
-    return f"the key {key} is wrong: {first['msg']}."
+        return f"the key {key} is unknown: remove it or correct its name."
+    return f"the key {key} is invalid: {first['msg']}."
 
 
 def check_placeholders(file: Path, language: Language) -> None:
@@ -109,7 +109,7 @@ def is_pattern(text: str) -> str:
 
 def is_error_name(text: str) -> str:
     if not hasattr(errno, text):
-        raise ValueError(f"{text} is no name of an error")
+        raise ValueError(f"{text} is not the name of an errno")
     return text
 
 
@@ -145,7 +145,7 @@ class CompileTable(Table):
     memory_mb: PositiveInt
     processes: PositiveInt = 64
     file_mb: PositiveInt = 64
-    """Largest file, and also the most that the scratch may hold."""
+    """The largest file, and also the size of the scratch directory."""
 
     def to_domain(self, language: str) -> CompileStep:
         limits = compiler_limits(self.cpu_s, self.memory_mb, self.processes, self.file_mb)

@@ -1,7 +1,4 @@
-"""Makes once for a toolchain what shortens all its compiles, such as a precompiled header.
-
-It is made in the cage from the language file's own text, never from a submission.
-"""
+"""Creates precompiled headers in the sandbox, from the language file's own text only."""
 
 import asyncio
 import logging
@@ -39,26 +36,28 @@ from deemster.sandbox.report import Report
 log = logging.getLogger(__name__)
 
 MAX_BYTES = 1 << 30
-"""Of all that is kept, for all toolchains that were here lately."""
+"""The most disk space for the precompiled headers of all toolchains."""
 WORTH_USES = 4
-"""Making it takes as long as it saves in about so many compiles (docs/benchmarks.md)."""
+"""Creating a header takes about as long as it saves in this many compilations
+(docs/benchmarks.md)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Precompiled:
     directory: Path
-    """Observed as /data in the box."""
+    """Mounted at /data in the sandbox."""
     use: tuple[str, ...]
+    """The compiler arguments that use it."""
 
 
 class Precompiler:
-    """What it gave out stays on the disk until it is closed."""
+    """Headers that it has returned stay on disk until it is closed."""
 
-    def __init__(self, root: Path, *, make: bool) -> None:
-        """Without `make` it only gives what others have made."""
+    def __init__(self, root: Path, *, create: bool) -> None:
+        """Without `create` it only returns headers that exist."""
         self._cache = DirectoryCache(root, MAX_BYTES, durable=True)
         self._work_dir = root / "work"
-        self._make = make
+        self._create = create
         self._held: dict[str, CachedDirectory] = {}
         self._failed: set[str] = set()
         self._uses: Counter[str] = Counter()
@@ -84,20 +83,20 @@ class Precompiler:
     async def get(
         self, boxes: Boxes, toolchain: Toolchain, *, uses: int = WORTH_USES
     ) -> Precompiled | None:
-        """Made when that is worth it; None until then, and the compiler does without."""
+        """None while creating the header is not worth its time."""
         step, compiler = toolchain.language.precompile, toolchain.language.compile
         if step is None or compiler is None:
             return None
         key = await asyncio.to_thread(key_of, toolchain, step, compiler)
         self._uses[key] += uses
         entry = await self._gets.run(
-            key, lambda: self._hold_or_make(key, boxes, toolchain, step, compiler)
+            key, lambda: self._load_or_create(key, boxes, toolchain, step, compiler)
         )
         if entry is None or entry.directory is None:
             return None
         return Precompiled(entry.directory, fill(step.use, {"data": DATA_DIR}))
 
-    async def _hold_or_make(
+    async def _load_or_create(
         self,
         key: str,
         boxes: Boxes,
@@ -105,21 +104,21 @@ class Precompiler:
         step: PrecompileStep,
         compiler: CompileStep,
     ) -> CachedDirectory | None:
-        entry = await self._hold(key)
+        entry = await self._load(key)
         if entry is None and self._is_worth_it(key):
-            problem = await self._fill(key, boxes, toolchain, step, compiler)
-            entry = await self._hold(key)
+            problem = await self._make(key, boxes, toolchain, step, compiler)
+            entry = await self._load(key)
             if entry is None:
                 self._failed.add(key)
                 log.warning(
-                    "%s compiles more slowly here: %s", toolchain.language.name, problem
+                    "%s has no precompiled header: %s", toolchain.language.name, problem
                 )
         return entry
 
     def _is_worth_it(self, key: str) -> bool:
-        return self._make and self._uses[key] >= WORTH_USES and key not in self._failed
+        return self._create and self._uses[key] >= WORTH_USES and key not in self._failed
 
-    async def _hold(self, key: str) -> CachedDirectory | None:
+    async def _load(self, key: str) -> CachedDirectory | None:
         held = self._held.get(key)
         if held is not None:
             if held.directory is not None and held.directory.is_dir():
@@ -130,7 +129,7 @@ class Precompiler:
             self._held[key] = entry
         return entry
 
-    async def _fill(
+    async def _make(
         self,
         key: str,
         boxes: Boxes,
@@ -138,18 +137,21 @@ class Precompiler:
         step: PrecompileStep,
         compiler: CompileStep,
     ) -> str:
-        """Makes and keeps it, or says why not."""
-        place = PurePosixPath(step.output)
+        """Creates and stores the header; the result says why that failed."""
+        output = PurePosixPath(step.output)
         abandoned = threading.Event()
         try:
             async with workspace(self._work_dir) as work:
-                sources, made = make_directory(work / "source"), make_directory(work / "made")
-                for directory in (sources, made):
+                sources, header = (
+                    make_directory(work / "source"),
+                    make_directory(work / "header"),
+                )
+                for directory in (sources, header):
                     await asyncio.to_thread(write_files, directory, step.files)
-                target = made / place.parent
+                target = header / output.parent
                 target.mkdir(parents=True, exist_ok=True)
                 collector = OutputCollector(
-                    place.name, target, max_bytes=step.limits.scratch_bytes
+                    output.name, target, max_bytes=step.limits.scratch_bytes
                 )
                 command = Command(
                     argv=argv_of(toolchain, step),
@@ -160,17 +162,17 @@ class Precompiler:
                 )
                 report = await boxes.run(command, collect=collector)
                 if report.status is not RunStatus.OK:
-                    return reason(report)
+                    return failure_reason(report)
                 if collector.problem:
                     return collector.problem
-                await asyncio.to_thread(self._cache.keep, key, {}, made, abandoned)
+                await asyncio.to_thread(self._cache.keep, key, {}, header, abandoned)
         except OSError as fault:
             return f"{fault.filename or self._work_dir}: {fault.strerror}."
         except Unavailable as fault:
             return str(fault)
         finally:
             abandoned.set()
-        return "What was made for it is gone."
+        return "The header was removed at once."
 
 
 def argv_of(toolchain: Toolchain, step: PrecompileStep) -> tuple[str, ...]:
@@ -189,15 +191,15 @@ def key_of(toolchain: Toolchain, step: PrecompileStep, compiler: CompileStep) ->
         files=file_facts(step.files),
         argv=argv_of(toolchain, step),
         output=step.output,
-        cage=step_facts(compiler.permissions, step.limits, compiler.environment),
+        sandbox=step_facts(compiler.permissions, step.limits, compiler.environment),
     )
 
 
 def mentions(source: Source, text: str) -> bool:
-    wanted = text.encode()
-    return any(wanted in content for content in source.files.values())
+    needle = text.encode()
+    return any(needle in content for content in source.files.values())
 
 
-def reason(report: Report) -> str:
-    said = report.stderr.decode(errors="replace").strip().partition("\n")[0]
-    return f"Precompiling ended with {report.status}: {said[:200]}"
+def failure_reason(report: Report) -> str:
+    message = report.stderr.decode(errors="replace").strip().partition("\n")[0]
+    return f"Precompiling ended with {report.status}: {message[:200]}"

@@ -1,9 +1,8 @@
-"""What all comparers share: they never raise while they are fed, and read the answer alone."""
+"""The base class of comparers, which read the answer file while they are fed the output."""
 
 import os
 from abc import ABC, abstractmethod
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from deemster.domain.errors import Unavailable
@@ -13,10 +12,9 @@ CHUNK_BYTES = 64 * 1024
 
 
 class Comparer(ABC):
-    """Takes the output as it comes. `feed` is a sink for `Boxes.run`.
+    """`feed` is a sink for `Boxes.run`.
 
-    A sink is called by the event loop, which would lose what it raises; so a fault is kept and
-    raised by `finish`.
+    The event loop calls a sink and would lose its exceptions, so `finish` raises them.
     """
 
     def __init__(self, answer: Path) -> None:
@@ -24,7 +22,7 @@ class Comparer(ABC):
         self._fault: OSError | None = None
         self._done = False
         self.difference: Difference | None = None
-        """Set as soon as one is found; what is fed from then on costs nothing."""
+        """Set when one is found; later output is ignored."""
         try:
             self._answer = answer.open("rb")
         except OSError as fault:
@@ -41,10 +39,10 @@ class Comparer(ABC):
                 self._fault = fault
 
     def finish(self) -> Difference | None:
-        """The output is complete. None: it is as expected.
+        """Called when the output is complete; returns None if it is as expected.
 
-        Reads on in the answer, at most to its next token that isn't there in the output; where
-        the order doesn't matter to its end: see `unread_bytes`.
+        This reads the rest of the answer up to the first missing token, or all of it if the
+        order doesn't matter (see `unread_bytes`).
         """
         if self.difference is None and self._fault is None and not self._done:
             self._done = True
@@ -59,7 +57,7 @@ class Comparer(ABC):
 
     @property
     def unread_bytes(self) -> int:
-        """How much of the answer is left: if that is a lot, call `finish` in a thread."""
+        """How much of the answer is left; if it is a lot, call `finish` in a thread."""
         if self.difference is not None or self._answer.closed:
             return 0
         return max(0, os.fstat(self._answer.fileno()).st_size - self._answer.tell())
@@ -70,23 +68,19 @@ class Comparer(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        fault: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _unavailable(self, fault: OSError) -> Unavailable:
         return Unavailable(
             f"The answer file {self._path.name} can't be read ({fault.strerror}): "
-            "import the problem again, or look at the disk."
+            "import the problem again, or check the disk."
         )
 
     @abstractmethod
     def _take(self, chunk: bytes) -> None:
-        """At most CHUNK_BYTES of the output."""
+        """Compares the next chunk of the output, at most CHUNK_BYTES."""
 
     @abstractmethod
-    def _end(self) -> None: ...
+    def _end(self) -> None:
+        """Compares what is left at the end of the output."""

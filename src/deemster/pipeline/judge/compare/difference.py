@@ -1,21 +1,21 @@
-"""Where an output first differs from the expected one, in words of bounded length."""
+"""Describes where an output first differs from the answer, in a text of limited length."""
 
 from dataclasses import dataclass
 from typing import BinaryIO
 
 DIFFERS = "The output differs from the answer."
-GOES_ON = "The output goes on after the end of the answer."
+GOES_ON = "The output continues after the end of the answer."
 ENDS_EARLY = "The output ends too early."
 
 EXCERPT_BYTES = 200
 LEAD_BYTES = 60
-"""How much of what is still equal an excerpt shows before the difference."""
+"""How much equal text an excerpt shows before the difference."""
 LOOK_BACK_BYTES = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A place in a stream; lines count from 1, bytes from 0."""
+    """A position in a stream; lines count from 1, bytes from 0."""
 
     line: int
     offset: int
@@ -23,15 +23,15 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """For the jury: it shows the expected output."""
+    """Only for the jury, because it shows the expected output."""
 
     what: str
-    """What kind of difference it is, as a sentence."""
+    """A sentence such as DIFFERS."""
     output: Position | None = None
     answer: Position | None = None
-    """None where the order doesn't matter."""
+    """None if the order doesn't matter."""
     token: int | None = None
-    """Which token of its line in the answer it is, from 1; None where lines are compared."""
+    """The number of the token in its line of the answer, from 1; None for lines."""
     expected: str = ""
     got: str = ""
 
@@ -49,7 +49,7 @@ class Difference:
 
 
 def excerpts(expected: bytes, got: bytes) -> tuple[str, str]:
-    """Both from the same byte on, so that a long common beginning doesn't hide the rest."""
+    """Both start at the same byte, shortly before the difference."""
     start = max(0, common_length(expected, got) - LEAD_BYTES)
     return excerpt(expected, start), excerpt(got, start)
 
@@ -67,7 +67,7 @@ def visible(character: str) -> str:
 
 
 def common_length(one: bytes, other: bytes) -> int:
-    """By halving: comparing slices is much faster than comparing bytes one by one."""
+    """A binary search, because comparing slices is much faster than single bytes."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2
@@ -79,7 +79,7 @@ def common_length(one: bytes, other: bytes) -> int:
 
 
 def token_in_line(answer: BinaryIO, offset: int) -> int | None:
-    """Which token of its line begins at the offset; None in a very long line."""
+    """The number of the token that starts at the offset; None in a very long line."""
     start = max(0, offset - LOOK_BACK_BYTES)
     answer.seek(start)
     before = answer.read(offset - start)

@@ -1,4 +1,4 @@
-"""Byte by byte, if need be without regard to the case of letters."""
+"""Compares an output with the answer byte by byte, optionally ignoring letter case."""
 
 from pathlib import Path
 
@@ -37,7 +37,7 @@ class ExactComparer(Comparer):
     def _differ(self, expected: bytes, got: bytes) -> None:
         one, other = (expected.lower(), got.lower()) if self._fold else (expected, got)
         start = common_length(one, other)
-        place = Position(self._line + got.count(b"\n", 0, start), self._offset + start)
+        position = Position(self._line + got.count(b"\n", 0, start), self._offset + start)
         expected, got = expected[start:], got[start:]
         if expected and got:
             what = DIFFERS
@@ -45,4 +45,4 @@ class ExactComparer(Comparer):
             what = ENDS_EARLY
         else:
             what = GOES_ON
-        self.difference = Difference(what, place, place, None, *excerpts(expected, got))
+        self.difference = Difference(what, position, position, None, *excerpts(expected, got))

@@ -1,11 +1,11 @@
-"""Says whether two tokens are the same word or numbers close enough to each other.
+"""Compares tokens as numbers with a tolerance.
 
-The numbers are those of the 2025-09 package format: decimal, with or without a point and an
-exponent. `inf`, `nan` and hexadecimal numbers are words, so they are equal only by their text.
+A number is decimal, as in the 2025-09 package format, with an optional point and exponent.
+`inf`, `nan` and hexadecimal numbers are text, so they must match exactly.
 
-Doubles decide, as in the default validators of the ICPC tools. What they find too far apart by
-the error of their own rounding (0.100000001 is 1e-9 from 0.1) the decimals themselves decide,
-so that nothing within the tolerance is refused.
+Numbers are compared as doubles, as the default validators of the ICPC tools do. A pair that is
+too far apart only because of rounding (0.100000001 is 1e-9 from 0.1) is compared again as
+decimals, so that nothing within the tolerance is rejected.
 """
 
 from collections.abc import Sequence
@@ -20,26 +20,26 @@ EXACT = Context(prec=100, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
 
 
 class Tolerance:
-    """A difference up to the absolute one or up to the relative one is none."""
+    """Numbers match within the absolute or the relative tolerance."""
 
     def __init__(self, comparison: Comparison) -> None:
         absolute, relative = comparison.absolute, comparison.relative
-        # No gap is as small as -1.
+        # No difference is as small as -1.
         self._absolute = -1.0 if absolute is None else absolute
         self._relative = -1.0 if relative is None else relative
-        # The shortest text that gives this double: what the author of the problem wrote.
+        # `repr` gives the decimal number that the author of the problem wrote.
         self._exact_absolute = Decimal(repr(self._absolute))
         self._exact_relative = Decimal(repr(self._relative))
         self._integers_exact = comparison.integers_exact
 
-    def first_miss(self, expected: Sequence[bytes], got: Sequence[bytes]) -> int | None:
+    def find_mismatch(self, expected: Sequence[bytes], got: Sequence[bytes]) -> int | None:
         """The index of the first pair that is neither equal nor close."""
         if expected == got:
             return None
         if not self._integers_exact and is_plain(expected) and is_plain(got):
             try:
                 return self._first_far(expected, got)
-            except ValueError:  # such as "1-2": not all of them are numbers
+            except ValueError:  # some are not numbers, such as "1-2"
                 pass
         for index, (one, other) in enumerate(zip(expected, got, strict=True)):
             if one != other and not self.close(one, other):
@@ -55,7 +55,7 @@ class Tolerance:
         return self._near(one, other) or self._exactly_near(expected, got)
 
     def _first_far(self, expected: Sequence[bytes], got: Sequence[bytes]) -> int | None:
-        """The same for numbers only, many times as fast."""
+        """A much faster version for sequences that contain only numbers."""
         absolute, relative = self._absolute, self._relative
         pairs = zip(map(float, expected), map(float, got), strict=True)
         for index, (one, other) in enumerate(pairs):
@@ -82,17 +82,17 @@ class Tolerance:
 
 
 def parse_number(token: bytes) -> float | None:
-    """A number of the 2025-09 grammar; infinite if it is too big for a double."""
+    """None if it is not a number of the 2025-09 grammar; infinite if too big for a double."""
     if token.translate(None, NUMBER_BYTES):
         return None
     try:
-        return float(token)  # of these characters it takes just that grammar
+        return float(token)  # with these characters only, float accepts exactly that grammar
     except ValueError:
         return None
 
 
 def is_plain(tokens: Sequence[bytes]) -> bool:
-    """Whether `float` takes them for what they are: it also reads "1_0" and "nan"."""
+    """Whether `float` reads them by our grammar: it also accepts "1_0" and "nan"."""
     return not b"".join(tokens).translate(None, NUMBER_BYTES)
 
 

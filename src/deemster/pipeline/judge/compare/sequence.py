@@ -1,4 +1,4 @@
-"""Compares two streams piece by piece, and as bytes for as long as they are the same bytes."""
+"""Compares an output with the answer in order, word by word or line by line."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,13 +14,13 @@ from deemster.pipeline.judge.compare.difference import (
     excerpts,
     token_in_line,
 )
-from deemster.pipeline.judge.compare.pieces import Kind
-from deemster.pipeline.judge.compare.side import Side
+from deemster.pipeline.judge.compare.split_stream import SplitStream
+from deemster.pipeline.judge.compare.splitter import Splitter
 
-FirstMiss = Callable[[Sequence[bytes], Sequence[bytes]], int | None]
+FindMismatch = Callable[[Sequence[bytes], Sequence[bytes]], int | None]
 
 
-def same(expected: Sequence[bytes], got: Sequence[bytes]) -> int | None:
+def find_mismatch(expected: Sequence[bytes], got: Sequence[bytes]) -> int | None:
     if expected == got:
         return None
     pairs = zip(expected, got, strict=True)
@@ -28,62 +28,62 @@ def same(expected: Sequence[bytes], got: Sequence[bytes]) -> int | None:
 
 
 class SequenceComparer(Comparer):
-    def __init__(self, answer: Path, kind: Kind, first_miss: FirstMiss) -> None:
+    def __init__(self, answer: Path, splitter: Splitter, find_mismatch: FindMismatch) -> None:
         super().__init__(answer)
-        self._kind = kind
-        self._first_miss = first_miss
-        self._output = Side(kind)
-        self._expected = Side(kind)
-        self._in_step = True
-        """Both streams are the same so far, byte for byte."""
+        self._splitter = splitter
+        self._find_mismatch = find_mismatch
+        self._output = SplitStream(splitter)
+        self._expected = SplitStream(splitter)
+        self._identical = True
+        """While both streams have the same bytes, they need not be split."""
         self._answer_ended = False
 
     def _take(self, chunk: bytes) -> None:
-        if self._in_step:
+        if self._identical:
             expected = self._answer.read(len(chunk))
-            if self._kind.equal(expected, chunk):
+            if self._splitter.equal(expected, chunk):
                 self._output.skip(chunk)
                 return
-            if not self._kind.is_token and self._differ_at_once(expected, chunk):
+            if not self._splitter.is_token and self._differ_at_once(expected, chunk):
                 return
-            self._fall_out_of_step()
+            self._start_splitting()
             self._take_answer(expected)
         self._output.take(chunk)
         self._compare()
 
     def _end(self) -> None:
-        if self._in_step:
-            self._fall_out_of_step()
+        if self._identical:
+            self._start_splitting()
         self._output.end()
         self._compare()
         while self.difference is None:
             expected = self._expected
-            missing = self._next_that_counts(expected)
+            missing = self._next_significant(expected)
             if missing is not None:
-                self._miss(missing)
+                self._report_missing(missing)
             elif self._answer_ended:
                 return
             else:
                 self._read_answer()
 
-    def _fall_out_of_step(self) -> None:
-        self._in_step = False
+    def _start_splitting(self) -> None:
+        self._identical = False
         self._expected = self._output.copy()
 
     def _differ_at_once(self, expected: bytes, chunk: bytes) -> bool:
-        """Whether the first other byte settles it: lines may be long, so don't await their end.
+        """Compares without waiting for the ends of the lines, which may be long.
 
-        It does unless it is white space on both sides, which may turn out to end a line.
+        White space on both sides decides nothing, because it may be at the end of a line.
         """
-        start = common_length(self._kind.folded(expected), self._kind.folded(chunk))
+        start = common_length(self._splitter.folded(expected), self._splitter.folded(chunk))
         if not (expected[start : start + 1] + chunk[start : start + 1]).strip():
             return False
         here = self._output.here()
-        place = Position(here.line + chunk.count(b"\n", 0, start), here.offset + start)
+        position = Position(here.line + chunk.count(b"\n", 0, start), here.offset + start)
         line = slice(chunk.rfind(b"\n", 0, start) + 1, None)
         what = DIFFERS if start < len(expected) else GOES_ON
-        wanted, got = (side[line].partition(b"\n")[0] for side in (expected, chunk))
-        self._differ(what, place, place, wanted, got)
+        wanted, got = (data[line].partition(b"\n")[0] for data in (expected, chunk))
+        self._differ(what, position, position, wanted, got)
         return True
 
     def _read_answer(self) -> None:
@@ -97,7 +97,7 @@ class SequenceComparer(Comparer):
             self._expected.end()
 
     def _compare(self) -> None:
-        """Goes through the pieces of the output that are there, and reads the answer for it."""
+        """Compares the available pieces of the output, reading the answer as needed."""
         output, expected = self._output, self._expected
         while self.difference is None and output.index < len(output.pieces):
             count = min(
@@ -106,52 +106,57 @@ class SequenceComparer(Comparer):
             if count:
                 self._compare_next(count)
             elif self._answer_ended:
-                self._pass_over_rest()
+                self._check_rest()
             else:
                 self._read_answer()
 
     def _compare_next(self, count: int) -> None:
         output, expected = self._output, self._expected
-        miss = self._first_miss(
+        mismatch = self._find_mismatch(
             expected.pieces[expected.index : expected.index + count],
             output.pieces[output.index : output.index + count],
         )
-        if miss is None:
+        if mismatch is None:
             output.index += count
             expected.index += count
             return
-        answer_place, wanted = expected.locate(expected.index + miss)
-        place, got = output.locate(output.index + miss)
-        self._differ(DIFFERS, place, answer_place, wanted, got)
+        answer_position, wanted = expected.locate(expected.index + mismatch)
+        position, got = output.locate(output.index + mismatch)
+        self._differ(DIFFERS, position, answer_position, wanted, got)
 
-    def _pass_over_rest(self) -> None:
-        """The answer is at its end: so must be the output, blank lines apart."""
+    def _check_rest(self) -> None:
+        """After the end of the answer, the output may contain only blank lines."""
         output = self._output
-        extra = self._next_that_counts(output)
+        extra = self._next_significant(output)
         if extra is None:
             output.index = len(output.pieces)
             return
-        place, got = output.locate(extra)
-        self._differ(GOES_ON, place, self._expected.here(), b"", got)
+        position, got = output.locate(extra)
+        self._differ(GOES_ON, position, self._expected.here(), b"", got)
 
-    def _miss(self, index: int) -> None:
-        place, wanted = self._expected.locate(index)
-        self._differ(ENDS_EARLY, self._output.here(), place, wanted, b"")
+    def _report_missing(self, index: int) -> None:
+        position, wanted = self._expected.locate(index)
+        self._differ(ENDS_EARLY, self._output.here(), position, wanted, b"")
 
     def _differ(
-        self, what: str, place: Position, answer_place: Position, expected: bytes, got: bytes
+        self,
+        what: str,
+        position: Position,
+        answer_position: Position,
+        expected: bytes,
+        got: bytes,
     ) -> None:
         token = None
-        if self._kind.is_token:
-            token = token_in_line(self._answer, answer_place.offset)
+        if self._splitter.is_token:
+            token = token_in_line(self._answer, answer_position.offset)
         shown = excerpts(expected, got)
-        self.difference = Difference(what, place, answer_place, token, *shown)
+        self.difference = Difference(what, position, answer_position, token, *shown)
 
-    def _next_that_counts(self, side: Side) -> int | None:
-        """The next piece, but for blank lines, which may be missing at the end."""
-        rest = side.pieces[side.index :]
-        if self._kind.is_token:
-            return side.index if rest else None
+    def _next_significant(self, stream: SplitStream) -> int | None:
+        """The index of the next piece; blank lines don't count, they may be missing."""
+        rest = stream.pieces[stream.index :]
+        if self._splitter.is_token:
+            return stream.index if rest else None
         if not any(rest):
             return None
-        return next(index for index, line in enumerate(rest, side.index) if line)
+        return next(index for index, line in enumerate(rest, stream.index) if line)

@@ -1,1 +1,1 @@
-"""The jury's programs: checkers, interactors, graders and validators."""
+"""Runs the jury's programs: checkers, interactors, graders and validators."""

@@ -1,1 +1,1 @@
-"""Verifies a problem package by judging the submissions that it carries."""
+"""Verifies a problem package by judging the example submissions in it."""

@@ -1,4 +1,4 @@
-"""What a stream is cut into: words, words and the gaps between them, or lines."""
+"""Splits a stream into pieces: words, words and the white space between them, or lines."""
 
 import re
 from abc import ABC, abstractmethod
@@ -8,16 +8,16 @@ WORD = re.compile(rb"\S+")
 WORD_OR_GAP = re.compile(rb"\s+|\S+")
 
 
-class Kind(ABC):
-    """White space is that of the C locale, as for `bytes.split`: blank, \\t \\n \\v \\f \\r."""
+class Splitter(ABC):
+    """White space is that of the C locale, as for `bytes.split`: space, \\t \\n \\v \\f \\r."""
 
     separator_bytes: ClassVar[int] = 0
-    """What stands between two pieces and belongs to neither."""
+    """The length of the separator between two pieces."""
     is_token: ClassVar[bool] = True
 
     def __init__(self, fold: bool) -> None:
         self.fold = fold
-        """The case of ASCII letters doesn't matter."""
+        """Ignore the case of ASCII letters."""
 
     def folded(self, data: bytes) -> bytes:
         return data.lower() if self.fold else data
@@ -26,51 +26,51 @@ class Kind(ABC):
         return one == other or (self.fold and one.lower() == other.lower())
 
     @abstractmethod
-    def cut(self, data: bytes) -> tuple[list[bytes], bytes]:
-        """The whole pieces, and the beginning of one that may go on."""
+    def split(self, data: bytes) -> tuple[list[bytes], bytes]:
+        """The complete pieces, and the last one if it may continue in the next chunk."""
 
     @abstractmethod
-    def last(self, data: bytes) -> bytes:
-        """Only the beginning of one that may go on."""
+    def unfinished(self, data: bytes) -> bytes:
+        """Only the last piece, if it may continue in the next chunk."""
 
     @abstractmethod
     def end(self, data: bytes, begun: bytes) -> int:
-        """Where the piece ends that has begun so; the length of the data if it goes on."""
+        """Where the piece that starts with `begun` ends, at most the length of the data."""
 
     @abstractmethod
     def find(self, data: bytes, index: int) -> tuple[int, int]:
-        """From where to where the piece with this index stretches."""
+        """The start and the end of the piece with this index."""
 
     def trim(self, piece: bytes) -> bytes:
-        """Without what doesn't count at its end."""
+        """Removes white space at the end that doesn't count."""
         return piece
 
 
-class WordPiece(Kind):
-    def cut(self, data: bytes) -> tuple[list[bytes], bytes]:
+class WordSplitter(Splitter):
+    def split(self, data: bytes) -> tuple[list[bytes], bytes]:
         words = data.split()
-        goes_on = bool(words) and not data[-1:].isspace()
-        return words, words.pop() if goes_on else b""
+        continues = bool(words) and not data[-1:].isspace()
+        return words, words.pop() if continues else b""
 
-    def last(self, data: bytes) -> bytes:
+    def unfinished(self, data: bytes) -> bytes:
         return b"" if not data or data[-1:].isspace() else data.rsplit(maxsplit=1)[-1]
 
     def end(self, data: bytes, begun: bytes) -> int:
         del begun
-        # Much faster than a search for white space by a regular expression.
+        # Much faster than a regular expression.
         return 0 if data[:1].isspace() else len(data.split(maxsplit=1)[0])
 
     def find(self, data: bytes, index: int) -> tuple[int, int]:
         return nth_match(WORD, data, index)
 
 
-class SpacedPiece(WordPiece):
-    def cut(self, data: bytes) -> tuple[list[bytes], bytes]:
+class WordAndGapSplitter(WordSplitter):
+    def split(self, data: bytes) -> tuple[list[bytes], bytes]:
         pieces: list[bytes] = WORD_OR_GAP.findall(data)
         return pieces, pieces.pop() if pieces else b""
 
-    def last(self, data: bytes) -> bytes:
-        return data[len(data.rstrip()) :] or super().last(data)
+    def unfinished(self, data: bytes) -> bytes:
+        return data[len(data.rstrip()) :] or super().unfinished(data)
 
     def end(self, data: bytes, begun: bytes) -> int:
         if begun[:1].isspace():
@@ -81,20 +81,20 @@ class SpacedPiece(WordPiece):
         return nth_match(WORD_OR_GAP, data, index)
 
 
-class LinePiece(Kind):
-    """Without the white space at its end, and so without CR before LF."""
+class LineSplitter(Splitter):
+    """White space at the end of a line, such as CR, doesn't count."""
 
     separator_bytes = 1
     is_token = False
 
-    def cut(self, data: bytes) -> tuple[list[bytes], bytes]:
-        if data.isspace():  # a flood of blank lines
-            return [b""] * data.count(b"\n"), self.last(data)
+    def split(self, data: bytes) -> tuple[list[bytes], bytes]:
+        if data.isspace():  # faster for many blank lines
+            return [b""] * data.count(b"\n"), self.unfinished(data)
         lines = data.split(b"\n")
         rest = lines.pop()
         return [line.rstrip() for line in lines], rest
 
-    def last(self, data: bytes) -> bytes:
+    def unfinished(self, data: bytes) -> bytes:
         return data[data.rfind(b"\n") + 1 :]
 
     def end(self, data: bytes, begun: bytes) -> int:
