@@ -90,7 +90,7 @@ class Crowd:
                 token = tokens[number % len(tokens)]
                 await loop.create_connection(
                     lambda token=token: Client(self, token),  # type: ignore[misc]
-                    address.near,
+                    address.local_host,
                     address.port,
                 )
             async with asyncio.timeout(PATIENCE_S):

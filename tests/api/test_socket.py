@@ -12,8 +12,8 @@ from fastapi import FastAPI
 from deemster.api.http import body
 from deemster.api.http.body import BODY_BYTES
 from deemster.store.pool import Pool
-from deemster.wiring import connection
-from deemster.wiring.connection import HEAD_BYTES, Connection
+from deemster.wiring import http_connection
+from deemster.wiring.http_connection import HEAD_BYTES, HttpConnection
 from tests.api.conftest import User, make_user, make_worker, program
 from tests.builders import make_problem
 from tests.waiting import until
@@ -24,7 +24,7 @@ PIECE = 64 * 1024
 @pytest.fixture
 async def port(app: FastAPI) -> AsyncIterator[int]:
     config = uvicorn.Config(
-        app, host="127.0.0.1", port=0, http=Connection, log_config=None, access_log=False
+        app, host="127.0.0.1", port=0, http=HttpConnection, log_config=None, access_log=False
     )
     server = uvicorn.Server(config)
     server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign, assignment]
@@ -209,7 +209,7 @@ async def test_headers_may_come_in_pieces_and_behind_a_long_body(port: int, user
 async def test_d3_who_says_nothing_holds_no_place(
     port: int, monkeypatch: pytest.MonkeyPatch, begun: bytes
 ) -> None:
-    monkeypatch.setattr(connection, "HEAD_S", 0.1)
+    monkeypatch.setattr(http_connection, "HEAD_S", 0.1)
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(begun)
     assert await reader.read() == b""
@@ -220,7 +220,7 @@ async def test_d3_a_second_head_is_not_waited_for_for_ever_either(
     port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    monkeypatch.setattr(connection, "HEAD_S", 0.1)
+    monkeypatch.setattr(http_connection, "HEAD_S", 0.1)
     writer.write(b"GET /healthz HTTP/1.1\r\nHost: judge\r\n\r\nGET /heal")
     assert (await answer_of(reader))[0] == 200
     assert await reader.read() == b""

@@ -11,8 +11,7 @@ from deemster.settings import load_settings
 from deemster.store import audit
 from deemster.store.pool import Pool, connection
 from deemster.store.problems import ProblemSummary, get
-from deemster.wiring.revisions import open_shelf
-from deemster.wiring.service import open_artifacts
+from deemster.wiring.resources import open_artifacts, open_distributor
 from tests.cli.conftest import Deemster
 
 CORPUS = Path(__file__).parents[2] / "corpus"
@@ -51,7 +50,9 @@ async def test_an_imported_package_is_in_force_and_on_the_shelf(
     # What this machine has by itself is gone: a worker elsewhere never had it.
     for each in (tmp_path / "data" / "revisions").iterdir():
         each.rename(tmp_path / f"away-{each.name}")
-    async with open_shelf(settings, open_artifacts(settings)).opened(found.digest) as fetched:
+    async with open_distributor(settings, open_artifacts(settings)).opened(
+        found.digest
+    ) as fetched:
         assert fetched.problem.slug == "mine"
 
 

@@ -74,7 +74,7 @@ async def losing_answers(to: Address, times: int) -> AsyncIterator[tuple[Address
     async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         number = len(made) + 1
         made.append(number)
-        there_reader, there_writer = await asyncio.open_connection(to.near, to.port)
+        there_reader, there_writer = await asyncio.open_connection(to.local_host, to.port)
         back: Coroutine[Any, Any, object] = (
             there_reader.read(1) if number <= times else pass_on(there_reader, writer)
         )

@@ -6,7 +6,7 @@ import pytest
 
 from deemster.domain.errors import Unavailable
 from deemster.wiring import keeper
-from deemster.wiring.keeper import again_and_again
+from deemster.wiring.keeper import repeat
 
 
 @pytest.mark.parametrize("fault", [Unavailable("away"), RuntimeError("a fault of ours")])
@@ -27,6 +27,6 @@ async def test_a_duty_that_fails_is_taken_up_again(
         return 0
 
     async with asyncio.timeout(60), asyncio.TaskGroup() as group:
-        duty = group.create_task(again_and_again(work, 0.0))
+        duty = group.create_task(repeat(work, 0.0))
         await done.wait()
         duty.cancel()

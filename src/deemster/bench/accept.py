@@ -155,7 +155,7 @@ class Press:
         begin = self.turns * AT_ONCE % len(self.stage.tokens)
         self.turns += 1
         order = LoadOrder(
-            host=contender.address.near,
+            host=contender.address.local_host,
             port=contender.address.port,
             tokens=self.stage.tokens[begin : begin + AT_ONCE],
             body=body(),

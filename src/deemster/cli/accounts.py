@@ -9,27 +9,27 @@ from deemster.store import accounts, sessions
 from deemster.store.accounts import AccountUpdate, AccountView, TokenView
 from deemster.store.audit import Actor, record
 from deemster.store.pool import Connection, connection, transaction
-from deemster.wiring.command import open_store, operator
+from deemster.wiring.resources import open_command_database, operator
 
 MOST_SHOWN = 1000
 
 
 async def add(name: str, role: Role) -> Account:
     check_name(name)
-    async with open_store(load_settings()) as pool, transaction(pool) as acquired:
+    async with open_command_database(load_settings()) as pool, transaction(pool) as acquired:
         account = await accounts.add(acquired, name, role)
         await record(acquired, actor(), "user.add", account.id, name=name, role=role)
         return account
 
 
 async def everyone() -> list[AccountView]:
-    async with open_store(load_settings()) as pool, connection(pool) as acquired:
+    async with open_command_database(load_settings()) as pool, connection(pool) as acquired:
         return await accounts.list_all(acquired)
 
 
 async def change(name: str, *, role: Role | None = None, disabled: bool | None = None) -> str:
     """The name as its owner writes it."""
-    async with open_store(load_settings()) as pool, transaction(pool) as acquired:
+    async with open_command_database(load_settings()) as pool, transaction(pool) as acquired:
         account = await named(acquired, name)
         await accounts.update(acquired, account.id, AccountUpdate(role=role, disabled=disabled))
         wanted = {"role": role, "disabled": disabled}
@@ -41,7 +41,7 @@ async def change(name: str, *, role: Role | None = None, disabled: bool | None =
 async def set_password(name: str, password: str) -> str:
     """The name as its owner writes it."""
     hashed = hash_password(password)
-    async with open_store(load_settings()) as pool, transaction(pool) as acquired:
+    async with open_command_database(load_settings()) as pool, transaction(pool) as acquired:
         account = await named(acquired, name)
         await accounts.set_password(acquired, account.id, hashed)
         await sessions.end_all(acquired, account.id)
@@ -50,7 +50,7 @@ async def set_password(name: str, password: str) -> str:
 
 
 async def make_token(name: str, label: str, days: int | None, scopes: frozenset[Scope]) -> str:
-    async with open_store(load_settings()) as pool, transaction(pool) as acquired:
+    async with open_command_database(load_settings()) as pool, transaction(pool) as acquired:
         account = await named(acquired, name)
         made = await accounts.create_token(
             acquired, account.id, label, days=days, scopes=scopes
@@ -61,14 +61,14 @@ async def make_token(name: str, label: str, days: int | None, scopes: frozenset[
 
 
 async def tokens(name: str) -> list[TokenView]:
-    async with open_store(load_settings()) as pool, connection(pool) as acquired:
+    async with open_command_database(load_settings()) as pool, connection(pool) as acquired:
         account = await named(acquired, name)
         return await accounts.token_page(acquired, account.id, before=None, limit=MOST_SHOWN)
 
 
 async def revoke(token: str) -> str:
     """What it was for."""
-    async with open_store(load_settings()) as pool, transaction(pool) as acquired:
+    async with open_command_database(load_settings()) as pool, transaction(pool) as acquired:
         revoked = await accounts.revoke_token(acquired, TokenId(token))
         if revoked is None:
             raise NotFound(f"There is no token {token[:80]}: see `deemster user tokens NAME`.")

@@ -10,7 +10,7 @@ import typer
 from deemster import __version__
 from deemster.cli.commands import Lazily
 from deemster.domain.errors import DeemsterError
-from deemster.wiring.parent_death import tie_to_parent
+from deemster.wiring.process import die_with_parent
 
 EXIT_OURS = 2
 """Deemster itself could not do what was asked."""
@@ -45,7 +45,7 @@ def options(
     ] = None,
 ) -> None:
     if parent is not None:
-        tie_to_parent(parent)
+        die_with_parent(parent)
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ from deemster.store import dead_letters
 from deemster.store.audit import Actor
 from deemster.store.dead_letters import DeadLetter
 from deemster.store.pool import connection
-from deemster.wiring.command import open_store, operator
+from deemster.wiring.resources import open_command_database, operator
 
 EXIT_OURS = 2
 AT_ONCE = 1000
@@ -104,7 +104,7 @@ def discard(numbers: Numbers, as_json: AsJson = False) -> None:
 async def read_all(settled: bool) -> list[DeadLetter]:
     """After a bad night there are many, and whoever counts them must not stop at a page."""
     found: list[DeadLetter] = []
-    async with open_store(load_settings()) as pool, connection(pool) as acquired:
+    async with open_command_database(load_settings()) as pool, connection(pool) as acquired:
         while True:
             before = found[-1].id if found else None
             page = await dead_letters.page(
@@ -116,7 +116,7 @@ async def read_all(settled: bool) -> list[DeadLetter]:
 
 
 async def read_one(number: int) -> DeadLetter:
-    async with open_store(load_settings()) as pool, connection(pool) as acquired:
+    async with open_command_database(load_settings()) as pool, connection(pool) as acquired:
         letter = await dead_letters.get(acquired, number)
     if letter is None:
         raise NotFound(f"There is no dead letter {number}: see `deemster dlq list --all`.")
@@ -124,7 +124,7 @@ async def read_one(number: int) -> DeadLetter:
 
 
 async def requeue_all(numbers: list[int]) -> tuple[dict[int, SubmissionId], int]:
-    async with open_store(load_settings()) as pool:
+    async with open_command_database(load_settings()) as pool:
 
         async def act(number: int) -> SubmissionId:
             return (await dead_letter_actions.requeue(pool, number, actor=Actor(operator()))).id
@@ -134,7 +134,7 @@ async def requeue_all(numbers: list[int]) -> tuple[dict[int, SubmissionId], int]
 
 async def discard_all(numbers: list[int]) -> tuple[dict[int, None], int]:
     actor = Actor(operator())
-    async with open_store(load_settings()) as pool:
+    async with open_command_database(load_settings()) as pool:
         return await for_each(
             numbers, lambda each: dead_letter_actions.discard(pool, each, actor=actor)
         )

@@ -7,7 +7,7 @@ import uvloop
 
 from deemster.settings import load_settings
 from deemster.store.migrations import migrate as bring_forward
-from deemster.wiring.service import database_url
+from deemster.wiring.resources import database_url
 
 
 def migrate(

@@ -23,7 +23,7 @@ from deemster.problems.new import make_package
 from deemster.problems.revision import Revision
 from deemster.settings import load_settings
 from deemster.wiring.judging import find_needed, make_spool, open_judging
-from deemster.wiring.revisions import open_revisions
+from deemster.wiring.resources import open_revisions
 
 EXIT_DISAGREES = 1
 

@@ -13,7 +13,7 @@ from deemster.domain.limits import MIB
 from deemster.settings import load_settings
 from deemster.store.pool import connection
 from deemster.store.problems import ProblemListItem, page
-from deemster.wiring.command import open_store
+from deemster.wiring.resources import open_command_database
 
 PAGE = 500
 
@@ -44,7 +44,7 @@ def list_(
 
 async def all_lines() -> list[ProblemListItem]:
     lines: list[ProblemListItem] = []
-    async with open_store(load_settings()) as pool, connection(pool) as acquired:
+    async with open_command_database(load_settings()) as pool, connection(pool) as acquired:
         while True:
             after = lines[-1].id if lines else None
             more = await page(acquired, after=after, limit=PAGE)

@@ -9,8 +9,8 @@ from deemster.cli.for_each import for_each
 from deemster.domain.ids import ProblemId, parse_problem_id
 from deemster.settings import load_settings
 from deemster.store.audit import Actor
-from deemster.wiring.command import open_store, operator
 from deemster.wiring.importing import open_importer
+from deemster.wiring.resources import open_command_database, operator
 
 EXIT_OURS = 2
 
@@ -35,7 +35,7 @@ def retire(
 
 async def retire_all(ids: list[ProblemId]) -> tuple[dict[ProblemId, bool], int]:
     settings, actor = load_settings(), Actor(operator())
-    async with open_store(settings) as pool:
+    async with open_command_database(settings) as pool:
         importer = open_importer(settings, pool)
         return await for_each(
             ids, lambda problem: importer.retire(problem, actor, only_own=False)

@@ -25,7 +25,7 @@ from deemster.store.audit import Actor
 from deemster.store.pool import Pool, connection
 from deemster.store.problems import get
 from deemster.store.rejudgings import RejudgingFilter, count_unfinished, find_matching
-from deemster.wiring.command import open_store, operator
+from deemster.wiring.resources import open_command_database, operator
 
 EXIT_OURS = 2
 MOST = 1_000_000
@@ -155,18 +155,18 @@ Rejudged = tuple[dict[SubmissionId, SubmissionId], int]
 async def stage_asked(
     asked: Asked, named: Sequence[SubmissionId], reason: str | None
 ) -> Overview:
-    async with open_store(load_settings()) as pool:
+    async with open_command_database(load_settings()) as pool:
         wanted = RejudgingFilter(ids=named) if named else await wanted_of(pool, asked)
         return await make(pool, wanted, Actor(operator()), reason=reason)
 
 
 async def rejudge_named(ids: Sequence[SubmissionId]) -> Rejudged:
-    async with open_store(load_settings()) as pool:
+    async with open_command_database(load_settings()) as pool:
         return await rejudge_all(pool, ids)
 
 
 async def rejudge_chosen(asked: Asked, *, sure: bool) -> Rejudged:
-    async with open_store(load_settings()) as pool:
+    async with open_command_database(load_settings()) as pool:
         wanted = await wanted_of(pool, asked)
         async with connection(pool) as acquired:
             ids = [match.id for match in await find_matching(acquired, wanted, limit=MOST)]

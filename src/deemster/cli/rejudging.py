@@ -18,7 +18,7 @@ from deemster.store import rejudgings
 from deemster.store.audit import Actor
 from deemster.store.pool import connection
 from deemster.store.rejudgings import ChangedPair, Rejudging, VerdictPairCount
-from deemster.wiring.command import open_store, operator
+from deemster.wiring.resources import open_command_database, operator
 
 MOST = 1000
 """On a screen; `--json` has them all."""
@@ -119,14 +119,14 @@ def document(overview: Overview) -> dict[str, object]:
 
 
 async def read_page() -> list[Rejudging]:
-    async with open_store(load_settings()) as pool, connection(pool) as acquired:
+    async with open_command_database(load_settings()) as pool, connection(pool) as acquired:
         return await rejudgings.page(acquired, before=None, limit=MOST)
 
 
 async def read_one(
     wanted: RejudgingId,
 ) -> tuple[Overview, Sequence[VerdictPairCount], Sequence[ChangedPair]]:
-    async with open_store(load_settings()) as pool:
+    async with open_command_database(load_settings()) as pool:
         overview = await rejudging_set.overview(pool, wanted)
         async with connection(pool) as acquired:
             matrix = await rejudgings.verdict_matrix(acquired, wanted)
@@ -137,7 +137,7 @@ async def read_one(
 
 
 async def settle(wanted: RejudgingId, *, wins: bool) -> Overview:
-    async with open_store(load_settings()) as pool:
+    async with open_command_database(load_settings()) as pool:
         act = rejudging_set.apply if wins else rejudging_set.drop
         return await act(pool, wanted, Actor(operator()))
 

@@ -1,1 +1,1 @@
-"""Joins settings and rooms: what a command or a role opens before it works."""
+"""Assembles the roles: opens what each of them needs by the settings, and starts it."""

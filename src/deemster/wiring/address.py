@@ -1,4 +1,4 @@
-"""Where the API listens: found free before anything starts, and reached while it runs."""
+"""The address of the API: finds a free port, and sends requests to it."""
 
 import asyncio
 import errno
@@ -17,12 +17,12 @@ MOST_BYTES: Final = 1 << 20
 @dataclass(frozen=True, slots=True)
 class Address:
     host: str
-    """As it was asked for; it may stand for all of this machine's."""
+    """As given; it may mean all addresses of this machine."""
     port: int
 
     @property
-    def near(self) -> str:
-        """How this machine itself gets there."""
+    def local_host(self) -> str:
+        """The host by which this machine reaches the API."""
         try:
             given = ip_address(self.host)
         except ValueError:
@@ -33,16 +33,16 @@ class Address:
 
     @property
     def url(self) -> str:
-        near = f"[{self.near}]" if ":" in self.near else self.near
-        return f"http://{near}:{self.port}"
+        local_host = f"[{self.local_host}]" if ":" in self.local_host else self.local_host
+        return f"http://{local_host}:{self.port}"
 
 
 def find_free(host: str, port: int) -> Address:
-    """Refused if another program has it; port 0 finds one that nobody has."""
+    """Refuses a port that is in use; port 0 finds a free one."""
     try:
         family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, socket.SOCK_STREAM) as probe:
-            # As the server does: what a server before it left behind is no obstacle.
+            # As the server does, so that closed connections of a former server do not matter.
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(place)
             return Address(host, probe.getsockname()[1])
@@ -52,18 +52,18 @@ def find_free(host: str, port: int) -> Address:
 
 def reason(fault: OSError, host: str, port: int) -> str:
     if fault.errno == errno.EADDRINUSE:
-        return f"Port {port} of {host} is taken by another program: stop that one"
+        return f"Another program uses port {port} of {host}: stop it"
     if fault.errno == errno.EACCES:
-        return f"Only root may listen on port {port}: start Deemster as root"
-    return f"Nothing can listen on {host}, port {port} ({fault.strerror}): look at --host"
+        return f"Only root may listen on port {port}: run Deemster as root"
+    return f"Cannot listen on {host}, port {port} ({fault.strerror}): check --host"
 
 
 async def ask(address: Address, path: str) -> tuple[int, Any]:
-    """The status and the JSON of one GET; an OSError when nobody answers."""
-    request = f"GET {path} HTTP/1.1\r\nHost: {address.near}\r\nConnection: close\r\n\r\n"
+    """Returns the status and the JSON of a GET; raises OSError if nothing answers."""
+    request = f"GET {path} HTTP/1.1\r\nHost: {address.local_host}\r\nConnection: close\r\n\r\n"
     try:
         async with asyncio.timeout(ANSWER_S):
-            reader, writer = await asyncio.open_connection(address.near, address.port)
+            reader, writer = await asyncio.open_connection(address.local_host, address.port)
             try:
                 writer.write(request.encode())
                 answer = await reader.read(MOST_BYTES)
@@ -74,4 +74,4 @@ async def ask(address: Address, path: str) -> tuple[int, Any]:
         head, _, body = answer.partition(b"\r\n\r\n")
         return int(head.split(None, 2)[1]), json.loads(body)
     except (ValueError, IndexError) as fault:
-        raise OSError(f"no answer of ours from {address.url}") from fault
+        raise OSError(f"{address.url} does not answer as Deemster") from fault

@@ -1,4 +1,4 @@
-"""The API: HTTP on one port, in one process."""
+"""Assembles the API role: one process that serves HTTP on one port."""
 
 import gc
 import resource
@@ -18,35 +18,34 @@ from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.queue.producer import Producer
 from deemster.settings import Settings
 from deemster.store.notifications import OUTBOX_CHANNEL, Notifier
-from deemster.wiring.connection import Connection
+from deemster.wiring.http_connection import HttpConnection
 from deemster.wiring.importing import open_importer
-from deemster.wiring.process import signals_heard, until_told
+from deemster.wiring.process import run_until_signal, signals_handled
+from deemster.wiring.resources import open_artifacts, open_database, queue_url, revealed
 from deemster.wiring.secret import open_secret
-from deemster.wiring.service import open_artifacts, open_database, queue_url, revealed
 
-CONNECTIONS: Final = 20
-"""To the database."""
+DATABASE_CONNECTIONS: Final = 20
 KEEP_ALIVE_S: Final = 30
 GRACE_S: Final = 10
-"""What requests that are being answered get when the process is told to end."""
+"""Time that running requests get to finish when the process is asked to end."""
 
 
 async def run_api(settings: Settings) -> None:
     async with AsyncExitStack() as stack:
         enter = stack.enter_async_context
-        pool = await enter(open_database(settings, "api", most=CONNECTIONS))
-        secret = await until_told(open_secret(settings, pool))
+        pool = await enter(open_database(settings, "api", max_size=DATABASE_CONNECTIONS))
+        secret = await run_until_signal(open_secret(settings, pool))
         if secret is None:
             return
         producer = await enter(Producer.open(queue_url(settings), settings.env))
-        bell = await enter(Notifier.open(pool, OUTBOX_CHANNEL))
+        notifier = await enter(Notifier.open(pool, OUTBOX_CHANNEL))
         artifacts = open_artifacts(settings)
         catalogue = load_catalogue()
         accept = AcceptService(
             pool,
             artifacts,
             catalogue,
-            on_accepted=bell.notify,
+            on_accepted=notifier.notify,
             interval_s=settings.submit_interval_s,
             daily_quota=settings.daily_quota,
         )
@@ -64,19 +63,19 @@ async def run_api(settings: Settings) -> None:
             importer=open_importer(settings, pool),
         )
         app = create_app(dependencies)
-        # Who listens would else be waited for.
+        # Otherwise the shutdown would wait for open event streams.
         await serve(app, settings, at_end=app.state.app_state.feed.drain)
 
 
 async def serve(
     app: FastAPI, settings: Settings, *, at_end: Callable[[], None] = lambda: None
 ) -> None:
-    """Until it is told to end."""
+    """Serves until SIGTERM or SIGINT."""
     config = uvicorn.Config(
         app,
         host=settings.host,
         port=settings.port,
-        http=Connection,
+        http=HttpConnection,
         log_config=None,
         access_log=False,
         server_header=False,
@@ -86,7 +85,7 @@ async def serve(
         timeout_graceful_shutdown=GRACE_S,
     )
     server = Server(config)
-    calm_collector()
+    reduce_garbage_collection()
 
     def end(times: int) -> None:
         at_end()
@@ -94,19 +93,19 @@ async def serve(
         server.force_exit = times > 1
 
     raise_descriptor_limit()
-    with signals_heard(end):
+    with signals_handled(end):
         await server.serve()
 
 
 def raise_descriptor_limit() -> None:
-    """Each client that listens holds one, for as long as it likes."""
+    """Each open event stream holds a descriptor."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
-def calm_collector() -> None:
-    """What was made until now stays, and is looked through no more; a tenth of a request's
-    time went into looking for garbage that wasn't there.
+def reduce_garbage_collection() -> None:
+    """Exempts all objects made so far from garbage collection, which took a tenth of a
+    request's time.
     """
     gc.collect()
     gc.freeze()
@@ -116,5 +115,5 @@ def calm_collector() -> None:
 class Server(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Ours are heard already; its own would end the process before we have cleaned up."""
+        """Disables uvicorn's handlers, which would end the process before the clean-up."""
         yield

@@ -16,10 +16,14 @@ from deemster.problems.revision import Revision
 from deemster.settings import Settings
 from deemster.store.audit import Actor
 from deemster.store.pool import Pool
-from deemster.wiring.command import open_store, operator
 from deemster.wiring.judging import find_needed, make_spool, open_judging
-from deemster.wiring.revisions import open_revisions, open_shelf
-from deemster.wiring.service import open_artifacts
+from deemster.wiring.resources import (
+    open_artifacts,
+    open_command_database,
+    open_distributor,
+    open_revisions,
+    operator,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +41,7 @@ async def import_all(
 ) -> list[Outcome]:
     """One that can't be taken does not keep the others out."""
     async with AsyncExitStack() as stack:
-        pool = await stack.enter_async_context(open_store(settings))
+        pool = await stack.enter_async_context(open_command_database(settings))
         store = open_revisions(settings)
         done: dict[Path, Outcome] = {}
         revisions: dict[Path, Revision] = {}
@@ -83,5 +87,5 @@ async def find_limits(
 
 
 def open_importer(settings: Settings, pool: Pool) -> Importer:
-    shelf = open_shelf(settings, open_artifacts(settings))
+    shelf = open_distributor(settings, open_artifacts(settings))
     return Importer(pool, open_revisions(settings), shelf)

@@ -1,4 +1,4 @@
-"""Joins settings, languages and sandbox: what a command or a worker opens before it works."""
+"""Opens sandbox boxes, lanes and the compiler with the toolchains that languages need."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
@@ -27,7 +27,7 @@ async def open_boxes(
     slots: int = 1,
     cpus: Sequence[int] = (),
 ) -> AsyncIterator[Boxes]:
-    """Boxes in which all the given toolchains work; with `cpus` each slot keeps to one."""
+    """Opens boxes for the given toolchains; with `cpus`, each slot is pinned to one."""
     found = list(toolchains)
     await asyncio.to_thread(sweep, settings.work_dir)
     async with Boxes.open(
@@ -48,7 +48,7 @@ async def open_lanes(
     count: int,
     cpus: Sequence[int] | None = None,
 ) -> AsyncIterator[Lanes]:
-    """Lanes in which all the given toolchains work."""
+    """Opens lanes for the given toolchains."""
     found = list(toolchains)
     await asyncio.to_thread(sweep, settings.work_dir)
     async with Lanes.open(
@@ -64,7 +64,7 @@ async def open_lanes(
 
 @asynccontextmanager
 async def open_compiler(settings: Settings, *, prepare: bool = True) -> AsyncIterator[Compiler]:
-    """With `prepare` it also makes what shortens later compiles, which takes seconds once."""
+    """`prepare` also precompiles headers, which takes seconds once."""
     async with Compiler.open(
         work_dir=settings.work_dir,
         data_dir=settings.data_dir,
@@ -75,13 +75,13 @@ async def open_compiler(settings: Settings, *, prepare: bool = True) -> AsyncIte
 
 
 def layers_of(settings: Settings) -> Layers:
-    """All layers but those that the operator knowingly does without (X8)."""
+    """All sandbox layers but those that the operator has switched off (X8)."""
     without = [Layers[name.upper()] for name in settings.sandbox_without]
     return reduce(lambda layers, layer: layers & ~layer, without, Layers.ALL)
 
 
 def profiles_of(toolchains: Iterable[Toolchain]) -> tuple[Profile, ...]:
-    """The profiles that go beyond the standard ones."""
+    """The seccomp profiles that the toolchains need beyond the standard ones."""
     permissions: list[Permissions] = []
     for toolchain in toolchains:
         permissions.append(toolchain.language.run.permissions)
@@ -114,7 +114,7 @@ async def open_judging(
     lanes: int,
     cpus: Sequence[int] | None = None,
 ) -> AsyncIterator[tuple[BuildTools, Lanes]]:
-    """All that judging programs of these languages takes; those not installed are left out."""
+    """Opens build tools and lanes for the given languages that are installed."""
     toolchains = Toolchains()
     found = await toolchains.find_all(languages)
     usable = [each for each in found if isinstance(each, Toolchain)]
@@ -126,14 +126,14 @@ async def open_judging(
 
 
 def make_spool(settings: Settings) -> Path:
-    """Where outputs wait for their checker, in files without a name."""
+    """Makes the directory for program outputs that wait for their checker."""
     place = settings.data_dir / "spool"
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
     return place
 
 
 def find_needed(catalogue: Catalogue, revisions: Iterable[Revision]) -> list[Language]:
-    """The languages of all programs that these packages carry."""
+    """Returns the languages of all programs in these packages."""
     found = {
         language.id: language
         for revision in revisions

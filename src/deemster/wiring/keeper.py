@@ -1,4 +1,4 @@
-"""The keeper: rescues what workers left, finds what the queue lost, brings webhooks, trims."""
+"""Assembles the keeper role: rescues jobs, reconciles the queue, sends webhooks, trims."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -12,14 +12,14 @@ from deemster.pipeline.deliver.message import SigningKeys
 from deemster.pipeline.deliver.sender import WebhookSender
 from deemster.pipeline.outbox.reconcile import reconcile
 from deemster.pipeline.queue.producer import Producer
-from deemster.pipeline.verdict.rejudging_set import stage_on
+from deemster.pipeline.verdict.rejudging_set import continue_staging
 from deemster.pipeline.verdict.retry import rescue
 from deemster.settings import Settings
 from deemster.store import outbox, submission_inserts, webhooks, workers
 from deemster.store.pool import Pool, connection
-from deemster.wiring.process import until_told
+from deemster.wiring.process import run_until_signal
+from deemster.wiring.resources import open_database, queue_url
 from deemster.wiring.secret import open_secret
-from deemster.wiring.service import open_database, queue_url
 
 log = structlog.get_logger()
 
@@ -27,7 +27,7 @@ RESCUE_S: Final = 1.0
 RECONCILE_S: Final = 2.0
 STAGE_S: Final = 2.0
 RECOVERY_S: Final = 5.0
-"""After an outage all leases look old: workers that live get the time to say so first."""
+"""After an outage all leases look stale: workers get this time to renew them first."""
 TRIM_S: Final = 60.0
 KEPT_S: Final = 24 * 3600.0
 WEBHOOKS_KEPT_S: Final = 30 * KEPT_S
@@ -35,7 +35,6 @@ TRIM_ROWS: Final = 10_000
 
 
 async def run_keeper(settings: Settings) -> None:
-    """The watchdog, and what is trimmed from time to time."""
     async with (
         open_database(settings, "keeper") as pool,
         Producer.open(queue_url(settings), settings.env) as producer,
@@ -44,35 +43,31 @@ async def run_keeper(settings: Settings) -> None:
 
         async def keep() -> None:
             async with asyncio.TaskGroup() as group:
-                rescuing = again_and_again(
-                    lambda: rescue(pool, most_attempts=attempts), RESCUE_S
-                )
+                rescuing = repeat(lambda: rescue(pool, most_attempts=attempts), RESCUE_S)
                 group.create_task(rescuing)
-                group.create_task(
-                    again_and_again(lambda: reconcile(pool, producer), RECONCILE_S)
-                )
-                group.create_task(again_and_again(lambda: stage_on(pool), STAGE_S))
-                group.create_task(again_and_again(lambda: trim(pool, producer), TRIM_S))
+                group.create_task(repeat(lambda: reconcile(pool, producer), RECONCILE_S))
+                group.create_task(repeat(lambda: continue_staging(pool), STAGE_S))
+                group.create_task(repeat(lambda: trim(pool, producer), TRIM_S))
                 group.create_task(deliver(settings, pool))
 
-        await until_told(keep())
+        await run_until_signal(keep())
 
 
 async def deliver(settings: Settings, pool: Pool) -> None:
-    """Webhooks; the rest of the keeper does not wait for what only they need."""
+    """Opens the secret itself, so that the other duties do not wait for it."""
     sender = WebhookSender(
         timeout_s=settings.webhook_timeout_s, allow_private=settings.webhook_allow_private
     )
-    rules = RetryPolicy(
+    policy = RetryPolicy(
         attempts=settings.webhook_attempts,
         timeout_s=settings.webhook_timeout_s,
     )
     keys = SigningKeys(await open_secret(settings, pool))
-    await WebhookDispatcher(pool, sender, keys, rules).run()
+    await WebhookDispatcher(pool, sender, keys, policy).run()
 
 
 async def trim(pool: Pool, producer: Producer) -> int:
-    """Q12: what is over is told by the events."""
+    """Deletes rows that are no longer needed (Q12)."""
     async with connection(pool) as acquired:
         await outbox.trim(acquired, older_than_s=KEPT_S, limit=TRIM_ROWS)
         await workers.trim(acquired, older_than_s=KEPT_S)
@@ -82,9 +77,9 @@ async def trim(pool: Pool, producer: Producer) -> int:
     return 0
 
 
-async def again_and_again(work: Callable[[], Awaitable[int]], pause_s: float) -> None:
-    """While there is something to do, without a pause. One duty that fails, whatever it is,
-    must not keep the others from theirs: who would rescue runs then?
+async def repeat(work: Callable[[], Awaitable[int]], pause_s: float) -> None:
+    """Repeats a duty, without a pause while it finds work. A duty that fails does not stop
+    the others.
     """
     while True:
         found = 0

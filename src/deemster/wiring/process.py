@@ -1,27 +1,32 @@
-"""Runs a role until SIGTERM or SIGINT asks it to end."""
+"""Process control of a role: ends it on SIGTERM or SIGINT, and when its parent ends."""
 
 import asyncio
+import ctypes
+import os
 import signal
+import sys
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
 
+PR_SET_PDEATHSIG: Final = 1
+
 
 @contextmanager
-def signals_heard(on_signal: Callable[[int], None]) -> Iterator[None]:
-    """Told how often SIGTERM or SIGINT came."""
+def signals_handled(on_signal: Callable[[int], None]) -> Iterator[None]:
+    """Calls back at each SIGTERM or SIGINT, with the number received so far."""
     loop = asyncio.get_running_loop()
-    heard = 0
+    received = 0
 
-    def hear() -> None:
-        nonlocal heard
-        heard += 1
-        on_signal(heard)
+    def receive() -> None:
+        nonlocal received
+        received += 1
+        on_signal(received)
 
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, hear)
+        loop.add_signal_handler(number, receive)
     try:
         yield
     finally:
@@ -29,14 +34,23 @@ def signals_heard(on_signal: Callable[[int], None]) -> Iterator[None]:
             loop.remove_signal_handler(number)
 
 
-async def until_told(work: Coroutine[Any, Any, T]) -> T | None:
-    """The result of the work, or None when a signal has cancelled it."""
+async def run_until_signal(work: Coroutine[Any, Any, T]) -> T | None:
+    """Returns the result of the work, or None when a signal has cancelled it."""
     async with asyncio.TaskGroup() as group:
         task = group.create_task(work)
 
         def end(_: int) -> None:
             task.cancel()
 
-        with signals_heard(end), suppress(asyncio.CancelledError):
+        with signals_handled(end), suppress(asyncio.CancelledError):
             return await asyncio.shield(task)
     return None
+
+
+def die_with_parent(parent: int) -> None:
+    """Makes the kernel kill this process when its parent ends, however it ends."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
+    if os.getppid() != parent:
+        sys.exit("The parent ended before this process began.")

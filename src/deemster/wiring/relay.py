@@ -1,17 +1,17 @@
-"""The relay: carries accepted submissions to the queue."""
+"""Assembles the relay role, which sends jobs from the outbox to the queue."""
 
 from deemster.pipeline.outbox.relay import Relay
 from deemster.pipeline.queue.producer import Producer
 from deemster.settings import Settings
 from deemster.store.notifications import OUTBOX_CHANNEL, Listener
-from deemster.wiring.process import until_told
-from deemster.wiring.service import database_url, open_database, queue_url
+from deemster.wiring.process import run_until_signal
+from deemster.wiring.resources import database_url, open_database, queue_url
 
 
 async def run_relay(settings: Settings) -> None:
     async with (
         open_database(settings, "relay") as pool,
         Producer.open(queue_url(settings), settings.env) as producer,
-        Listener.open(database_url(settings), OUTBOX_CHANNEL) as ear,
+        Listener.open(database_url(settings), OUTBOX_CHANNEL) as listener,
     ):
-        await until_told(Relay(pool, producer).run(ear))
+        await run_until_signal(Relay(pool, producer).run(listener))

@@ -1,4 +1,4 @@
-"""The installation's secret, from which all that is signed gets its key (O7)."""
+"""The installation's secret key, from which all signing keys are derived (O7)."""
 
 import asyncio
 import hashlib
@@ -15,19 +15,19 @@ from deemster.domain.errors import Refused, Unavailable
 from deemster.settings import Settings
 from deemster.store.installation import check_secret
 from deemster.store.pool import Pool, connection
-from deemster.wiring.service import revealed
+from deemster.wiring.resources import revealed
 
 SECRET_FILE: Final = "secret.key"  # noqa: S105 - a file's name
-LEAST_LETTERS: Final = 16
+MIN_LENGTH: Final = 16
 RETRY_S: Final = 1.0
 
 log = structlog.get_logger()
 
 
 async def open_secret(settings: Settings, pool: Pool) -> bytes:
-    """The same on all machines of an installation: another one is refused.
+    """Refuses a key that differs from the one that other machines of the installation use.
 
-    Waits for the database: a role must not end because the database is away when it starts.
+    Waits for the database: a role must not end because the database is down when it starts.
     """
     secret = secret_of(settings)
     fingerprint = hashlib.sha256(b"deemster fingerprint " + secret).hexdigest()
@@ -42,28 +42,28 @@ async def open_secret(settings: Settings, pool: Pool) -> bytes:
 
 
 def secret_of(settings: Settings) -> bytes:
-    """That of the settings; else the one in data_dir, made if there is none."""
+    """Returns the key of the settings, or that of the data directory, made if missing."""
     given = revealed(settings.secret_key)
     if given is not None:
-        return long_enough(given, "DEEMSTER_SECRET_KEY")
+        return check_length(given, "DEEMSTER_SECRET_KEY")
     path = settings.data_dir / SECRET_FILE
     if not path.exists():
         make_secret(path)
-    return long_enough(path.read_text(encoding="utf-8").strip(), str(path))
+    return check_length(path.read_text(encoding="utf-8").strip(), str(path))
 
 
-def long_enough(secret: str, where: str) -> bytes:
-    """An empty variable, or a file that was never written, would let anyone sign."""
-    if len(secret) < LEAST_LETTERS:
+def check_length(secret: str, where: str) -> bytes:
+    """Refuses an empty variable or file, with which anyone could sign."""
+    if len(secret) < MIN_LENGTH:
         raise Refused(
-            f"The secret key in {where} has {len(secret)} characters: give it at least "
-            f"{LEAST_LETTERS}, by chance, or leave it out to have one made."
+            f"The secret key in {where} has {len(secret)} characters: use at least "
+            f"{MIN_LENGTH} random characters, or remove it to have one generated."
         )
     return secret.encode()
 
 
 def make_secret(path: Path) -> None:
-    """Of several who make one at once, the first wins."""
+    """Writes a new key; if several processes do so at once, the first one wins."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

@@ -27,31 +27,36 @@ from deemster.sandbox.lanes import Lanes, reserve_cores
 from deemster.settings import Settings
 from deemster.store.notifications import STOP_CHANNEL, Listener
 from deemster.wiring.judging import make_spool, open_judging
-from deemster.wiring.process import signals_heard
-from deemster.wiring.revisions import open_shelf
-from deemster.wiring.service import database_url, open_artifacts, open_database, queue_url
+from deemster.wiring.process import signals_handled
+from deemster.wiring.resources import (
+    database_url,
+    open_artifacts,
+    open_database,
+    open_distributor,
+    queue_url,
+)
 
 log = structlog.get_logger()
 
 
 @asynccontextmanager
-async def open_courthouse(
-    settings: Settings, workshop: BuildTools, lanes: Lanes, shelf: RevisionDistributor
+async def open_prepared_problems(
+    settings: Settings, build_tools: BuildTools, lanes: Lanes, distributor: RevisionDistributor
 ) -> AsyncIterator[PreparedProblems]:
     spool = make_spool(settings)
 
     @asynccontextmanager
-    async def open_court(digest: str) -> AsyncIterator[PreparedProblem]:
+    async def open_problem(digest: str) -> AsyncIterator[PreparedProblem]:
         async with (
-            shelf.opened(digest) as revision,
+            distributor.opened(digest) as revision,
             PreparedProblem.open(
-                workshop, lanes, revision.directory, revision.problem, spool
-            ) as court,
+                build_tools, lanes, revision.directory, revision.problem, spool
+            ) as prepared,
         ):
-            yield court
+            yield prepared
 
-    async with PreparedProblems.open(open_court) as house:
-        yield house
+    async with PreparedProblems.open(open_problem) as prepared_problems:
+        yield prepared_problems
 
 
 async def run_worker(settings: Settings, slots: int | None = None) -> None:
@@ -59,22 +64,24 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
     catalogue = load_catalogue()
     async with AsyncExitStack() as stack:
         enter = stack.enter_async_context
-        place = settings.work_dir.with_name(f"{settings.work_dir.name}-cores")
-        cores = stack.enter_context(reserve_cores(place, slots))
-        pool = await enter(open_database(settings, "worker", most=slots + 4))
+        core_locks = settings.work_dir.with_name(f"{settings.work_dir.name}-cores")
+        cores = stack.enter_context(reserve_cores(core_locks, slots))
+        pool = await enter(open_database(settings, "worker", max_size=slots + 4))
         artifacts = open_artifacts(settings)
-        workshop, lanes = await enter(
+        build_tools, lanes = await enter(
             open_judging(settings, catalogue, catalogue, lanes=slots, cpus=cores)
         )
-        shelf = open_shelf(settings, artifacts)
-        courthouse = await enter(open_courthouse(settings, workshop, lanes, shelf))
-        versions = workshop.toolchains.versions
+        distributor = open_distributor(settings, artifacts)
+        problems = await enter(
+            open_prepared_problems(settings, build_tools, lanes, distributor)
+        )
+        versions = build_tools.toolchains.versions
         heartbeat = Heartbeat(pool, slots, versions)
-        execution = JobExecutor(
+        executor = JobExecutor(
             pool=pool,
             artifacts=artifacts,
             running_jobs=heartbeat.running_jobs,
-            judge=JudgeService(pool, artifacts, workshop, courthouse).judge,
+            judge=JudgeService(pool, artifacts, build_tools, problems).judge,
             caps=Caps(
                 settings.most_running,
                 settings.most_running_per_user,
@@ -88,7 +95,7 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
             Consumer.open(
                 queue_url(settings),
                 settings.env,
-                {QueueName.DEFAULT: execution.handle},
+                {QueueName.DEFAULT: executor.handle},
                 slots=slots,
                 strict=settings.strict_priority,
                 rate_per_s=settings.most_per_second,
@@ -96,13 +103,13 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
             )
         )
         listener = await enter(Listener.open(database_url(settings), STOP_CHANNEL))
-        await serve_worker(heartbeat, consumer, listener, workshop)
+        await serve_worker(heartbeat, consumer, listener, build_tools)
 
 
 async def serve_worker(
-    heartbeat: Heartbeat, consumer: Consumer, listener: Listener, workshop: BuildTools
+    heartbeat: Heartbeat, consumer: Consumer, listener: Listener, build_tools: BuildTools
 ) -> None:
-    """SIGTERM drains; a second one stops at once, and what runs goes back (Q14)."""
+    """SIGTERM drains; a second one stops at once and returns running jobs (Q14)."""
     async with asyncio.TaskGroup() as group:
 
         def on_signal(times: int) -> None:
@@ -112,11 +119,11 @@ async def serve_worker(
             if times > 1:
                 group.create_task(consumer.stop())
 
-        with signals_heard(on_signal):
+        with signals_handled(on_signal):
             services = [
                 group.create_task(keep_beating(heartbeat, consumer)),
                 group.create_task(watch_cancellations(listener, heartbeat.running_jobs)),
-                group.create_task(refresh_toolchains(workshop)),
+                group.create_task(refresh_toolchains(build_tools)),
             ]
             await consumer.run()
             for service in services:

@@ -98,7 +98,7 @@ async def test_a_taken_port_is_told_before_anything_starts(up: Up) -> None:
         port = taken.getsockname()[1]
         up.begin(port)
         assert await up.ended() == 2
-    assert f"Port {port} of 127.0.0.1 is taken by another program" in up.output
+    assert f"Another program uses port {port} of 127.0.0.1" in up.output
     assert "--port" in up.output
     assert {path.name for path in up.data.iterdir()} == {"up.lock"}
 

@@ -321,11 +321,11 @@ async def test_a_maker_that_dies_is_gone_on_for(
     late = await ended(pool, artifacts)  # ended after the set was made
     with pytest.raises(Conflict, match="have not ended"):
         await rejudging_set.apply(pool, begun.id, ROOT)
-    await asyncio.gather(*(rejudging_set.stage_on(pool) for _ in range(10)))
+    await asyncio.gather(*(rejudging_set.continue_staging(pool) for _ in range(10)))
     of = await trials(pool, begun.id)
     assert set(of) == set(olds)
     assert late not in of
-    assert await rejudging_set.stage_on(pool) == 0
+    assert await rejudging_set.continue_staging(pool) == 0
     found = await rejudging_set.overview(pool, begun.id)
     assert found.rejudging.staged_at is not None
     assert found.progress.trials == found.rejudging.matched == 7
@@ -342,7 +342,7 @@ async def test_a_half_made_set_can_be_dropped(
     await rejudging_set.stage_batch(pool, begun.id)
     assert (await rejudging_set.drop(pool, begun.id, ROOT)).progress.cancelled == 2
     assert not await rejudging_set.stage_batch(pool, begun.id)
-    assert await rejudging_set.stage_on(pool) == 0
+    assert await rejudging_set.continue_staging(pool) == 0
 
 
 async def test_a_key_makes_one_set_and_another_request_with_it_is_refused(
@@ -447,7 +447,7 @@ async def test_whatever_happens_there_is_one_verdict_and_counters_are_right(
         first[await ended(pool, artifacts, verdict, user, problem)] = verdict
     for _ in range(3):
         made = [await half_made(pool, chance) for _ in range(3)]
-        while await rejudging_set.stage_on(pool):
+        while await rejudging_set.continue_staging(pool):
             pass
         staged = [trial for each in made for trial in (await trials(pool, each)).values()]
         judging = [

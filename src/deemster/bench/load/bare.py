@@ -11,9 +11,9 @@ from starlette.responses import Response
 from deemster.domain.ids import SUBMISSION, new_id
 from deemster.settings import load_settings
 from deemster.store.pool import Pool
-from deemster.wiring.api import CONNECTIONS, serve
-from deemster.wiring.parent_death import tie_to_parent
-from deemster.wiring.service import open_database
+from deemster.wiring.api import DATABASE_CONNECTIONS, serve
+from deemster.wiring.process import die_with_parent
+from deemster.wiring.resources import open_database
 
 TABLE: Final = """
 CREATE TABLE IF NOT EXISTS bare (
@@ -75,11 +75,11 @@ def make_app(pool: Pool) -> FastAPI:
 
 async def run() -> None:
     settings = load_settings()
-    async with open_database(settings, "bare", most=CONNECTIONS) as pool:
+    async with open_database(settings, "bare", max_size=DATABASE_CONNECTIONS) as pool:
         await pool.execute(TABLE)
         await serve(make_app(pool), settings)
 
 
 if __name__ == "__main__":
-    tie_to_parent(int(sys.argv[1]))
+    die_with_parent(int(sys.argv[1]))
     uvloop.run(run())

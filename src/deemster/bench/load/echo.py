@@ -7,7 +7,7 @@ from typing import Final, cast
 import uvloop
 
 from deemster.settings import load_settings
-from deemster.wiring.parent_death import tie_to_parent
+from deemster.wiring.process import die_with_parent
 
 BODY: Final = b'{"id":"sub_00000000000000000000000000"}'
 ANSWER: Final = b"HTTP/1.1 202 Accepted\r\ncontent-length: %d\r\n\r\n%b" % (len(BODY), BODY)
@@ -33,5 +33,5 @@ async def run() -> None:
 
 
 if __name__ == "__main__":
-    tie_to_parent(int(sys.argv[1]))
+    die_with_parent(int(sys.argv[1]))
     uvloop.run(run())

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import uvloop
 
 from deemster.domain.errors import Unavailable
-from deemster.wiring.process import signals_heard
+from deemster.wiring.process import signals_handled
 
 T = TypeVar("T")
 
@@ -27,7 +27,7 @@ async def heeding(work: Coroutine[Any, Any, T]) -> T:
         task.cancel()
 
     try:
-        with signals_heard(end):
+        with signals_handled(end):
             return await work
     except asyncio.CancelledError:
         if not told:

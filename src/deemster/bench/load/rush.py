@@ -164,7 +164,7 @@ class Rush:
         self, *, first: int, count: int, seconds: float, tokens: list[str] | None = None
     ) -> LoadOrder:
         return LoadOrder(
-            host=self._address.near,
+            host=self._address.local_host,
             port=self._address.port,
             tokens=tokens or self._stage.tokens,
             body=body(),

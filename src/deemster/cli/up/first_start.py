@@ -9,7 +9,7 @@ from deemster.private_file import write_private
 from deemster.store import accounts
 from deemster.store.audit import Actor, record
 from deemster.store.pool import Connection
-from deemster.wiring.command import operator
+from deemster.wiring.resources import operator
 
 ADMIN: Final = "admin"
 TOKEN_FILE: Final = "admin.token"  # noqa: S105 - a file's name

@@ -18,7 +18,7 @@ from deemster.store.data_lock import lock_data_dir
 from deemster.store.migrations import migrate
 from deemster.store.pool import Pool, open_pool, transaction
 from deemster.wiring.address import Address, find_free
-from deemster.wiring.process import signals_heard
+from deemster.wiring.process import signals_handled
 from deemster.wiring.secret import secret_of
 
 
@@ -37,7 +37,7 @@ async def supervise(settings: Settings) -> None:
         else:
             hurry.set()
 
-    with Display() as board, signals_heard(hear), hang_up_heard():
+    with Display() as board, signals_handled(hear), hang_up_heard():
         try:
             await Supervisor(settings, board, hurry).run()
         except asyncio.CancelledError:

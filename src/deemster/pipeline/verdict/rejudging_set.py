@@ -125,7 +125,7 @@ async def begin(
         return await rejudgings.get(writing, rejudging)
 
 
-async def stage_on(pool: Pool) -> int:
+async def continue_staging(pool: Pool) -> int:
     """Continues interrupted sets, for the keeper; returns how many there were."""
     async with connection(pool) as acquired:
         found = await rejudgings.list_unstaged(acquired, limit=AT_ONCE)

@@ -27,13 +27,13 @@ class JudgeResult:
 class JudgeService:
     pool: Pool
     artifacts: Artifacts
-    builder: BuildTools
+    build_tools: BuildTools
     problems: PreparedProblems
 
     async def judge(self, details: JobDetails, on_case: Callable[[], None]) -> JudgeResult:
         async with connection(self.pool) as acquired:
             bundle = await fetch(acquired, self.artifacts, details.source)
-        catalogue = self.builder.catalogue
+        catalogue = self.build_tools.catalogue
         language = catalogue.named(details.language)
         source = Source(unpack_files(bundle), main=details.main)
         try:

@@ -1,4 +1,4 @@
-"""A client's connection: the head of a request is bounded, and comes soon (D3)."""
+"""Bounds the size and the time of request headers, which uvicorn does not (D3)."""
 
 import asyncio
 from typing import Any, Final, cast
@@ -6,18 +6,16 @@ from typing import Any, Final, cast
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 HEAD_BYTES: Final = 64 * 1024
-"""Of a request's line and headers; what comes with its last piece is not counted."""
+"""Most bytes of a request's line and headers, not counting the last chunk received."""
 HEAD_S: Final = 30.0
-"""From the first byte of a head, or from the connection's beginning, to its end."""
+"""Longest time from the start of the connection, or of a request, to the end of its headers."""
 
 
-class Connection(HttpToolsProtocol):
-    """uvicorn bounds neither: anybody could fill the memory, or hold a place for ever, before
-    they are asked who they are.
-    """
+class HttpConnection(HttpToolsProtocol):
+    """Without these bounds a client could fill the memory before it is authenticated."""
 
     _deadline: asyncio.TimerHandle | None = None
-    """While a head is waited for."""
+    """Set while headers are incomplete."""
     _head_bytes = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -35,26 +33,26 @@ class Connection(HttpToolsProtocol):
             if self._deadline is not None:
                 self._end_head()
         elif self._deadline is None or self.cycle is not before:
-            self._begin_head()  # behind another request, in the same piece
+            self._begin_head()  # after another request, in the same chunk
         else:
             self._head_bytes += len(data)
             if self._head_bytes > HEAD_BYTES:
                 self.send_400_response("The headers of the request are too long.")
 
     def _is_in_head(self) -> bool:
-        # None at first, whatever its type says.
+        # It is None at first, despite its declared type.
         scope = cast("dict[str, Any] | None", self.scope)
         return scope is None or "method" not in scope
 
     def _begin_head(self) -> None:
         self._end_head()
-        self._deadline = self.loop.call_later(HEAD_S, self._give_up)
+        self._deadline = self.loop.call_later(HEAD_S, self._time_out)
 
-    def _give_up(self) -> None:
+    def _time_out(self) -> None:
         cycle = cast("RequestResponseCycle | None", self.cycle)
         if cycle is not None and not cycle.response_complete:
-            # Who is still being answered may take as long as that.
-            self._deadline = self.loop.call_later(HEAD_S, self._give_up)
+            # The previous request is still being answered.
+            self._deadline = self.loop.call_later(HEAD_S, self._time_out)
         else:
             self.transport.close()
 

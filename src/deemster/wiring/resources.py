@@ -1,0 +1,85 @@
+"""Opens the database, the queue, the artifact store and the revisions that settings name."""
+
+import os
+import pwd
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from pydantic import SecretStr
+
+from deemster.domain.errors import Refused
+from deemster.domain.limits import MIB
+from deemster.problems.archive import Bounds
+from deemster.problems.distribution import RevisionDistributor
+from deemster.problems.revision import RevisionStore
+from deemster.settings import Settings
+from deemster.store.artifacts import Artifacts
+from deemster.store.embedded import running_url
+from deemster.store.migrations import migrate
+from deemster.store.pool import Pool, open_pool
+
+
+def database_url(settings: Settings) -> str:
+    """Returns the operator's database, or the embedded one that `deemster up` runs."""
+    if settings.database_url is not None:
+        return settings.database_url.get_secret_value()
+    running = running_url(settings.data_dir)
+    if running is None:
+        raise Refused(
+            f"No database is running for {settings.data_dir}: start `deemster up`, or set "
+            "DEEMSTER_DATABASE_URL to your own Postgres."
+        )
+    return running
+
+
+def queue_url(settings: Settings) -> str:
+    if settings.queue_url is not None:
+        return settings.queue_url.get_secret_value()
+    return database_url(settings)
+
+
+def open_artifacts(settings: Settings) -> Artifacts:
+    return Artifacts.open(revealed(settings.artifacts_url), settings.data_dir)
+
+
+@asynccontextmanager
+async def open_database(
+    settings: Settings, role: str, *, max_size: int = 10
+) -> AsyncIterator[Pool]:
+    async with open_pool(database_url(settings), name=role, max_size=max_size) as pool:
+        yield pool
+
+
+@asynccontextmanager
+async def open_command_database(settings: Settings) -> AsyncIterator[Pool]:
+    """Opens the database for a command; refuses tables of an older version."""
+    url = database_url(settings)
+    if await migrate(url, dry_run=True):
+        raise Refused(
+            "The database tables are older than this version of Deemster: run "
+            "`deemster migrate` first."
+        )
+    async with open_pool(url, name="command", max_size=2) as pool:
+        yield pool
+
+
+def open_revisions(settings: Settings) -> RevisionStore:
+    bounds = Bounds(total_bytes=settings.package_mb * MIB, files=settings.package_files)
+    return RevisionStore(settings.data_dir / "revisions", settings.revisions_mb * MIB, bounds)
+
+
+def open_distributor(settings: Settings, artifacts: Artifacts) -> RevisionDistributor:
+    return RevisionDistributor(artifacts, open_revisions(settings))
+
+
+def revealed(secret: SecretStr | None) -> str | None:
+    return secret.get_secret_value() if secret is not None else None
+
+
+def operator() -> str:
+    """Name of the user who runs this command, for the audit log."""
+    try:
+        name = pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        name = str(os.getuid())
+    return f"{name} by command"
