@@ -129,17 +129,18 @@ def acting_as(uid: int) -> Iterator[None]:
 async def test_an_ordinary_user_runs_it_and_root_then_runs_it_as_that_user(
     public: Path,
 ) -> None:
-    data = public / "data"
+    data, programs = public / "data", copy_wheel(public / "programs")
     data.mkdir()
     os.chown(data, NOBODY, NOBODY)
-    async with supervisor(data, before=[*AS_NOBODY, *READING_ALL]) as running:
+    as_nobody = [*AS_NOBODY, *READING_ALL]
+    async with supervisor(data, before=as_nobody, PYTHONPATH=str(programs)) as running:
         told = await running.told()
         assert owner(int(told["pid"])).pw_uid == NOBODY
         await ask(told["url"], "CREATE TABLE kept AS SELECT 42 AS answer")
     async with hasty(data) as cluster:
         assert owner(cluster.pid).pw_uid == NOBODY
         assert await ask(cluster.url, "SELECT answer FROM kept") == 42
-    async with supervisor(data, before=[*AS_NOBODY, *READING_ALL]) as running:
+    async with supervisor(data, before=as_nobody, PYTHONPATH=str(programs)) as running:
         assert "url" in await running.told()
 
 
