@@ -1,4 +1,4 @@
-"""Real boxes for tests, opened once for each set of layers."""
+"""Fixtures for sandbox tests: real boxes, opened once for each set of layers."""
 
 import asyncio
 import os
@@ -19,12 +19,12 @@ from deemster.sandbox.command import STANDARD_PROFILES, Bind, Command, Layers, P
 from tests.waiting import PATIENCE_S, until
 
 RUNNER = Path(os.environ["DEEMSTER_RUNNER"]) if "DEEMSTER_RUNNER" in os.environ else None
-"""Another build of the runner than the packaged one, such as that with sanitizers."""
+"""Another build of the runner, such as the one with sanitizers."""
 BINDS = tuple(Bind(path, str(path)) for path in sorted(Path("/etc").glob("java-*-openjdk")))
 JAVA = Profile("java", allow=frozenset({"socketpair"}), errno={"socket": "EACCES"})
-"""As languages/java.toml has it."""
+"""The same permissions as in languages/java.toml."""
 SLOWNESS = int(os.environ.get("DEEMSTER_TEST_SLOWNESS", "1"))
-"""How many times slower than a real one this machine is: an emulated one sets it."""
+"""How many times slower this machine is than real hardware; tests/vm sets it."""
 
 PATIENT = Limits(wall_ms=PATIENCE_S * 1000, cpu_ms=60_000)
 
@@ -38,14 +38,14 @@ def shell(
     return Command(argv, limits=limits, profile="compiler", code=code, data=data)
 
 
-async def started(box: "asyncio.Task[object]", seen: bytearray) -> None:
+async def started(run: "asyncio.Task[object]", output: bytearray) -> None:
     """Waits until a program has written something."""
-    await until(lambda: bool(seen) or box.done())
-    assert seen
+    await until(lambda: bool(output) or run.done())
+    assert output
 
 
 def processes_under(pid: int) -> set[int]:
-    """A process and all of its descendants, in whatever namespaces."""
+    """Returns a process and all of its descendants, in any namespace."""
     found = {pid} if Path(f"/proc/{pid}").exists() else set()
     for children in Path(f"/proc/{pid}/task").glob("*/children"):
         with suppress(OSError):
@@ -58,26 +58,30 @@ def open_files(pid: int | None = None) -> int:
     return len(list(Path(f"/proc/{pid or os.getpid()}/fd").iterdir()))
 
 
-class Family:
-    """A runner and whatever came from it, remembered so that it can be looked for later."""
+class RunnerTree:
+    """A runner and its descendants, recorded to check later that none is left."""
 
     def __init__(self, runner: int) -> None:
         self.runner = runner
-        self._born: dict[int, str] = {}
-        self.remember()
+        self._start_times: dict[int, str] = {}
+        self.update()
 
-    def remember(self) -> None:
-        """Adds those who live now."""
+    def update(self) -> None:
+        """Adds the processes that exist now."""
         for pid in processes_under(self.runner):
-            self._born.setdefault(pid, _birth(pid))
+            self._start_times.setdefault(pid, _start_time(pid))
 
-    def living(self) -> list[int]:
-        return [pid for pid, birth in self._born.items() if birth and _birth(pid) == birth]
+    def alive(self) -> list[int]:
+        return [
+            pid
+            for pid, start_time in self._start_times.items()
+            if start_time and _start_time(pid) == start_time
+        ]
 
     def traces(self) -> list[str]:
-        """All that is left of it on this machine, a line each. Other runners may be at work."""
+        """Lists what is left of this runner on the machine; other runners may be active."""
         return [
-            *(f"process {pid}" for pid in self.living()),
+            *(f"process {pid}" for pid in self.alive()),
             *(f"cgroup {path}" for path in self._groups()),
             *(f"mount {line}" for line in _mounts() if "deemster" in line or " /code " in line),
             *(f"object {line}" for line in _ipc_objects()),
@@ -86,13 +90,13 @@ class Family:
 
     def _groups(self) -> list[Path]:
         tops = (Path(line.split()[4]) for line in _mounts() if " - cgroup" in line)
-        # Unlike rglob, walk doesn't mind when another runner's group goes away under it.
+        # Unlike rglob, walk does not fail when another runner removes its group meanwhile.
         folders = (Path(folder) for top in tops for folder, _, _ in os.walk(top))
         return [path for path in folders if path.name == f"deemster.{self.runner}"]
 
 
-def _birth(pid: int) -> str:
-    """When a process was started; empty once it is dead, reaped or not."""
+def _start_time(pid: int) -> str:
+    """Returns when a process was started; empty if it is dead, reaped or not."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -104,8 +108,8 @@ def _mounts() -> list[str]:
     return Path("/proc/self/mountinfo").read_text().splitlines()
 
 
-def _is_of_a_box(uid: int) -> bool:
-    """Root gives boxes ids that nobody else has; other users have but their own."""
+def _belongs_to_a_box(uid: int) -> bool:
+    """With root, boxes have uids that nothing else has; without root, the user's own."""
     return uid >= 1_900_000_000 if os.geteuid() == 0 else uid == os.geteuid()
 
 
@@ -114,54 +118,56 @@ def _ipc_objects() -> list[str]:
     for kind in ("shm", "sem", "msg"):
         head, *lines = Path(f"/proc/sysvipc/{kind}").read_text().splitlines()
         uid = head.split().index("uid")
-        found += [f"{kind} {line}" for line in lines if _is_of_a_box(int(line.split()[uid]))]
+        found += [
+            f"{kind} {line}" for line in lines if _belongs_to_a_box(int(line.split()[uid]))
+        ]
     return found
 
 
 def _files() -> list[Path]:
-    """Files of boxes in the places where anybody may leave one."""
+    """Returns files of boxes in directories that are writable for everybody."""
     found = []
     for folder in (Path("/dev/shm"), Path("/dev/mqueue"), Path(tempfile.gettempdir())):
         for path in folder.glob("*"):
             with suppress(OSError):
-                if os.geteuid() == 0 and _is_of_a_box(path.lstat().st_uid):
+                if os.geteuid() == 0 and _belongs_to_a_box(path.lstat().st_uid):
                     found.append(path)
     return found
 
 
-async def assert_gone(*families: Family) -> None:
-    """Waits until nothing is left of them."""
+async def assert_gone(*trees: RunnerTree) -> None:
+    """Waits until nothing is left of these runners."""
 
     def traces() -> list[str]:
-        return [line for family in families for line in family.traces()]
+        return [line for tree in trees for line in tree.traces()]
 
     await until(lambda: not traces(), why=lambda: "\n".join(traces()))
 
 
 class OpenBoxes:
-    """Boxes by their layers. A task of its own holds each open, since tests come and go."""
+    """Boxes by their layers; a task for each keeps them open over many tests."""
 
     def __init__(self) -> None:
         self._closing = asyncio.Event()
         self._opened: dict[Layers, asyncio.Future[Boxes]] = {}
-        self._keepers: list[asyncio.Task[None]] = []
-        self.families: list[Family] = []
+        self._tasks: list[asyncio.Task[None]] = []
+        self.trees: list[RunnerTree] = []
 
     async def with_layers(self, layers: Layers) -> Boxes:
         if layers not in self._opened:
             opened = self._opened[layers] = asyncio.get_running_loop().create_future()
-            self._keepers.append(asyncio.create_task(self._keep(layers, opened)))
+            self._tasks.append(asyncio.create_task(self._keep_open(layers, opened)))
         return await self._opened[layers]
 
-    async def _keep(self, layers: Layers, opened: asyncio.Future[Boxes]) -> None:
+    async def _keep_open(self, layers: Layers, opened: asyncio.Future[Boxes]) -> None:
         try:
             async with Boxes.open(
                 layers=layers, profiles=(*STANDARD_PROFILES, JAVA), binds=BINDS, runner=RUNNER
             ) as boxes:
-                self.families.append(Family(boxes.runner_pid))
+                self.trees.append(RunnerTree(boxes.runner_pid))
                 opened.set_result(boxes)
                 await self._closing.wait()
-                self.families.append(Family(boxes.runner_pid))
+                self.trees.append(RunnerTree(boxes.runner_pid))
         except Exception as error:
             if opened.done():
                 raise
@@ -169,21 +175,21 @@ class OpenBoxes:
 
     async def close(self) -> None:
         self._closing.set()
-        await asyncio.gather(*self._keepers)
+        await asyncio.gather(*self._tasks)
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def open_boxes() -> AsyncIterator[OpenBoxes]:
-    """After the last test nothing of them is left (X2)."""
+    """Opens boxes on demand, and checks after the last test that nothing is left (X2)."""
     boxes = OpenBoxes()
     yield boxes
     await boxes.close()
-    await assert_gone(*boxes.families)
+    await assert_gone(*boxes.trees)
 
 
 @pytest.fixture(scope="session")
 def build(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path]:
-    """Makes from a source file what a box shows as /code, once for all workers."""
+    """Returns a function that compiles a file into a /code directory, once for all workers."""
     shared = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         shared = shared.parent

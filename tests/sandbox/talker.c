@@ -1,21 +1,22 @@
-/* One side of a conversation, spoken as its arguments say, one after the other:
+/* One side of a conversation. Each argument is an action, performed in action:
  *
- *   say:TEXT   writes a line            hear        reads a line; exits with 90 at the end
- *   flood      writes for ever          drain       reads up to the end
- *   drip       says a word now and then  sip        reads a block now and then, to the end
- *   push       writes until it fails    echo        answers each line with itself, to the end
- *   tell:N     N blocks of 4 KiB; exits with 93 when they are not wanted
- *   ask:N      N lines, each to be answered with itself; else exits with 91
- *   mute       closes its stdout        deaf        closes its stdin
- *   move       has its stdout elsewhere than at 1
- *   child      leaves a child that keeps all open and never ends
- *   last:TEXT  closes its stdout, after which a child writes a line to it and ends
- *   rebel      does to its ends of the pipes what it can
- *   nap:US     sleeps that long         pause       sleeps for ever
- *   burn       computes for ever        crash       dies of a signal
- *   exit:N
+ *   write:TEXT         writes a line         read           reads a line; exits with 90 at the end
+ *   flood              writes forever        read-all       reads to the end
+ *   write-slowly       writes a line now     read-slowly    reads a block now and then, to the end
+ *                      and then, forever     echo           writes each line back, to the end
+ *   write-all          writes until it fails
+ *   write-blocks:N     writes N blocks of 4 KiB; exits with 93 if that fails
+ *   ask:N              writes N lines and expects each line back; else exits with 91
+ *   close-stdout       closes its stdout     close-stdin    closes its stdin
+ *   move-stdout        moves its stdout to another descriptor
+ *   leave-child        starts a child that keeps all descriptors and never ends
+ *   child-writes:TEXT  closes its stdout; a child writes a line to it and ends
+ *   change-pipes       changes mode, size and flags of its pipes
+ *   sleep-us:N         sleeps N microseconds sleep          sleeps forever
+ *   spin               computes forever      crash          dies of a signal
+ *   exit:N             exits with N
  *
- * A write to nobody is an error, not a signal.
+ * It ignores SIGPIPE.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +30,7 @@
 
 static int out = 1;
 
-static void say(const char *text)
+static void write_line(const char *text)
 {
     char line[256];
     int length = snprintf(line, sizeof line, "%s\n", text);
@@ -41,8 +42,8 @@ static void say(const char *text)
     }
 }
 
-/* Byte by byte, so that nothing is read ahead. */
-static int hear(char *line, size_t size)
+/* Reads single bytes, so that nothing is read ahead. */
+static int read_line(char *line, size_t size)
 {
     for (size_t length = 0; length < size - 1;) {
         ssize_t count = read(0, line + length, 1);
@@ -59,13 +60,13 @@ static int hear(char *line, size_t size)
 
 static char block[4096];
 
-static void push(void)
+static void write_all(void)
 {
     while (write(out, block, sizeof block) > 0)
         ;
 }
 
-static void tell(int times)
+static void write_blocks(int times)
 {
     for (int i = 0; i < times; i++)
         if (write(out, block, sizeof block) != sizeof block)
@@ -77,8 +78,8 @@ static void ask(int times)
     char question[32], answer[256];
     for (int i = 0; i < times; i++) {
         snprintf(question, sizeof question, "%d", i);
-        say(question);
-        if (!hear(answer, sizeof answer) || strcmp(question, answer) != 0)
+        write_line(question);
+        if (!read_line(answer, sizeof answer) || strcmp(question, answer) != 0)
             exit(91);
     }
 }
@@ -90,17 +91,17 @@ static void leave_child(void)
             pause();
 }
 
-static void last_word(const char *text)
+static void write_from_child(const char *text)
 {
     if (fork() == 0) {
-        say(text);
+        write_line(text);
         _exit(0);
     }
     close(out);
     wait(NULL);
 }
 
-static void rebel(void)
+static void change_pipes(void)
 {
     for (int fd = 0; fd < 2; fd++) {
         char path[32];
@@ -114,57 +115,58 @@ static void rebel(void)
     }
 }
 
-static void obey(const char *order)
+static void perform(const char *action)
 {
-    const char *value = strchr(order, ':');
+    const char *value = strchr(action, ':');
     char line[256];
     value = value ? value + 1 : "";
-#define IS(word) (strncmp(order, word, strcspn(order, ":")) == 0)
-    if (IS("say"))
-        say(value);
-    else if (IS("hear")) {
-        if (!hear(line, sizeof line))
+    size_t length = strcspn(action, ":");
+#define IS(name) (length == sizeof name - 1 && strncmp(action, name, length) == 0)
+    if (IS("write"))
+        write_line(value);
+    else if (IS("read")) {
+        if (!read_line(line, sizeof line))
             exit(90);
-    } else if (IS("drain"))
+    } else if (IS("read-all"))
         while (read(0, line, sizeof line) > 0)
             ;
-    else if (IS("sip"))
+    else if (IS("read-slowly"))
         while (read(0, block, sizeof block) > 0)
             usleep(500);
-    else if (IS("drip"))
+    else if (IS("write-slowly"))
         for (;; usleep(700))
-            say("drop");
+            write_line("line");
     else if (IS("flood"))
         for (;;)
-            push();
-    else if (IS("push"))
-        push();
-    else if (IS("tell"))
-        tell(atoi(value));
+            write_all();
+    else if (IS("write-all"))
+        write_all();
+    else if (IS("write-blocks"))
+        write_blocks(atoi(value));
     else if (IS("echo"))
-        while (hear(line, sizeof line))
-            say(line);
+        while (read_line(line, sizeof line))
+            write_line(line);
     else if (IS("ask"))
         ask(atoi(value));
-    else if (IS("mute"))
+    else if (IS("close-stdout"))
         close(out);
-    else if (IS("deaf"))
+    else if (IS("close-stdin"))
         close(0);
-    else if (IS("move")) {
+    else if (IS("move-stdout")) {
         out = fcntl(1, F_DUPFD, 10);
         close(1);
-    } else if (IS("child"))
+    } else if (IS("leave-child"))
         leave_child();
-    else if (IS("last"))
-        last_word(value);
-    else if (IS("rebel"))
-        rebel();
-    else if (IS("nap"))
+    else if (IS("child-writes"))
+        write_from_child(value);
+    else if (IS("change-pipes"))
+        change_pipes();
+    else if (IS("sleep-us"))
         usleep((useconds_t)atoi(value));
-    else if (IS("pause"))
+    else if (IS("sleep"))
         for (;;)
             pause();
-    else if (IS("burn"))
+    else if (IS("spin"))
         for (volatile unsigned long i = 0;; i++)
             ;
     else if (IS("crash"))
@@ -179,6 +181,6 @@ int main(int argc, char **argv)
 {
     signal(SIGPIPE, SIG_IGN);
     for (int i = 1; i < argc; i++)
-        obey(argv[i]);
+        perform(argv[i]);
     return 0;
 }

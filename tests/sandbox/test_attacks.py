@@ -1,21 +1,21 @@
-"""Every program in attacks/ against the real cage; its head says what has to come of it.
+"""Runs every program in attacks/ in a real box; its header says how the run must end.
 
-    Rules, Attack             what it tries, in one sentence, and what forbids that
-    Expect                    how it ends with all layers on: `status detail | status detail`
-    Without X Y, Only X       the same with those layers off, or with only those on
-    Each                      one trial for each of these words; $1 stands for it
+    Rules, Attack             the rules that forbid it, and what it tries
+    Expect                    how it ends with all layers: `status detail | status detail`
+    Without X Y, Only X       how it ends without these layers, or with only these
+    Each                      one trial for each of these words, which replaces $1
     Args, Stdin, Limits,      how to run it
       Profile, Address space,
       Data
-    After data: yes           the same box has just shown test data to another run
-    Twice: yes                a second run, which is told `again`, is the one that counts
-    At least                  what the meters must have seen
-    Machine                   the only kind of machine on which it means something
+    After data: yes           the previous run in the same box had test data
+    Twice: yes                a second run, with the argument `again`, is checked
+    At least                  the least CPU time or memory in the report
+    Machine                   the only architecture on which it applies
     Compile                   more options for gcc
-    As root                   where it needs a box with more than one id
+    As root                   which trials need a box with more than one uid
 
-An attack says `started` first. It says `held` and ends with 0 only when each of its tries
-failed in the right way; else it tells what got through. After each, `witness.c` looks over
+An attack prints `started` first. It prints `held` and exits with 0 only if each attempt
+failed as expected; otherwise it prints what got through. After each attack, `witness.c` checks
 the box.
 """
 
@@ -57,7 +57,7 @@ SMALL = Limits(
     scratch_inodes=256,
     open_files=64,
 )
-"""What an attack gets unless its head says otherwise: enough to start, and quick to reach."""
+"""Default limits of an attack: enough to start, and quickly reached."""
 
 KEY = re.compile(
     r"Rules|Attack|Expect|Each|Args|Stdin|Limits|Profile|Address space|Twice|At least|Machine"
@@ -100,12 +100,12 @@ class Trial:
             named |= Layers[name]
         return named if key["how"] == "Only" else Layers.ALL & ~named
 
-    def skip_if_meaningless(self) -> None:
+    def skip_if_not_applicable(self) -> None:
         machine, interpreter = platform.machine(), RUN[self.source.suffix][0]
         if os.geteuid() != 0 and self.key in self.head.get("As root", "").split(", "):
-            pytest.skip("an ordinary user has but one id")
+            pytest.skip("without root there is only one uid")
         if self.head.get("Machine", machine) != machine:
-            pytest.skip(f"is about {self.head['Machine']}")
+            pytest.skip(f"applies to {self.head['Machine']}")
         if self.source.suffix != ".c" and not Path(interpreter).exists():
             pytest.skip(f"needs {interpreter}")
 
@@ -121,6 +121,8 @@ class Trial:
         argv += [self.word] if self.word else []
         argv += self.head.get("Args", "").replace("$port", str(port)).split()
         limits = replace(SMALL, **_quantities(self.head.get("Limits", "")))
+        if "wall_limit" not in self.endings:  # a busy machine must not end it
+            limits = replace(limits, wall_ms=max(limits.wall_ms, SMALL.wall_ms))
         if not {"time_limit", "wall_limit"} & set(self.endings):
             limits = replace(limits, cpu_ms=limits.cpu_ms * SLOWNESS)
         return Command(
@@ -151,7 +153,7 @@ def _read_head(source: Path) -> dict[str, str]:
     for line in source.read_text().splitlines():
         found = HEAD_LINE.fullmatch(line)
         if found:
-            assert KEY.fullmatch(found[1]), f"{source.name}: what is {found[1]}?"
+            assert KEY.fullmatch(found[1]), f"{source.name}: unknown key {found[1]}"
             head[found[1]] = f"{head.get(found[1], '')} {found[2]}".strip()
         if not line:
             break
@@ -174,20 +176,22 @@ TRIALS = list(_trials())
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def host_port() -> AsyncIterator[int]:
-    """A service of the host's, on its loopback and on an abstract name with the same number."""
+    """Starts a service of the host on a loopback port and on an abstract Unix socket."""
 
-    def hang_up(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def close_connection(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.close()
 
-    async with await asyncio.start_server(hang_up, "127.0.0.1", 0) as tcp:
+    async with await asyncio.start_server(close_connection, "127.0.0.1", 0) as tcp:
         port: int = tcp.sockets[0].getsockname()[1]
-        async with await asyncio.start_unix_server(hang_up, f"\0deemster-attack-{port}"):
+        async with await asyncio.start_unix_server(
+            close_connection, f"\0deemster-attack-{port}"
+        ):
             yield port
 
 
 @pytest.fixture(scope="session")
 def secret(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Test data that a box shows."""
+    """Makes a directory of test data."""
     folder = tmp_path_factory.mktemp("data")
     folder.chmod(0o755)
     (folder / "secret").write_text("the jury's answer")
@@ -195,15 +199,15 @@ def secret(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("trial", TRIALS, ids=str)
-async def test_the_cage_holds(
+async def test_the_sandbox_withstands(
     trial: Trial,
     open_boxes: OpenBoxes,
     build: Callable[[Path], Path],
     secret: Path,
     host_port: int,
 ) -> None:
-    """X1-X7, J2, J5, J7, J8: it ends as its head says, and leaves nothing to the next run."""
-    trial.skip_if_meaningless()
+    """X1-X7, J2, J5, J7, J8: it ends as its header says, and leaves nothing to the next run."""
+    trial.skip_if_not_applicable()
     boxes = await open_boxes.with_layers(trial.layers)
     command = trial.command(build(trial.source), secret, host_port)
     if "After data" in trial.head:
@@ -215,7 +219,7 @@ async def test_the_cage_holds(
         command = replace(command, argv=(*command.argv, "again"))
     report = await run(boxes, command, trial.head)
     check(trial, command, report)
-    await look_over(boxes, build)
+    await check_box(boxes, build)
 
 
 async def run(boxes: Boxes, command: Command, head: dict[str, str]) -> Report:
@@ -230,23 +234,23 @@ async def run(boxes: Boxes, command: Command, head: dict[str, str]) -> Report:
 
 
 def check(trial: Trial, command: Command, report: Report) -> None:
-    story = f"{report}\nstdout: {report.stdout[-2000:]!r}\nstderr: {report.stderr[-2000:]!r}"
+    details = f"{report}\nstdout: {report.stdout[-2000:]!r}\nstderr: {report.stderr[-2000:]!r}"
     ending = describe(report)
-    assert {ending, report.status.value} & set(trial.endings), f"{ending}\n{story}"
-    assert report.stdout.startswith(b"started\n"), story
-    assert report.stdout.endswith(b"\nheld\n") or report.status is not RunStatus.OK, story
+    assert {ending, report.status.value} & set(trial.endings), f"{ending}\n{details}"
+    assert report.stdout.startswith(b"started\n"), details
+    assert report.stdout.endswith(b"\nheld\n") or report.status is not RunStatus.OK, details
     assert b"\ngot through" in report.stdout or report.status is not RunStatus.NONZERO_EXIT, (
-        story
+        details
     )
 
     cap = command.limits.output_bytes
     streams = (report.stdout, report.stdout_truncated), (report.stderr, report.stderr_truncated)
-    assert all(len(data) == cap if cut else len(data) <= cap for data, cut in streams), story
+    assert all(len(data) == cap if cut else len(data) <= cap for data, cut in streams), details
     flooded = report.stdout_truncated or report.stderr_truncated
-    assert flooded == (report.status is RunStatus.OUTPUT_LIMIT), story
+    assert flooded == (report.status is RunStatus.OUTPUT_LIMIT), details
 
     seen = {"cpu_ms": report.cpu_ns // 1_000_000, "memory_bytes": report.memory_bytes}
-    assert all(seen[name] >= least for name, least in trial.at_least.items()), story
+    assert all(seen[name] >= least for name, least in trial.at_least.items()), details
 
 
 def describe(report: Report) -> str:
@@ -261,13 +265,13 @@ def describe(report: Report) -> str:
     return report.status
 
 
-async def look_over(boxes: Boxes, build: Callable[[Path], Path]) -> None:
-    """The next run finds nothing, and outside nothing is left of the last one."""
+async def check_box(boxes: Boxes, build: Callable[[Path], Path]) -> None:
+    """Checks that nothing of the last run is left, in the box or outside."""
     command = Command(argv=("/code/attack",), code=build(WITNESS), limits=SMALL)
     report = await run(boxes, command, {})
     assert report.stdout == b"started\nheld\n", f"left behind: {report.stdout!r}"
-    assert report.memory_bytes < 16 * MIB, "what the last run used is counted again"
-    # The runner itself, the one slot's spawner, and the init that it keeps for the next run.
+    assert report.memory_bytes < 16 * MIB, "memory of the last run is counted again"
+    # The runner, the spawner of the slot, and the init that waits for the next run.
     await until(lambda: len(processes_under(boxes.runner_pid)) == 3)
 
 
@@ -283,20 +287,20 @@ async def look_over(boxes: Boxes, build: Callable[[Path], Path]) -> None:
         pytest.param(("../code/attack",), id="a path upwards"),
     ],
 )
-async def test_arguments_that_no_program_can_have_are_refused(
+async def test_invalid_arguments_are_refused(
     argv: tuple[str, ...], open_boxes: OpenBoxes, build: Callable[[Path], Path]
 ) -> None:
-    """X7: a huge argv is the caller's fault, told politely, and the box lives on."""
+    """X7: invalid arguments are an error of the caller, and the box stays usable."""
     boxes = await open_boxes.with_layers(Layers.ALL)
     with pytest.raises(Refused):
         await run(boxes, Command(argv=argv, code=build(WITNESS), limits=SMALL), {})
-    await look_over(boxes, build)
+    await check_box(boxes, build)
 
 
-async def test_arguments_reach_the_program_as_they_are(
+async def test_arguments_reach_the_program_unchanged(
     open_boxes: OpenBoxes, build: Callable[[Path], Path]
 ) -> None:
-    """J1: newlines, quotes and dollars are nothing but bytes of one argument."""
+    """J1: newlines, quotes and dollar signs are ordinary bytes of an argument."""
     boxes = await open_boxes.with_layers(Layers.ALL)
     words = (
         "-o\n/etc/passwd",
@@ -324,10 +328,10 @@ def make_large_file(folder: Path) -> None:
     os.truncate(folder / "large", 128 * MIB)
 
 
-async def test_the_page_cache_is_not_the_programs_memory(
+async def test_page_cache_does_not_count_as_memory_of_the_program(
     open_boxes: OpenBoxes, build: Callable[[Path], Path], tmp_path: Path
 ) -> None:
-    """J7: reading a file that is larger than the limit is no use of memory, and leaves none."""
+    """J7: a program may read a file that is larger than its memory limit."""
     make_large_file(tmp_path)
     boxes = await open_boxes.with_layers(Layers.ALL)
     limits = replace(SMALL, memory_bytes=32 * MIB)
@@ -335,13 +339,13 @@ async def test_the_page_cache_is_not_the_programs_memory(
     report = await run(boxes, command, {})
     assert report.status is RunStatus.OK, report
     assert report.memory_bytes < limits.memory_bytes
-    await look_over(boxes, build)
+    await check_box(boxes, build)
 
 
-async def test_nobody_changes_the_scratch_while_the_host_reads_it(
+async def test_no_process_changes_the_scratch_while_the_host_reads_it(
     open_boxes: OpenBoxes, build: Callable[[Path], Path]
 ) -> None:
-    """X7: by the time that the host opens a path in it, whoever could swap a link is dead."""
+    """X7: when the host opens a path, every process that could replace it is dead."""
     boxes = await open_boxes.with_layers(Layers.ALL)
     seen: list[list[tuple[str, int]]] = []
 
@@ -357,4 +361,4 @@ async def test_nobody_changes_the_scratch_while_the_host_reads_it(
     assert report.status is RunStatus.OK
     assert seen[0]
     assert all(again == seen[0] for again in seen)
-    await look_over(boxes, build)
+    await check_box(boxes, build)

@@ -1,4 +1,4 @@
-"""The pool of boxes: streams, cancelling, /code, collecting, and the death of its parts."""
+"""Boxes: streams, cancelling, /code, collecting, and the death of runners and slots."""
 
 import asyncio
 import gc
@@ -27,21 +27,21 @@ from tests.waiting import PATIENCE_S, until
 pytestmark = pytest.mark.rootless
 
 
-async def test_output_and_exit_code_come_back() -> None:
+async def test_output_and_exit_code_are_reported() -> None:
     async with Boxes.open(runner=RUNNER) as boxes:
         report = await boxes.run(shell("cat; echo err >&2; exit 3"), stdin=b"hello\n")
     assert (report.status, report.exit_code) == (RunStatus.NONZERO_EXIT, 3)
     assert (report.stdout, report.stderr) == (b"hello\n", b"err\n")
 
 
-async def test_large_input_and_output_pass_whole() -> None:
+async def test_large_input_and_output_arrive_completely() -> None:
     data = os.urandom(MIB) * 5
     async with Boxes.open(runner=RUNNER) as boxes:
         report = await boxes.run(shell("cat"), stdin=data)
     assert report.stdout == data
 
 
-async def test_input_is_pumped_from_a_descriptor_as_it_comes() -> None:
+async def test_input_is_copied_from_a_descriptor_as_it_arrives() -> None:
     reader, writer = os.pipe()
     seen = bytearray()
     async with Boxes.open(runner=RUNNER) as boxes, asyncio.TaskGroup() as group:
@@ -57,7 +57,7 @@ async def test_input_is_pumped_from_a_descriptor_as_it_comes() -> None:
     os.close(writer)
 
 
-async def test_input_comes_from_a_plain_file(tmp_path: Path) -> None:
+async def test_input_can_come_from_a_plain_file(tmp_path: Path) -> None:
     (tmp_path / "input").write_bytes(b"x" * 3 * MIB)
     with (tmp_path / "input").open("rb") as file:
         async with Boxes.open(runner=RUNNER) as boxes:
@@ -65,7 +65,7 @@ async def test_input_comes_from_a_plain_file(tmp_path: Path) -> None:
     assert report.stdout.strip() == str(3 * MIB).encode()
 
 
-async def test_j2_a_flood_costs_constant_memory_and_keeps_its_beginning() -> None:
+async def test_j2_endless_output_uses_constant_memory_and_its_beginning_is_kept() -> None:
     async with Boxes.open(runner=RUNNER) as boxes:
         taken = 0
 
@@ -85,8 +85,8 @@ async def test_j2_a_flood_costs_constant_memory_and_keeps_its_beginning() -> Non
 
 
 @pytest.mark.soak
-async def test_limits_beyond_four_gigabytes_are_limits_too() -> None:
-    """Of output, memory, files and the scratch: nothing on the way has 32 bits only."""
+async def test_limits_above_four_gigabytes_work() -> None:
+    """Output, memory, file and scratch limits are not truncated to 32 bits."""
     taken = 0
 
     def count(chunk: bytes) -> None:
@@ -110,7 +110,7 @@ async def test_limits_beyond_four_gigabytes_are_limits_too() -> None:
         assert report.status is RunStatus.OUTPUT_LIMIT
 
 
-async def test_a_cancelled_run_ends_its_program_and_frees_its_box() -> None:
+async def test_cancelling_a_run_ends_its_program_and_frees_its_box() -> None:
     async with Boxes.open(runner=RUNNER) as boxes:
         seen = bytearray()
         run = asyncio.create_task(boxes.run(shell("echo x; sleep 1000"), stdout=seen.extend))
@@ -122,11 +122,11 @@ async def test_a_cancelled_run_ends_its_program_and_frees_its_box() -> None:
     assert report.status is RunStatus.OK
 
 
-async def test_runs_cancelled_at_any_moment_never_lose_a_box() -> None:
+async def test_runs_cancelled_at_any_moment_do_not_lose_a_box() -> None:
     async with Boxes.open(runner=RUNNER) as boxes:
-        for turns in range(60):
+        for delay in range(60):
             run = asyncio.create_task(boxes.run(Command(("/bin/true",)), collect=os.listdir))
-            for _ in range(turns):
+            for _ in range(delay):
                 await asyncio.sleep(0.0002)
             run.cancel()
             with suppress(asyncio.CancelledError):
@@ -135,13 +135,13 @@ async def test_runs_cancelled_at_any_moment_never_lose_a_box() -> None:
             assert (await boxes.run(shell("echo still"))).stdout == b"still\n"
 
 
-async def test_runs_wait_for_a_free_box_in_order() -> None:
+async def test_waiting_runs_get_boxes_in_order() -> None:
     async with Boxes.open(slots=2, runner=RUNNER) as boxes:
         reports = await asyncio.gather(*(boxes.run(shell(f"echo {n}")) for n in range(20)))
     assert [int(report.stdout) for report in reports] == list(range(20))
 
 
-async def test_a_waiting_run_can_be_cancelled_without_harm() -> None:
+async def test_a_waiting_run_can_be_cancelled() -> None:
     reader, writer = os.pipe()
     async with Boxes.open(runner=RUNNER) as boxes:
         seen = bytearray()
@@ -158,7 +158,7 @@ async def test_a_waiting_run_can_be_cancelled_without_harm() -> None:
         assert (await boxes.run(shell("echo y"))).stdout == b"y\n"
 
 
-async def test_x2_code_is_shown_read_only_and_taken_away_again(tmp_path: Path) -> None:
+async def test_x2_code_is_mounted_read_only_and_unmounted_again(tmp_path: Path) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
     for folder in (one, two):
         folder.mkdir()
@@ -172,7 +172,7 @@ async def test_x2_code_is_shown_read_only_and_taken_away_again(tmp_path: Path) -
     assert outputs == [["one1"], ["one1"], ["two1"], ["0"], ["one1"]]
 
 
-async def test_a_replaced_code_directory_is_seen_anew(tmp_path: Path) -> None:
+async def test_a_replaced_code_directory_is_mounted_again(tmp_path: Path) -> None:
     code = tmp_path / "code"
     code.mkdir()
     (code / "name").write_text("old")
@@ -184,7 +184,7 @@ async def test_a_replaced_code_directory_is_seen_anew(tmp_path: Path) -> None:
         assert (await boxes.run(shell("cat /code/name", code=code))).stdout == b"new"
 
 
-async def test_the_scratch_can_be_read_before_it_is_wiped() -> None:
+async def test_files_can_be_collected_before_the_scratch_is_wiped() -> None:
     async with Boxes.open(runner=RUNNER) as boxes:
         found: dict[str, bytes] = {}
 
@@ -199,7 +199,7 @@ async def test_the_scratch_can_be_read_before_it_is_wiped() -> None:
     assert left.stdout == b""
 
 
-async def test_a_run_cancelled_while_its_scratch_is_read_harms_nobody() -> None:
+async def test_a_run_cancelled_while_collecting_does_not_affect_the_next() -> None:
     async with Boxes.open(runner=RUNNER) as boxes:
         entered, leave = threading.Event(), threading.Event()
 
@@ -220,7 +220,7 @@ async def test_a_run_cancelled_while_its_scratch_is_read_harms_nobody() -> None:
         assert not entered.is_set()
 
 
-async def test_a_refused_command_does_not_change_what_is_shown(tmp_path: Path) -> None:
+async def test_a_refused_command_does_not_change_the_mounts(tmp_path: Path) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
     for folder in (one, two):
         folder.mkdir()
@@ -232,7 +232,7 @@ async def test_a_refused_command_does_not_change_what_is_shown(tmp_path: Path) -
         assert (await boxes.run(shell("cat /code/name", code=two))).stdout == b"two"
 
 
-async def test_who_waits_when_boxes_close_is_told() -> None:
+async def test_runs_that_wait_when_boxes_close_get_a_fault() -> None:
     async with Boxes.open(runner=RUNNER) as boxes:
         runs = [asyncio.create_task(boxes.run(shell("sleep 1000"))) for _ in range(3)]
         await asyncio.sleep(0)
@@ -240,34 +240,34 @@ async def test_who_waits_when_boxes_close_is_told() -> None:
         assert isinstance(result, SandboxFault)
 
 
-async def test_a_failing_collector_is_heard_and_the_box_goes_on() -> None:
+async def test_an_exception_of_a_collector_is_raised_and_the_box_stays_usable() -> None:
     async with Boxes.open(runner=RUNNER) as boxes:
 
         def collect(_: int) -> None:
-            raise ValueError("not what I wanted")
+            raise ValueError("wanted")
 
         with pytest.raises(ValueError, match="wanted"):
             await boxes.run(shell("echo result > out"), collect=collect)
         assert (await boxes.run(shell("ls -A /work"))).stdout == b""
 
 
-async def test_a_killed_runner_is_ours_to_retry_and_comes_back() -> None:
+async def test_a_killed_runner_is_a_fault_and_is_restarted() -> None:
     async with Boxes.open(slots=2, runner=RUNNER) as boxes:
         old = boxes.runner_pid
-        family = processes_under(old)
+        processes = processes_under(old)
         seen = bytearray()
         run = asyncio.create_task(boxes.run(shell("echo x; sleep 1000"), stdout=seen.extend))
         await started(run, seen)
-        family |= processes_under(old)
+        processes |= processes_under(old)
         os.kill(old, signal.SIGKILL)
         with pytest.raises(SandboxFault):
             await run
         assert (await boxes.run(shell("echo again"))).stdout == b"again\n"
         assert boxes.runner_pid != old
-        await until(lambda: not any(_lives(pid) for pid in family))
+        await until(lambda: not any(_exists(pid) for pid in processes))
 
 
-async def test_a_killed_slot_is_made_anew() -> None:
+async def test_a_killed_slot_is_replaced() -> None:
     async with Boxes.open(slots=1, runner=RUNNER) as boxes:
         seen = bytearray()
         run = asyncio.create_task(boxes.run(shell("echo x; sleep 1000"), stdout=seen.extend))
@@ -279,7 +279,7 @@ async def test_a_killed_slot_is_made_anew() -> None:
         assert (await boxes.run(shell("echo again"))).stdout == b"again\n"
 
 
-async def test_a_box_that_stands_still_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_stopped_slot_is_given_up_and_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("deemster.sandbox.slot.GRACE_S", 0.5)
     async with Boxes.open(runner=RUNNER) as boxes:
         seen = bytearray()
@@ -288,16 +288,16 @@ async def test_a_box_that_stands_still_is_given_up(monkeypatch: pytest.MonkeyPat
             boxes.run(shell("echo x; sleep 1000", limits), stdout=seen.extend)
         )
         await started(run, seen)
-        family = processes_under(boxes.runner_pid) - {boxes.runner_pid}
-        for pid in family:
+        processes = processes_under(boxes.runner_pid) - {boxes.runner_pid}
+        for pid in processes:
             os.kill(pid, signal.SIGSTOP)
         with pytest.raises(SandboxFault, match="in time"):
             await run
-        await until(lambda: not any(_lives(pid) for pid in family))
+        await until(lambda: not any(_exists(pid) for pid in processes))
         assert (await boxes.run(shell("echo again"))).stdout == b"again\n"
 
 
-async def test_what_cannot_be_executed_is_not_blamed_on_the_program() -> None:
+async def test_a_program_that_cannot_be_executed_is_a_fault() -> None:
     async with Boxes.open(runner=RUNNER) as boxes:
         with pytest.raises(SandboxFault, match="program-exec"):
             await boxes.run(Command(("/usr/bin/no-such-program",)))
@@ -310,7 +310,7 @@ async def test_an_unknown_profile_is_refused() -> None:
             await boxes.run(Command(("/bin/true",), profile="none"))
 
 
-async def test_a_profile_answers_calls_as_it_says() -> None:
+async def test_a_profile_decides_about_calls() -> None:
     profiles = (
         Profile("lenient", may_exec=True, errno={"socket": "EACCES"}),
         Profile("open", may_exec=True, allow=frozenset({"sethostname"})),
@@ -318,12 +318,13 @@ async def test_a_profile_answers_calls_as_it_says() -> None:
     script = ("/bin/sh", "-c", "hostname other; echo $?; hostname")
     async with Boxes.open(profiles=profiles, runner=RUNNER) as boxes:
         refused = await boxes.run(Command(script, profile="lenient", limits=PATIENT))
-        let = await boxes.run(Command(script, profile="open", limits=PATIENT))
+        allowed = await boxes.run(Command(script, profile="open", limits=PATIENT))
     assert (refused.status, refused.syscall) == (RunStatus.FORBIDDEN_SYSCALL, "sethostname")
-    assert let.stdout.split() == [b"1", b"box"]  # allowed by the filter, refused by the kernel
+    # The filter allows the call, but the kernel refuses it.
+    assert allowed.stdout.split() == [b"1", b"box"]
 
 
-async def test_a_missing_runner_is_one_clear_error(tmp_path: Path) -> None:
+async def test_a_missing_runner_is_a_clear_error(tmp_path: Path) -> None:
     with pytest.raises(SandboxFault, match="DEEMSTER_RUNNER"):
         async with Boxes.open(runner=tmp_path / "none"):
             pass
@@ -332,8 +333,8 @@ async def test_a_missing_runner_is_one_clear_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "cut", ["before", "after"], ids=["killed before the request", "killed after it"]
 )
-async def test_many_runs_survive_many_deaths(cut: str) -> None:
-    """Nothing hangs and nothing is reported twice while the runner dies again and again."""
+async def test_runs_end_properly_while_the_runner_is_killed_repeatedly(cut: str) -> None:
+    """No run hangs, and none has a wrong result."""
     async with Boxes.open(slots=2, runner=RUNNER) as boxes:
         for _ in range(5):
             if cut == "before":
@@ -352,19 +353,19 @@ async def test_many_runs_survive_many_deaths(cut: str) -> None:
         assert (await boxes.run(shell("echo end"))).stdout == b"end\n"
 
 
-async def test_boxes_closed_while_their_runner_is_being_replaced_leave_none() -> None:
-    """At whatever moment: its starting, once begun, is waited for."""
+async def test_boxes_closed_while_their_runner_restarts_leave_no_process() -> None:
+    """At any moment: closing waits for a start that has begun."""
     before = processes_under(os.getpid())
-    for turns in range(30):
+    for delay in range(30):
         async with Boxes.open(runner=RUNNER) as boxes:
             os.kill(boxes.runner_pid, signal.SIGKILL)
-            for _ in range(turns):
+            for _ in range(delay):
                 await asyncio.sleep(0.0005)
-        gc.collect()  # a process that nobody waited for would complain
+        gc.collect()  # an unreaped process would raise a warning
     assert processes_under(os.getpid()) <= before
 
 
-async def test_descriptors_and_tasks_do_not_grow() -> None:
+async def test_runs_leave_no_descriptor_open() -> None:
     async with Boxes.open(runner=RUNNER) as boxes:
         await boxes.run(shell("true"))
         before = open_files()
@@ -374,29 +375,31 @@ async def test_descriptors_and_tasks_do_not_grow() -> None:
         assert open_files(boxes.runner_pid) < 40
 
 
-def _lives(pid: int) -> bool:
+def _exists(pid: int) -> bool:
     return Path(f"/proc/{pid}").exists()
 
 
 @pytest.fixture
-def place_without_exec(tmp_path: Path) -> Iterator[Path]:
+def noexec_directory(tmp_path: Path) -> Iterator[Path]:
     if os.geteuid() != 0:
-        pytest.skip("only root may mount, and lift what a mount forbids")
-    place = tmp_path / "noexec"
-    place.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "noexec", "tmpfs", str(place)], check=True)
-    place.chmod(0o755)
+        pytest.skip("only root may mount, and clear noexec")
+    directory = tmp_path / "noexec"
+    directory.mkdir()
+    subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "noexec", "tmpfs", str(directory)], check=True
+    )
+    directory.chmod(0o755)
     try:
-        yield place
+        yield directory
     finally:
-        subprocess.run(["umount", "-l", str(place)], check=True)
+        subprocess.run(["umount", "-l", str(directory)], check=True)
 
 
-async def test_programs_of_a_file_system_without_exec_run(place_without_exec: Path) -> None:
-    """Debian mounts /run so, where builds lie by default."""
-    program = place_without_exec / "program"
+async def test_programs_on_a_noexec_file_system_run(noexec_directory: Path) -> None:
+    """Builds are in /run by default, which Debian mounts with noexec."""
+    program = noexec_directory / "program"
     shutil.copy("/bin/true", program)
     program.chmod(0o755)
     async with Boxes.open() as boxes:
-        report = await boxes.run(Command(("/code/program",), code=place_without_exec))
+        report = await boxes.run(Command(("/code/program",), code=noexec_directory))
     assert report.status is RunStatus.OK

@@ -1,4 +1,4 @@
-"""X2: /data is shown to the run that asks for it, and to no other."""
+"""X2: only the run that asks for /data gets it."""
 
 import asyncio
 import os
@@ -22,7 +22,7 @@ from tests.waiting import until
 
 pytestmark = pytest.mark.rootless
 
-LOOK = (
+LIST_DATA = (
     "cat /data/name 2>/dev/null; touch /data/x 2>/dev/null && echo written; ls -A /data | wc -l"
 )
 NOTHING = [b"0"]
@@ -51,19 +51,21 @@ def put_program(folder: Path) -> None:
     folder.chmod(0o755)
 
 
-async def look(boxes: Boxes, code: Path | None = None, data: Path | None = None) -> list[bytes]:
-    return (await boxes.run(shell(LOOK, code=code, data=data))).stdout.split()
+async def list_data(
+    boxes: Boxes, code: Path | None = None, data: Path | None = None
+) -> list[bytes]:
+    return (await boxes.run(shell(LIST_DATA, code=code, data=data))).stdout.split()
 
 
-async def test_data_is_shown_read_only_and_taken_away_again(
+async def test_data_is_mounted_read_only_and_unmounted_again(
     boxes: Boxes, tmp_path: Path
 ) -> None:
     one, two = folder(tmp_path, "one"), folder(tmp_path, "two")
-    outputs = [await look(boxes, data=data) for data in (None, one, one, two, None, one)]
+    outputs = [await list_data(boxes, data=data) for data in (None, one, one, two, None, one)]
     assert outputs == [NOTHING, [b"one1"], [b"one1"], [b"two1"], NOTHING, [b"one1"]]
 
 
-async def test_code_and_data_change_apart_from_each_other(boxes: Boxes, tmp_path: Path) -> None:
+async def test_code_and_data_change_independently(boxes: Boxes, tmp_path: Path) -> None:
     one, two = folder(tmp_path, "one"), folder(tmp_path, "two")
     script = "cat /code/name 2>/dev/null; echo -n ,; cat /data/name 2>/dev/null; echo"
     for code in (None, one, two, one):
@@ -73,7 +75,7 @@ async def test_code_and_data_change_apart_from_each_other(boxes: Boxes, tmp_path
             assert report.stdout.decode() == ",".join(names) + "\n"
 
 
-async def test_nothing_is_executed_from_data(boxes: Boxes, tmp_path: Path) -> None:
+async def test_nothing_can_be_executed_from_data(boxes: Boxes, tmp_path: Path) -> None:
     put_program(tmp_path)
     as_code = await boxes.run(shell("/code/program", code=tmp_path))
     assert as_code.status is RunStatus.OK
@@ -83,34 +85,34 @@ async def test_nothing_is_executed_from_data(boxes: Boxes, tmp_path: Path) -> No
         await boxes.run(Command(("/data/program",), data=tmp_path))
 
 
-async def test_a_replaced_data_directory_is_seen_anew(boxes: Boxes, tmp_path: Path) -> None:
+async def test_a_replaced_data_directory_is_mounted_again(boxes: Boxes, tmp_path: Path) -> None:
     data = folder(tmp_path, "data")
-    await look(boxes, data=data)
+    await list_data(boxes, data=data)
     data.rename(tmp_path / "aside")
     data.mkdir()
     (data / "name").write_text("new")
-    assert await look(boxes, data=data) == [b"new1"]
-    assert await look(boxes, data=tmp_path / "aside") == [b"data1"]
+    assert await list_data(boxes, data=data) == [b"new1"]
+    assert await list_data(boxes, data=tmp_path / "aside") == [b"data1"]
 
 
-async def test_a_box_is_chosen_by_what_it_shows(
+async def test_a_box_is_chosen_by_its_mounts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A program and its checker, in turns: each has its box, and nothing is hung again."""
+    """A program and its checker run in turn; each keeps its box and its mounts."""
     one, two = folder(tmp_path, "one"), folder(tmp_path, "two")
-    hung: list[Path] = []
+    attached: list[Path] = []
     attach = Pool.attach
 
-    async def remember(pool: Pool, directory: Path, order: Instruction) -> int:
-        hung.append(directory)
-        return await attach(pool, directory, order)
+    async def record(pool: Pool, directory: Path, instruction: Instruction) -> int:
+        attached.append(directory)
+        return await attach(pool, directory, instruction)
 
-    monkeypatch.setattr(Pool, "attach", remember)
+    monkeypatch.setattr(Pool, "attach", record)
     async with Boxes.open(slots=2, runner=RUNNER) as boxes:
         for _ in range(10):
-            assert await look(boxes, code=one) == NOTHING
-            assert await look(boxes, code=two, data=one) == [b"one1"]
-    assert hung == [one, two, one]
+            assert await list_data(boxes, code=one) == NOTHING
+            assert await list_data(boxes, code=two, data=one) == [b"one1"]
+    assert attached == [one, two, one]
 
 
 async def test_data_is_gone_after_a_cancelled_run(boxes: Boxes, secret: Path) -> None:
@@ -122,44 +124,44 @@ async def test_data_is_gone_after_a_cancelled_run(boxes: Boxes, secret: Path) ->
     with pytest.raises(asyncio.CancelledError):
         await run
     assert seen == b"secret"
-    assert await look(boxes) == NOTHING
+    assert await list_data(boxes) == NOTHING
 
 
 async def test_data_is_gone_after_a_run_cancelled_at_any_moment(
     boxes: Boxes, secret: Path
 ) -> None:
-    for turns in range(40):
+    for delay in range(40):
         run = asyncio.create_task(boxes.run(shell("cat /data/name", data=secret)))
-        for _ in range(turns):
+        for _ in range(delay):
             await asyncio.sleep(0.0002)
         run.cancel()
         with suppress(asyncio.CancelledError):
             await run
-        assert await look(boxes) == NOTHING
+        assert await list_data(boxes) == NOTHING
 
 
 async def test_data_is_gone_after_a_fault(boxes: Boxes, secret: Path) -> None:
     for _ in range(3):
         with pytest.raises(SandboxFault, match="program-exec"):
             await boxes.run(Command(("/usr/bin/no-such-program",), data=secret))
-        assert await look(boxes) == NOTHING
+        assert await list_data(boxes) == NOTHING
 
 
-async def test_data_is_gone_after_what_cannot_be_shown(boxes: Boxes, secret: Path) -> None:
-    """Of two directories one fails: nothing of the other stays."""
-    assert await look(boxes, data=secret) == [b"secret1"]
+async def test_data_is_gone_after_a_failed_mount(boxes: Boxes, secret: Path) -> None:
+    """If one of two directories fails, the other does not stay mounted."""
+    assert await list_data(boxes, data=secret) == [b"secret1"]
     with pytest.raises(FileNotFoundError):
-        await look(boxes, code=secret / "none", data=secret)
-    with pytest.raises(SandboxFault):  # a file can't be hung upon a directory
-        await look(boxes, code=secret, data=secret / "name")
-    assert await look(boxes) == NOTHING
+        await list_data(boxes, code=secret / "none", data=secret)
+    with pytest.raises(SandboxFault):  # a file can't be mounted on a directory
+        await list_data(boxes, code=secret, data=secret / "name")
+    assert await list_data(boxes) == NOTHING
     with pytest.raises(Refused):
         await boxes.run(shell("x" * 200_000, data=secret))
-    assert await look(boxes) == NOTHING
+    assert await list_data(boxes) == NOTHING
 
 
 @pytest.mark.parametrize("generation", [1, 2], ids=["spawner", "init"])
-async def test_data_is_gone_after_a_killed_part(
+async def test_data_is_gone_after_a_spawner_or_init_was_killed(
     boxes: Boxes, secret: Path, generation: int
 ) -> None:
     seen = bytearray()
@@ -170,15 +172,17 @@ async def test_data_is_gone_after_a_killed_part(
     os.kill(victim, signal.SIGKILL)
     with pytest.raises(SandboxFault):
         await run
-    assert await look(boxes) == NOTHING
+    assert await list_data(boxes) == NOTHING
 
 
-async def test_who_keeps_data_open_dies_with_its_run(boxes: Boxes, secret: Path) -> None:
-    keep = "cd /data; exec 9<name; setsid sleep 1000 <name & exec 8</data; echo kept"
-    assert (await boxes.run(shell(keep, data=secret))).stdout == b"kept\n"
+async def test_processes_that_keep_data_open_die_with_their_run(
+    boxes: Boxes, secret: Path
+) -> None:
+    keep_open = "cd /data; exec 9<name; setsid sleep 1000 <name & exec 8</data; echo kept"
+    assert (await boxes.run(shell(keep_open, data=secret))).stdout == b"kept\n"
     search = "for p in /proc/[0-9]*; do ls -l $p/fd $p/cwd; done; cat /proc/self/mountinfo"
     report = await boxes.run(shell(search))
     assert b"/data" not in report.stdout
     assert b"secret" not in report.stdout
-    assert await look(boxes) == NOTHING
+    assert await list_data(boxes) == NOTHING
     await until(lambda: len(processes_under(boxes.runner_pid)) == 3)

@@ -1,4 +1,4 @@
-"""Lanes keep to their cores and are handed out in turn."""
+"""Lanes stay on their cores and are handed out in order."""
 
 import asyncio
 import os
@@ -9,25 +9,25 @@ import pytest
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.lanes import Lanes, share_cpus
 from deemster.sandbox.runner import SandboxFault
-from tests.sandbox.conftest import RUNNER, Family, assert_gone, processes_under, shell
+from tests.sandbox.conftest import RUNNER, RunnerTree, assert_gone, processes_under, shell
 from tests.waiting import until
 
 CPUS = sorted(os.sched_getaffinity(0))
-ALLOWED = "grep Cpus_allowed_list /proc/self/status"
+CPUS_ALLOWED = "grep Cpus_allowed_list /proc/self/status"
 
 
-async def allowed(boxes: Boxes) -> str:
-    report = await boxes.run(shell(ALLOWED))
+async def cpus_allowed(boxes: Boxes) -> str:
+    report = await boxes.run(shell(CPUS_ALLOWED))
     return report.stdout.decode().split()[-1]
 
 
-async def test_each_lane_keeps_to_a_core_of_its_own() -> None:
+async def test_each_lane_stays_on_its_own_core() -> None:
     async with Lanes.open(len(CPUS), runner=RUNNER) as lanes:
         seen: list[set[str]] = []
 
         async def look() -> None:
             async with lanes.acquire() as boxes:
-                both = await asyncio.gather(*(allowed(boxes) for _ in range(8)))
+                both = await asyncio.gather(*(cpus_allowed(boxes) for _ in range(8)))
                 seen.append(set(both))
 
         async with asyncio.TaskGroup() as group:
@@ -36,35 +36,35 @@ async def test_each_lane_keeps_to_a_core_of_its_own() -> None:
     assert sorted(seen, key=min) == sorted(({str(cpu)} for cpu in CPUS), key=min)
 
 
-async def test_a_lane_keeps_to_its_core_after_the_death_of_its_runner() -> None:
+async def test_a_lane_stays_on_its_core_after_its_runner_was_killed() -> None:
     async with Lanes.open(1, runner=RUNNER) as lanes, lanes.acquire() as boxes:
-        before = await allowed(boxes)
+        before = await cpus_allowed(boxes)
         old = boxes.runner_pid
         os.kill(old, signal.SIGKILL)
-        await until(lambda: lives_again(boxes, old))
-        assert {await allowed(boxes) for _ in range(4)} == {before} == {str(CPUS[0])}
+        await until(lambda: was_restarted(boxes, old))
+        assert {await cpus_allowed(boxes) for _ in range(4)} == {before} == {str(CPUS[0])}
 
 
-def lives_again(boxes: Boxes, old: int) -> bool:
+def was_restarted(boxes: Boxes, old: int) -> bool:
     try:
         return boxes.runner_pid != old and len(processes_under(boxes.runner_pid)) == 5
     except SandboxFault:
         return False
 
 
-def test_more_lanes_than_cores_keep_to_none() -> None:
+def test_with_more_lanes_than_cores_no_lane_has_a_core() -> None:
     assert share_cpus(len(CPUS) + 1) == [()] * (len(CPUS) + 1)
     assert share_cpus(len(CPUS)) == [(cpu,) for cpu in CPUS]
     assert share_cpus(1) == [(CPUS[0],)]
 
 
-async def test_more_lanes_than_cores_work_too() -> None:
+async def test_with_more_lanes_than_cores_runs_use_exclusively_cores() -> None:
     async with Lanes.open(len(CPUS) + 1, runner=RUNNER) as lanes, lanes.acquire() as boxes:
         report = await boxes.run(shell("nproc"))
         assert int(report.stdout) == len(CPUS)
 
 
-async def test_a_lane_has_room_for_two_runs_at_once() -> None:
+async def test_a_lane_runs_two_programs_at_once() -> None:
     reader, writer = os.pipe()
     async with Lanes.open(1, runner=RUNNER) as lanes, lanes.acquire() as boxes:
         assert boxes.slot_count == 2
@@ -76,7 +76,7 @@ async def test_a_lane_has_room_for_two_runs_at_once() -> None:
     os.close(writer)
 
 
-async def test_all_waits_until_every_lane_is_free_and_is_not_starved() -> None:
+async def test_exclusive_waits_for_all_lanes_and_is_not_overtaken() -> None:
     order: list[str] = []
     async with Lanes.open(2, runner=RUNNER) as lanes:
 
@@ -86,9 +86,9 @@ async def test_all_waits_until_every_lane_is_free_and_is_not_starved() -> None:
                 await boxes.run(shell("true"))
                 await leave.wait()
 
-        async def use_all() -> None:
+        async def use_exclusively() -> None:
             async with lanes.exclusive() as boxes:
-                order.append("all")
+                order.append("exclusive")
                 await boxes.run(shell("true"))
                 assert lanes._queue._free == []
 
@@ -97,25 +97,25 @@ async def test_all_waits_until_every_lane_is_free_and_is_not_starved() -> None:
             at_once.set()
             group.create_task(use_one("first", leave))
             await until(lambda: order == ["first"])
-            group.create_task(use_all())
+            group.create_task(use_exclusively())
             await asyncio.sleep(0)
             for number in range(5):
                 group.create_task(use_one(f"later {number}", at_once))
             await asyncio.sleep(0)
             assert order == ["first"]
             leave.set()
-        assert order == ["first", "all", *(f"later {number}" for number in range(5))]
+        assert order == ["first", "exclusive", *(f"later {number}" for number in range(5))]
 
 
-async def test_who_leaves_a_queue_of_lanes_holds_nobody_up() -> None:
+async def test_a_cancelled_wait_does_not_block_later_requests() -> None:
     async with Lanes.open(2, runner=RUNNER) as lanes:
         async with lanes.acquire():
 
-            async def use_all() -> None:
+            async def use_exclusively() -> None:
                 async with lanes.exclusive():
-                    pytest.fail("one is in use")
+                    pytest.fail("another lane is in use")
 
-            waiting = asyncio.create_task(use_all())
+            waiting = asyncio.create_task(use_exclusively())
             await asyncio.sleep(0)
             waiting.cancel()
             async with lanes.acquire() as boxes:
@@ -126,11 +126,11 @@ async def test_who_leaves_a_queue_of_lanes_holds_nobody_up() -> None:
             assert (await boxes.run(shell("echo all"))).stdout == b"all\n"
 
 
-async def test_what_a_block_raises_frees_its_lane() -> None:
+async def test_an_exception_in_the_block_releases_the_lane() -> None:
     async with Lanes.open(1, runner=RUNNER) as lanes:
-        for hold in (lanes.acquire, lanes.exclusive):
+        for acquire in (lanes.acquire, lanes.exclusive):
             with pytest.raises(ValueError, match="mine"):
-                async with hold():
+                async with acquire():
                     raise ValueError("mine")
         async with lanes.acquire() as boxes:
             assert (await boxes.run(shell("echo on"))).stdout == b"on\n"
@@ -139,9 +139,9 @@ async def test_what_a_block_raises_frees_its_lane() -> None:
 async def test_x2_closed_lanes_leave_nothing() -> None:
     async with Lanes.open(2, runner=RUNNER) as lanes:
         async with lanes.acquire() as one, lanes.acquire() as other:
-            families = Family(one.runner_pid), Family(other.runner_pid)
+            trees = RunnerTree(one.runner_pid), RunnerTree(other.runner_pid)
             assert one.runner_pid != other.runner_pid
             await asyncio.gather(one.run(shell("true")), other.run(shell("true")))
-        for family in families:
-            family.remember()
-    await assert_gone(*families)
+        for tree in trees:
+            tree.update()
+    await assert_gone(*trees)

@@ -1,4 +1,4 @@
-"""Many runs in a row leave the runner as they found it: memory, descriptors, mounts, groups."""
+"""Many runs in a row leak no memory, descriptors, mounts or cgroups."""
 
 import asyncio
 import os
@@ -19,15 +19,15 @@ from tests.waiting import PATIENCE_S, until
 SCRIPT = "echo $$ > file; mkdir -p a/b; sleep 0 & cat"
 PATIENT = Limits(wall_ms=PATIENCE_S * 1000, cpu_ms=60_000)
 WARM_UP = 300
-"""Runs until the allocators of the kernel and of Python have what they keep."""
-RESTING = 3
+"""Runs until the allocators of the kernel and of Python have their usual size."""
+IDLE_PROCESSES = 3
 """The runner, one spawner, and the init that waits for the next run."""
 SLACK_BYTES = 2 << 20
 
 
 @dataclass(frozen=True)
 class Footprint:
-    """What the runner and its slot hold, between runs."""
+    """What the runner and its slot use between runs."""
 
     processes: int
     descriptors: int
@@ -39,35 +39,35 @@ class Footprint:
 
 async def footprint(boxes: Boxes) -> Footprint:
     runner = boxes.runner_pid
-    await until(lambda: len(processes_under(runner)) == RESTING)
+    await until(lambda: len(processes_under(runner)) == IDLE_PROCESSES)
     return measure(runner)
 
 
 def measure(runner: int) -> Footprint:
-    family = sorted(processes_under(runner))
-    spawner = min(pid for pid in family if pid != runner)
+    processes = sorted(processes_under(runner))
+    spawner = min(pid for pid in processes if pid != runner)
     return Footprint(
-        processes=len(family),
-        descriptors=sum(len(list(Path(f"/proc/{pid}/fd").iterdir())) for pid in family[:2]),
+        processes=len(processes),
+        descriptors=sum(len(list(Path(f"/proc/{pid}/fd").iterdir())) for pid in processes[:2]),
         mounts=len(Path(f"/proc/{spawner}/mountinfo").read_text().splitlines()),
         groups=len(own_groups(runner)),
-        resident_bytes=sum(resident(pid) for pid in family[:2]),
-        group_bytes=sum(held(group) for group in own_groups(runner)),
+        resident_bytes=sum(resident_bytes(pid) for pid in processes[:2]),
+        group_bytes=sum(group_bytes(group) for group in own_groups(runner)),
     )
 
 
-def resident(pid: int) -> int:
+def resident_bytes(pid: int) -> int:
     found = re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())
     return int(found[1]) * 1024 if found else 0
 
 
 def own_groups(runner: int) -> list[Path]:
-    # Unlike rglob, walk doesn't mind when another runner's group goes away under it.
+    # Unlike rglob, walk does not fail when another runner removes its group meanwhile.
     found = [Path(path) for path, _, _ in os.walk("/sys/fs/cgroup")]
     return [path for path in found if f"deemster.{runner}" in path.parts]
 
 
-def held(group: Path) -> int:
+def group_bytes(group: Path) -> int:
     for name in ("memory.usage_in_bytes", "memory.current"):
         if (group / name).exists():
             return int((group / name).read_text())
@@ -76,7 +76,7 @@ def held(group: Path) -> int:
 
 def assert_same(before: Footprint, after: Footprint) -> None:
     assert after.processes == before.processes
-    # Between runs there may be a stack of dead /proc not yet taken away, and its descriptor.
+    # Some /proc mounts of dead runs, and a descriptor of them, may still be there.
     assert abs(after.descriptors - before.descriptors) <= 2
     assert abs(after.mounts - before.mounts) <= 16
     assert after.groups == before.groups
@@ -95,7 +95,7 @@ def run_raw(channel: socket.socket, packet: bytes, times: int) -> None:
         os.close(null)
 
 
-async def leak_test(raw_runs: int, api_runs: int) -> None:
+async def check_for_leaks(raw_runs: int, api_runs: int) -> None:
     command = Command(("/bin/sh", "-c", SCRIPT), limits=PATIENT, profile="compiler")
     async with Boxes.open(runner=RUNNER) as boxes:
         profile = boxes.profile_index("compiler")
@@ -116,9 +116,9 @@ async def leak_test(raw_runs: int, api_runs: int) -> None:
 
 
 async def test_x2_a_thousand_runs_leak_nothing() -> None:
-    await leak_test(raw_runs=800, api_runs=200)
+    await check_for_leaks(raw_runs=800, api_runs=200)
 
 
 @pytest.mark.soak
 async def test_x2_a_hundred_thousand_runs_leak_nothing() -> None:
-    await leak_test(raw_runs=90_000, api_runs=10_000)
+    await check_for_leaks(raw_runs=90_000, api_runs=10_000)

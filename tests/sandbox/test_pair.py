@@ -1,6 +1,6 @@
-"""Pairs: who ended first, who is to blame, and that nobody waits for the dead.
+"""Pairs: which side ended first, which is to blame, and that no side waits for a dead one.
 
-Both sides are talker.c; its head has the words of these little dialogues.
+Both sides run talker.c, whose header lists the actions that the tests use.
 """
 
 import asyncio
@@ -29,68 +29,68 @@ pytestmark = pytest.mark.rootless
 
 TALKER = Path(__file__).parent / "talker.c"
 SHORT_S = 0.3 * SLOWNESS
-RESTING = 5
-"""The runner, two spawners, and their next inits."""
+IDLE_PROCESSES = 5
+"""The runner, two spawners, and the two inits that wait for the next runs."""
 ONE_CORE = "one core"
 TIMES = 200
-LOOK_US = 20_000
-"""How often init looks at a pair's pipes: see HOLD_LOOK_NS."""
+CHECK_US = 20_000
+"""How often init checks the pipes of a pair: PIPE_CHECK_NS in init.c."""
 
 
-class Stage:
-    """Two boxes, and what is said in them."""
+class PairBoxes:
+    """Two boxes, with talker.c as /code."""
 
     def __init__(self, boxes: Boxes, code: Path) -> None:
         self.boxes = boxes
         self.code = code
 
-    def says(self, words: str) -> Command:
-        return Command(("/code/attack", *words.split()), limits=PATIENT, code=self.code)
+    def command(self, actions: str) -> Command:
+        return Command(("/code/attack", *actions.split()), limits=PATIENT, code=self.code)
 
-    async def play(
+    async def run(
         self,
         program: str | Command,
         companion: str | Command,
         *,
         wall_s: float = PATIENCE_S,
-        ends: bool = False,
+        cancel_program: bool = False,
         drain_unread: bool = False,
     ) -> Pair:
-        """`ends`: what the companion says ends the program too."""
+        """With `cancel_program`, the end of the companion cancels the program."""
         async with asyncio.timeout(PATIENCE_S):
             return await self.boxes.run_pair(
-                self.says(program) if isinstance(program, str) else program,
-                self.says(companion) if isinstance(companion, str) else companion,
+                self.command(program) if isinstance(program, str) else program,
+                self.command(companion) if isinstance(companion, str) else companion,
                 wall_s=wall_s,
-                cancel_program_if=lambda _: ends,
+                cancel_program_if=lambda _: cancel_program,
                 drain_unread=drain_unread,
             )
 
 
 @pytest.fixture
-async def stage(
+async def pairs(
     build: Callable[[Path], Path], request: pytest.FixtureRequest
-) -> AsyncIterator[Stage]:
+) -> AsyncIterator[PairBoxes]:
     if getattr(request, "param", "") == ONE_CORE:
         async with Lanes.open(1, runner=RUNNER) as lanes, lanes.acquire() as boxes:
-            yield Stage(boxes, build(TALKER))
+            yield PairBoxes(boxes, build(TALKER))
     else:
         async with Boxes.open(slots=2, runner=RUNNER) as boxes:
-            yield Stage(boxes, build(TALKER))
+            yield PairBoxes(boxes, build(TALKER))
 
 
-on_one_core_and_more = pytest.mark.parametrize("stage", [ONE_CORE, "all cores"], indirect=True)
+on_one_core_and_more = pytest.mark.parametrize("pairs", [ONE_CORE, "all cores"], indirect=True)
 
 
 def codes(pair: Pair) -> tuple[int | None, int | None]:
     return pair.program.exit_code, pair.companion.exit_code
 
 
-# -- talking --
+# -- the conversation --
 
 
-async def test_two_talk_to_each_other(stage: Stage) -> None:
-    pair = await stage.play("echo", "ask:20000 exit:42")
+async def test_two_talk_to_each_other(pairs: PairBoxes) -> None:
+    pair = await pairs.run("echo", "ask:20000 exit:42")
     assert codes(pair) == (0, 42)
     assert not pair.hung
     assert pair.blame is None
@@ -98,24 +98,26 @@ async def test_two_talk_to_each_other(stage: Stage) -> None:
 
 @pytest.mark.soak
 @on_one_core_and_more
-async def test_what_a_round_costs(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
-    pair = await stage.play("echo", "ask:200000 exit:42")
+async def test_the_cost_of_a_round_trip(
+    pairs: PairBoxes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pair = await pairs.run("echo", "ask:200000 exit:42")
     assert codes(pair) == (0, 42)
     with capsys.disabled():
-        print(f"\na round costs {pair.companion.wall_ns / 200_000:.0f} ns")
+        print(f"\na round trip costs {pair.companion.wall_ns / 200_000:.0f} ns")
 
 
-async def test_both_are_metered_and_their_words_on_stderr_kept(stage: Stage) -> None:
-    heard: list[bytes] = []
-    pair = await stage.boxes.run_pair(
+async def test_both_sides_are_measured_and_their_stderr_is_kept(pairs: PairBoxes) -> None:
+    chunks: list[bytes] = []
+    pair = await pairs.boxes.run_pair(
         shell("echo mine >&2; read a; echo $a; cat"),
         shell("echo yours >&2; echo question; read b; echo $b >&2"),
         wall_s=PATIENCE_S,
         cancel_program_if=lambda _: False,
-        companion_stderr=heard.append,
+        companion_stderr=chunks.append,
     )
     assert pair.program.stderr == b"mine\n"
-    assert b"".join(heard) == b"yours\nquestion\n"
+    assert b"".join(chunks) == b"yours\nquestion\n"
     assert pair.companion.stderr == pair.program.stdout == pair.companion.stdout == b""
     for report in (pair.program, pair.companion):
         assert report.status is RunStatus.OK
@@ -124,7 +126,7 @@ async def test_both_are_metered_and_their_words_on_stderr_kept(stage: Stage) -> 
         assert report.started_ns < report.ended_ns <= time.monotonic_ns()
 
 
-async def test_a_pair_begins_together_after_both_stagings(stage: Stage) -> None:
+async def test_both_sides_start_after_both_are_staged(pairs: PairBoxes) -> None:
     staged_ns: list[int] = []
     found: list[bytes] = []
 
@@ -136,9 +138,9 @@ async def test_a_pair_begins_together_after_both_stagings(stage: Stage) -> None:
         with os.fdopen(os.open("verdict", os.O_RDONLY, dir_fd=scratch), "rb") as file:
             found.append(file.read())
 
-    pair = await stage.boxes.run_pair(
+    pair = await pairs.boxes.run_pair(
         shell("ls; exec >/dev/null; cat"),
-        shell("ls; cat /data/attack > copy; cat > verdict", data=stage.code),
+        shell("ls; cat /data/attack > copy; cat > verdict", data=pairs.code),
         wall_s=PATIENCE_S,
         cancel_program_if=lambda _: False,
         stage=put,
@@ -149,24 +151,36 @@ async def test_a_pair_begins_together_after_both_stagings(stage: Stage) -> None:
     assert found == [b"staged\n"]
     assert len(staged_ns) == 2
     assert max(staged_ns) <= min(pair.program.started_ns, pair.companion.started_ns)
-    assert (await stage.boxes.run(shell("ls -A /work /data"))).stdout == b"/data:\n\n/work:\n"
+    assert (await pairs.boxes.run(shell("ls -A /work /data"))).stdout == b"/data:\n\n/work:\n"
 
 
-# -- who was first --
+# -- which side ended first --
 
 ORDERS = {
-    "the program crashes, the companion hears its end": ("crash", "drain exit:1", "program"),
-    "the program leaves, the companion hears its end": ("exit:3", "drain exit:1", "program"),
-    "the program crashes, the companion can't write": ("crash", "push exit:1", "program"),
-    "the program ends with a child": ("child exit:3", "drain exit:1", "program"),
-    "the companion leaves, the program crashes": ("drain crash", "exit:43", "companion"),
-    "the companion leaves, the program can't write": ("push crash", "exit:43", "companion"),
-    "the companion crashes, the program leaves": ("drain exit:3", "crash", "companion"),
-    "the companion ends with a child": ("drain exit:3", "child exit:1", "companion"),
-    "an answer, then the program crashes": ("hear say:x crash", "say:x drain", "program"),
-    "an answer, then the companion leaves": (
-        "hear say:x drain crash",
-        "say:x hear exit:43",
+    "the program crashes, the companion reads the end": ("crash", "read-all exit:1", "program"),
+    "the program exits, the companion reads the end": ("exit:3", "read-all exit:1", "program"),
+    "the program crashes, the companion can't write": ("crash", "write-all exit:1", "program"),
+    "the program exits and leaves a child": (
+        "leave-child exit:3",
+        "read-all exit:1",
+        "program",
+    ),
+    "the companion exits, the program crashes": ("read-all crash", "exit:43", "companion"),
+    "the companion exits, the program can't write": ("write-all crash", "exit:43", "companion"),
+    "the companion crashes, the program exits": ("read-all exit:3", "crash", "companion"),
+    "the companion exits and leaves a child": (
+        "read-all exit:3",
+        "leave-child exit:1",
+        "companion",
+    ),
+    "an answer, then the program crashes": (
+        "read write:x crash",
+        "write:x read-all",
+        "program",
+    ),
+    "an answer, then the companion exits": (
+        "read write:x read-all crash",
+        "write:x read exit:43",
         "companion",
     ),
 }
@@ -174,284 +188,331 @@ ORDERS = {
 
 @pytest.mark.parametrize("case", ORDERS)
 @on_one_core_and_more
-async def test_the_cause_always_ends_before_its_consequence(case: str, stage: Stage) -> None:
+async def test_a_cause_always_ends_before_its_consequence(case: str, pairs: PairBoxes) -> None:
     program, companion, first = ORDERS[case]
     for _ in range(TIMES):
-        pair = await stage.play(program, companion)
+        pair = await pairs.run(program, companion)
         assert pair.ended_first == first, pair
         assert not pair.hung
         crashed = "crash" in program
         assert pair.program.signal == (signal.SIGSEGV if crashed else None), pair
 
 
-@pytest.mark.parametrize("companion", ["drain exit:1", "push exit:1"])
-async def test_the_cause_ends_first_also_in_the_moment_of_a_look(
-    stage: Stage, companion: str
+@pytest.mark.parametrize("companion", ["read-all exit:1", "write-all exit:1"])
+async def test_a_cause_ends_first_even_during_a_check_of_the_pipes(
+    pairs: PairBoxes, companion: str
 ) -> None:
-    """A program with its stdout elsewhere is looked at closely, and dies just then."""
+    """Init checks a program with a moved stdout closely; the program dies during that check."""
     for turn in range(TIMES):
-        nap_us = LOOK_US - 1_500 + 15 * turn
-        pair = await stage.play(f"move nap:{nap_us} crash", companion)
+        sleep_us = CHECK_US - 1_500 + 15 * turn
+        pair = await pairs.run(f"move-stdout sleep-us:{sleep_us} crash", companion)
         assert pair.ended_first == "program", pair
 
 
-# -- who closes what --
+# -- closed pipes --
 
-CLOSINGS = {
-    "the program's stdout": ("mute hear exit:7", "drain say:bye exit:42", (7, 42)),
-    "the program's stdin": ("deaf hear exit:7", "push exit:42", (90, 42)),
-    "the companion's stdout": ("drain say:bye exit:7", "mute hear exit:42", (7, 42)),
-    "the companion's stdin": ("push exit:7", "deaf hear exit:42", (7, 90)),
-    "a moved stdout": ("move mute hear exit:7", "drain say:bye exit:42", (7, 42)),
-    "a child's stdout": ("last:word hear exit:7", "hear drain say:bye exit:42", (7, 42)),
-    "all of it": ("mute deaf exit:7", "drain push exit:42", (7, 42)),
+CLOSED_PIPES = {
+    "the program's stdout": ("close-stdout read exit:7", "read-all write:bye exit:42", (7, 42)),
+    "the program's stdin": ("close-stdin read exit:7", "write-all exit:42", (90, 42)),
+    "the companion's stdout": (
+        "read-all write:bye exit:7",
+        "close-stdout read exit:42",
+        (7, 42),
+    ),
+    "the companion's stdin": ("write-all exit:7", "close-stdin read exit:42", (7, 90)),
+    "a moved stdout": (
+        "move-stdout close-stdout read exit:7",
+        "read-all write:bye exit:42",
+        (7, 42),
+    ),
+    "a child's stdout": (
+        "child-writes:word read exit:7",
+        "read read-all write:bye exit:42",
+        (7, 42),
+    ),
+    "both pipes": ("close-stdout close-stdin exit:7", "read-all write-all exit:42", (7, 42)),
 }
 
 
-@pytest.mark.parametrize("case", CLOSINGS)
-async def test_who_closes_an_end_and_lives_on_is_heard(stage: Stage, case: str) -> None:
-    program, companion, expected = CLOSINGS[case]
-    pair = await stage.play(program, companion)
+@pytest.mark.parametrize("case", CLOSED_PIPES)
+async def test_the_other_side_notices_a_pipe_that_a_running_program_closed(
+    pairs: PairBoxes, case: str
+) -> None:
+    program, companion, expected = CLOSED_PIPES[case]
+    pair = await pairs.run(program, companion)
     assert codes(pair) == expected
     assert not pair.hung
 
 
-@pytest.mark.parametrize("word", ["mute", "deaf"])
-async def test_a_closed_end_is_seen_while_its_closer_sleeps(stage: Stage, word: str) -> None:
-    other = "drain exit:42" if word == "mute" else "push exit:42"
-    pair = await stage.play(f"{word} pause", other, ends=True)
+@pytest.mark.parametrize("action", ["close-stdout", "close-stdin"])
+async def test_a_closed_pipe_is_noticed_while_its_program_sleeps(
+    pairs: PairBoxes, action: str
+) -> None:
+    other = "read-all exit:42" if action == "close-stdout" else "write-all exit:42"
+    pair = await pairs.run(f"{action} sleep", other, cancel_program=True)
     assert (pair.ended_first, pair.companion.exit_code) == ("companion", 42)
     assert pair.program.status is RunStatus.CANCELLED
-    pair = await stage.play(other, f"{word} pause", wall_s=SHORT_S)
+    pair = await pairs.run(other, f"{action} sleep", wall_s=SHORT_S)
     assert (pair.ended_first, pair.program.exit_code) == ("program", 42)
     assert (pair.hung, pair.blame) == (True, "companion")
 
 
-async def test_an_end_that_was_moved_is_still_open(stage: Stage) -> None:
-    """Over several looks, of which each lets go of the pipe for a moment."""
-    nap = f"nap:{5 * LOOK_US}"
-    pair = await stage.play(f"move {nap} say:x {nap} say:y {nap}", "hear hear drain exit:42")
+async def test_a_moved_stdout_stays_open(pairs: PairBoxes) -> None:
+    """Also over several checks of the pipes."""
+    sleep = f"sleep-us:{5 * CHECK_US}"
+    pair = await pairs.run(
+        f"move-stdout {sleep} write:x {sleep} write:y {sleep}", "read read read-all exit:42"
+    )
     assert codes(pair) == (0, 42)
 
 
-async def test_a_rebel_harms_only_itself(stage: Stage) -> None:
-    """Its own ends, opened again and changed in all ways, are nothing to the companion."""
-    pair = await stage.play("rebel nap:50000 say:x exit:3", "hear drain push exit:42")
+async def test_a_program_that_changes_its_pipes_harms_only_itself(pairs: PairBoxes) -> None:
+    """Mode, size and flags of its pipe ends do not affect the companion."""
+    pair = await pairs.run(
+        "change-pipes sleep-us:50000 write:x exit:3", "read read-all write-all exit:42"
+    )
     assert codes(pair) == (3, 42)
     assert pair.ended_first == "program"
-    pair = await stage.play("rebel pause", "hear", wall_s=SHORT_S)
+    pair = await pairs.run("change-pipes sleep", "read", wall_s=SHORT_S)
     assert (pair.hung, pair.blame) == (True, "program")
 
 
-LONG = "tell:1000"
-"""Much more than a pipe holds."""
+LONG = "write-blocks:1000"
+"""Much more than fits into a pipe."""
 
 
-@pytest.mark.parametrize("program", ["exit:7", "crash", "deaf nap:50000 exit:7"])
-async def test_a_companion_can_be_let_talk_to_nobody(stage: Stage, program: str) -> None:
-    pair = await stage.play(program, f"{LONG} exit:42")
+@pytest.mark.parametrize("program", ["exit:7", "crash", "close-stdin sleep-us:50000 exit:7"])
+async def test_with_drain_unread_a_companion_can_write_after_the_end_of_the_program(
+    pairs: PairBoxes, program: str
+) -> None:
+    pair = await pairs.run(program, f"{LONG} exit:42")
     assert pair.companion.exit_code == 93
-    pair = await stage.play(program, f"{LONG} drain exit:42", drain_unread=True)
+    pair = await pairs.run(program, f"{LONG} read-all exit:42", drain_unread=True)
     assert pair.companion.exit_code == 42
     assert (pair.ended_first, pair.hung) == ("program", False)
 
 
-async def test_who_is_let_talk_to_nobody_is_still_heard_by_who_listens(stage: Stage) -> None:
-    pair = await stage.boxes.run_pair(
+async def test_with_drain_unread_a_program_that_reads_gets_everything(pairs: PairBoxes) -> None:
+    pair = await pairs.boxes.run_pair(
         shell("cksum >&2"),
-        shell("cat /code/attack", code=stage.code),
+        shell("cat /code/attack", code=pairs.code),
         wall_s=PATIENCE_S,
         cancel_program_if=lambda _: False,
         drain_unread=True,
     )
-    expected = await stage.boxes.run(shell("cksum < /code/attack", code=stage.code))
+    expected = await pairs.boxes.run(shell("cksum < /code/attack", code=pairs.code))
     assert pair.program.stderr == expected.stdout
     assert pair.companion.status is RunStatus.OK
 
 
-async def test_who_talks_to_a_deaf_one_that_lives_is_not_to_blame(stage: Stage) -> None:
-    pair = await stage.play("deaf pause", LONG, wall_s=SHORT_S, drain_unread=True)
+async def test_a_companion_is_not_to_blame_if_a_running_program_closed_its_stdin(
+    pairs: PairBoxes,
+) -> None:
+    pair = await pairs.run("close-stdin sleep", LONG, wall_s=SHORT_S, drain_unread=True)
     assert (pair.hung, pair.blame) == (True, "program")
 
 
-# -- who decides --
+# -- cancelling the program --
 
 
-async def test_the_companions_word_ends_the_program(stage: Stage) -> None:
-    asked: list[Report] = []
+async def test_the_end_of_the_companion_can_cancel_the_program(pairs: PairBoxes) -> None:
+    reports: list[Report] = []
 
-    def decide(report: Report) -> bool:
-        asked.append(report)
+    def cancel_rule(report: Report) -> bool:
+        reports.append(report)
         return True
 
-    pair = await stage.boxes.run_pair(
-        stage.says("pause"), stage.says("exit:43"), wall_s=PATIENCE_S, cancel_program_if=decide
+    pair = await pairs.boxes.run_pair(
+        pairs.command("sleep"),
+        pairs.command("exit:43"),
+        wall_s=PATIENCE_S,
+        cancel_program_if=cancel_rule,
     )
     assert pair.program.status is RunStatus.CANCELLED
-    assert [report.exit_code for report in asked] == [43]
+    assert [report.exit_code for report in reports] == [43]
     assert (pair.ended_first, pair.hung, pair.blame) == ("companion", False, None)
 
 
-async def test_a_program_that_may_goes_on_to_its_own_end(stage: Stage) -> None:
-    pair = await stage.play("drain nap:100000 exit:3", "exit:42")
+async def test_a_program_that_is_not_cancelled_runs_to_its_end(pairs: PairBoxes) -> None:
+    pair = await pairs.run("read-all sleep-us:100000 exit:3", "exit:42")
     assert (codes(pair), pair.ended_first) == ((3, 42), "companion")
 
 
-async def test_nobody_is_asked_when_the_program_ended_first(stage: Stage) -> None:
-    def decide(report: Report) -> bool:
-        pytest.fail(f"asked about {report}")
+async def test_the_rule_is_not_called_when_the_program_ended_first(pairs: PairBoxes) -> None:
+    def cancel_rule(report: Report) -> bool:
+        pytest.fail(f"called with {report}")
 
-    pair = await stage.boxes.run_pair(
-        stage.says("exit:3"),
-        stage.says("drain nap:100000 exit:42"),
+    pair = await pairs.boxes.run_pair(
+        pairs.command("exit:3"),
+        pairs.command("read-all sleep-us:100000 exit:42"),
         wall_s=PATIENCE_S,
-        cancel_program_if=decide,
+        cancel_program_if=cancel_rule,
     )
     assert codes(pair) == (3, 42)
 
 
-async def test_what_the_decider_raises_ends_both(stage: Stage) -> None:
-    def decide(_: Report) -> bool:
+async def test_an_exception_of_the_rule_ends_both(pairs: PairBoxes) -> None:
+    def cancel_rule(_: Report) -> bool:
         raise ValueError("can't say")
 
     with pytest.raises(ValueError, match="can't say"):
-        await stage.boxes.run_pair(
-            stage.says("pause"),
-            stage.says("exit:1"),
+        await pairs.boxes.run_pair(
+            pairs.command("sleep"),
+            pairs.command("exit:1"),
             wall_s=PATIENCE_S,
-            cancel_program_if=decide,
+            cancel_program_if=cancel_rule,
         )
-    assert codes(await stage.play("echo", "ask:3 exit:42")) == (0, 42)
+    assert codes(await pairs.run("echo", "ask:3 exit:42")) == (0, 42)
 
 
-# -- who is to blame --
+# -- blame --
 
 HANGS = {
-    "both read": ("hear", "hear", "program"),
-    "the program sleeps": ("pause", "hear", "program"),
+    "both read": ("read", "read", "program"),
+    "the program sleeps": ("sleep", "read", "program"),
     "the program never reads": ("flood", "echo", "program"),
-    "the program neither reads nor writes": ("pause", "flood", "program"),
+    "the program neither reads nor writes": ("sleep", "flood", "program"),
     "both only write": ("flood", "flood", "program"),
-    "the program has not said enough": ("say:x hear hear", "hear say:y hear", "program"),
-    "the companion sleeps over a question": ("say:x hear", "pause", "companion"),
-    "the companion sleeps over many": ("flood", "pause", "companion"),
-    "the companion sleeps after the end": ("mute hear", "drain pause", "companion"),
-    "the companion sleeps before the end": ("say:x mute hear", "pause", "companion"),
-    "the companion never stops talking": ("drain", "flood", "companion"),
-    "the companion talks slowly and for ever": ("drain", "drip", "companion"),
-    "the companion outlives the program": ("exit:0", "drain pause", "companion"),
-    "the program outlives the companion": ("drain pause", "exit:42", "program"),
+    "the program waits for too much input": (
+        "write:x read read",
+        "read write:y read",
+        "program",
+    ),
+    "the companion sleeps instead of reading": ("write:x read", "sleep", "companion"),
+    "the companion sleeps while the pipe is full": ("flood", "sleep", "companion"),
+    "the companion sleeps after end of file": (
+        "close-stdout read",
+        "read-all sleep",
+        "companion",
+    ),
+    "the companion sleeps before end of file": (
+        "write:x close-stdout read",
+        "sleep",
+        "companion",
+    ),
+    "the companion writes without end": ("read-all", "flood", "companion"),
+    "the companion writes slowly without end": ("read-all", "write-slowly", "companion"),
+    "the companion outlives the program": ("exit:0", "read-all sleep", "companion"),
+    "the program outlives the companion": ("read-all sleep", "exit:42", "program"),
 }
 
 
 @pytest.mark.parametrize("case", HANGS)
-async def test_a_hung_pair_has_one_to_blame(stage: Stage, case: str) -> None:
+async def test_one_side_is_to_blame_for_a_hung_pair(pairs: PairBoxes, case: str) -> None:
     program, companion, blame = HANGS[case]
-    pair = await stage.play(program, companion, wall_s=SHORT_S)
+    pair = await pairs.run(program, companion, wall_s=SHORT_S)
     assert (pair.hung, pair.blame) == (True, blame), pair
     assert RunStatus.CANCELLED in {pair.program.status, pair.companion.status}
-    assert codes(await stage.play("echo", "ask:3 exit:42")) == (0, 42)
+    assert codes(await pairs.run("echo", "ask:3 exit:42")) == (0, 42)
 
 
-async def test_who_floods_is_to_blame_though_it_is_read_slowly(stage: Stage) -> None:
-    pair = await stage.play("flood", "sip", wall_s=SHORT_S)
+async def test_a_program_that_floods_is_to_blame_although_it_is_read_slowly(
+    pairs: PairBoxes,
+) -> None:
+    pair = await pairs.run("flood", "read-slowly", wall_s=SHORT_S)
     assert (pair.hung, pair.blame, pair.flooded) == (True, "program", True)
 
 
-@pytest.mark.parametrize("program", ["flood", "drip", "say:x pause", "say:x mute pause"])
-async def test_who_reads_nothing_is_to_blame_however_much_there_is(
-    stage: Stage, program: str
+@pytest.mark.parametrize(
+    "program", ["flood", "write-slowly", "write:x sleep", "write:x close-stdout sleep"]
+)
+async def test_a_companion_that_reads_nothing_is_to_blame(
+    pairs: PairBoxes, program: str
 ) -> None:
-    pair = await stage.play(program, "pause", wall_s=SHORT_S)
+    pair = await pairs.run(program, "sleep", wall_s=SHORT_S)
     assert (pair.hung, pair.blame, pair.flooded) == (True, "companion", False)
 
 
-async def test_the_clock_ends_two_who_never_stop_talking(stage: Stage) -> None:
-    pair = await stage.play("echo", "ask:2000000000", wall_s=SHORT_S)
+async def test_the_clock_ends_an_endless_conversation(pairs: PairBoxes) -> None:
+    pair = await pairs.run("echo", "ask:2000000000", wall_s=SHORT_S)
     assert (pair.hung, pair.blame, pair.flooded) == (True, "program", False)
 
 
 @pytest.mark.parametrize(
-    ("limits", "words", "status"),
+    ("limits", "action", "status"),
     [
-        (replace(PATIENT, cpu_ms=100), "burn", RunStatus.TIME_LIMIT),
-        (replace(PATIENT, wall_ms=200), "pause", RunStatus.WALL_LIMIT),
+        (replace(PATIENT, cpu_ms=100), "spin", RunStatus.TIME_LIMIT),
+        (replace(PATIENT, wall_ms=200), "sleep", RunStatus.WALL_LIMIT),
     ],
     ids=["CPU time", "wall time"],
 )
-async def test_each_keeps_to_its_own_limits(
-    stage: Stage, limits: object, words: str, status: RunStatus
+async def test_each_side_has_its_own_limits(
+    pairs: PairBoxes, limits: object, action: str, status: RunStatus
 ) -> None:
-    limited = replace(stage.says(words), limits=limits)  # type: ignore[arg-type]
-    pair = await stage.play(limited, "drain exit:1")
+    limited = replace(pairs.command(action), limits=limits)  # type: ignore[arg-type]
+    pair = await pairs.run(limited, "read-all exit:1")
     assert (pair.program.status, pair.companion.exit_code) == (status, 1)
     assert pair.ended_first == "program"
     assert not pair.hung
-    pair = await stage.play("drain exit:1", limited)
+    pair = await pairs.run("read-all exit:1", limited)
     assert (pair.companion.status, pair.program.exit_code) == (status, 1)
     assert pair.ended_first == "companion"
 
 
-# -- deaths and departures --
+# -- cancellations and faults --
 
 
-async def test_a_pair_cancelled_at_any_moment_gives_both_boxes_back(stage: Stage) -> None:
-    for turns in range(60):
+async def test_a_pair_cancelled_at_any_moment_releases_both_boxes(pairs: PairBoxes) -> None:
+    for delay in range(60):
         run = asyncio.create_task(
-            stage.boxes.run_pair(
-                stage.says("echo"),
-                stage.says("ask:1000000"),
+            pairs.boxes.run_pair(
+                pairs.command("echo"),
+                pairs.command("ask:1000000"),
                 wall_s=PATIENCE_S,
                 cancel_program_if=lambda _: False,
-                stage=os.listdir if turns % 2 else None,
-                collect=os.listdir if turns % 3 else None,
+                stage=os.listdir if delay % 2 else None,
+                collect=os.listdir if delay % 3 else None,
             )
         )
-        for _ in range(turns):
+        for _ in range(delay):
             await asyncio.sleep(0.0002)
         run.cancel()
         with pytest.raises(asyncio.CancelledError):
             await run
-    assert codes(await stage.play("echo", "ask:3 exit:42")) == (0, 42)
-    await until(lambda: len(processes_under(stage.boxes.runner_pid)) == RESTING)
+    assert codes(await pairs.run("echo", "ask:3 exit:42")) == (0, 42)
+    await until(lambda: len(processes_under(pairs.boxes.runner_pid)) == IDLE_PROCESSES)
 
 
 @pytest.mark.parametrize("missing", ["program", "companion"])
-async def test_if_one_cannot_start_the_other_is_ended(stage: Stage, missing: str) -> None:
-    none = Command(("/code/none",), limits=PATIENT, code=TALKER.parent)
-    there = stage.says("pause")
-    both = (none, there) if missing == "program" else (there, none)
+async def test_if_one_side_cannot_start_the_other_is_ended(
+    pairs: PairBoxes, missing: str
+) -> None:
+    absent = Command(("/code/none",), limits=PATIENT, code=TALKER.parent)
+    present = pairs.command("sleep")
+    both = (absent, present) if missing == "program" else (present, absent)
     with pytest.raises(SandboxFault, match="program-exec"):
-        await stage.play(*both)
-    assert codes(await stage.play("echo", "ask:3 exit:42")) == (0, 42)
+        await pairs.run(*both)
+    assert codes(await pairs.run("echo", "ask:3 exit:42")) == (0, 42)
 
 
-async def test_what_a_stage_raises_ends_both(stage: Stage) -> None:
+async def test_an_exception_of_a_stage_ends_both(pairs: PairBoxes) -> None:
     def fail(_: int) -> None:
         raise ValueError("no room")
 
     for at in ("stage", "program_stage"):
         with pytest.raises(ValueError, match="no room"):
-            await stage.boxes.run_pair(
-                stage.says("pause"),
-                stage.says("pause"),
+            await pairs.boxes.run_pair(
+                pairs.command("sleep"),
+                pairs.command("sleep"),
                 wall_s=PATIENCE_S,
                 cancel_program_if=lambda _: False,
                 **{at: fail},  # type: ignore[arg-type]
             )
-    assert codes(await stage.play("echo", "ask:3 exit:42")) == (0, 42)
+    assert codes(await pairs.run("echo", "ask:3 exit:42")) == (0, 42)
 
 
 @pytest.mark.parametrize("victim", [0, 1, 2], ids=["runner", "one slot", "the other"])
-async def test_the_death_of_a_part_is_ours_to_retry(stage: Stage, victim: int) -> None:
-    run = asyncio.create_task(stage.play("echo", "ask:2000000000"))
-    await until(lambda: len(processes_under(stage.boxes.runner_pid)) == RESTING + 2)
-    runner = stage.boxes.runner_pid
+async def test_the_death_of_a_runner_or_slot_is_a_sandbox_fault(
+    pairs: PairBoxes, victim: int
+) -> None:
+    run = asyncio.create_task(pairs.run("echo", "ask:2000000000"))
+    await until(lambda: len(processes_under(pairs.boxes.runner_pid)) == IDLE_PROCESSES + 2)
+    runner = pairs.boxes.runner_pid
     parts = [runner, *sorted(children(runner))]
     os.kill(parts[victim], signal.SIGKILL)
     with pytest.raises(SandboxFault):
         await run
-    assert codes(await stage.play("echo", "ask:3 exit:42")) == (0, 42)
+    assert codes(await pairs.run("echo", "ask:3 exit:42")) == (0, 42)
 
 
 def children(pid: int) -> list[int]:
@@ -472,25 +533,27 @@ async def test_a_pair_needs_two_boxes() -> None:
 
 
 @pytest.mark.parametrize("slots", [2, 3])
-async def test_pairs_and_single_runs_never_wait_for_each_other_in_a_ring(
+async def test_pairs_and_single_runs_do_not_deadlock(
     slots: int, build: Callable[[Path], Path]
 ) -> None:
     async with Boxes.open(slots=slots, runner=RUNNER) as boxes:
-        stage = Stage(boxes, build(TALKER))
+        two_boxes = PairBoxes(boxes, build(TALKER))
         async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
-            pairs = [group.create_task(stage.play("echo", "ask:9 exit:42")) for _ in range(12)]
+            pairs = [
+                group.create_task(two_boxes.run("echo", "ask:9 exit:42")) for _ in range(12)
+            ]
             runs = [group.create_task(boxes.run(shell("echo x"))) for _ in range(12)]
     assert {codes(pair.result()) for pair in pairs} == {(0, 42)}
     assert {run.result().stdout for run in runs} == {b"x\n"}
 
 
-async def test_pairs_leave_no_descriptor_open(stage: Stage) -> None:
-    await stage.play("echo", "ask:3 exit:42")
-    before = open_files(), open_files(stage.boxes.runner_pid)
+async def test_pairs_leave_no_descriptor_open(pairs: PairBoxes) -> None:
+    await pairs.run("echo", "ask:3 exit:42")
+    before = open_files(), open_files(pairs.boxes.runner_pid)
     for _ in range(10):
-        await stage.play("echo", "ask:3 exit:42")
-        await stage.play("hear", "hear", wall_s=0.01)
+        await pairs.run("echo", "ask:3 exit:42")
+        await pairs.run("read", "read", wall_s=0.01)
         with suppress(SandboxFault):
-            await stage.play(Command(("/none",)), "pause")
-    await stage.boxes.run(shell("true"))
-    assert (open_files(), open_files(stage.boxes.runner_pid)) == before
+            await pairs.run(Command(("/none",)), "sleep")
+    await pairs.boxes.run(shell("true"))
+    assert (open_files(), open_files(pairs.boxes.runner_pid)) == before

@@ -1,4 +1,4 @@
-"""Input that many runs share, and none of them can change."""
+"""Sealed inputs: many runs share one, and none can change it."""
 
 import asyncio
 import tracemalloc
@@ -45,7 +45,7 @@ refused(lambda: os.truncate(0, 1 << 20))
 refused(lambda: os.posix_fallocate(0, 0, 1 << 20))
 refused(lambda: mmap.mmap(0, 0, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE))
 refused(lambda: fcntl.fcntl(0, 1033, 0))
-for mode in (0o777, 0):  # harmless, where it is allowed
+for mode in (0o777, 0):  # harmless if it is allowed
     try:
         os.fchmod(0, mode)
     except OSError:
@@ -71,12 +71,12 @@ def make_big(path: Path) -> None:
             file.write(bytes([number]) * MIB)
 
 
-def destroy(file: Path) -> None:
+def overwrite_and_delete(file: Path) -> None:
     file.write_bytes(b"other")
     file.unlink()
 
 
-async def test_one_sealed_input_is_read_by_many_runs_at_once(file: Path) -> None:
+async def test_many_runs_read_one_sealed_input_at_once(file: Path) -> None:
     async with Boxes.open(slots=2, runner=RUNNER) as boxes:
         with await SealedInput.load(file) as sealed:
             runs = (boxes.run(shell("read a; wc -l"), stdin=sealed) for _ in range(20))
@@ -95,15 +95,15 @@ async def test_no_program_can_change_a_sealed_input(file: Path) -> None:
                 assert after.stdout == TEXT
 
 
-async def test_what_becomes_of_the_file_does_not_matter(file: Path) -> None:
+async def test_a_sealed_input_does_not_change_with_its_file(file: Path) -> None:
     async with Boxes.open(runner=RUNNER) as boxes:
         with SealedInput.from_file(file) as sealed:
-            destroy(file)
+            overwrite_and_delete(file)
             assert (await boxes.run(shell("cat"), stdin=sealed)).stdout == TEXT
             assert sealed.size_bytes == len(TEXT)
 
 
-async def test_a_big_file_costs_no_memory_of_python(tmp_path: Path) -> None:
+async def test_a_big_file_uses_no_memory_of_python(tmp_path: Path) -> None:
     make_big(tmp_path / "big")
     tracemalloc.start()
     sealed = await SealedInput.load(tmp_path / "big")
@@ -118,7 +118,7 @@ async def test_a_big_file_costs_no_memory_of_python(tmp_path: Path) -> None:
     assert sealed.size_bytes == 64 * MIB
 
 
-async def test_an_empty_file_is_an_input_too(tmp_path: Path) -> None:
+async def test_an_empty_file_can_be_an_input(tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
     async with Boxes.open(runner=RUNNER) as boxes:
         with SealedInput.from_file(tmp_path / "empty") as sealed:
@@ -126,7 +126,7 @@ async def test_an_empty_file_is_an_input_too(tmp_path: Path) -> None:
     assert report.stdout == b"end\n"
 
 
-async def test_who_has_begun_reads_on_after_the_closing(file: Path) -> None:
+async def test_a_run_that_has_started_can_read_a_closed_input(file: Path) -> None:
     async with Boxes.open(runner=RUNNER) as boxes:
         sealed = SealedInput.from_file(file)
         seen = bytearray()
@@ -147,7 +147,7 @@ async def test_sealing_leaves_no_descriptor_open(tmp_path: Path) -> None:
     path = tmp_path / "big"
     path.write_bytes(bytes(4 * MIB))
     with await SealedInput.load(path):
-        pass  # the threads are there now, and what they hold
+        pass  # the threads and their descriptors exist now
     before = open_files()
     for _ in range(5):
         with await SealedInput.load(path):
@@ -161,4 +161,4 @@ async def test_sealing_leaves_no_descriptor_open(tmp_path: Path) -> None:
         SealedInput.from_file(tmp_path / "none")
     with pytest.raises(IsADirectoryError):
         SealedInput.from_file(tmp_path)
-    await until(lambda: open_files() == before)  # who was cancelled may copy on for a while
+    await until(lambda: open_files() == before)  # a cancelled copy may take a moment to end

@@ -1,4 +1,4 @@
-"""A scratch can be filled before the program starts, by whoever we are."""
+"""Files can be put into the scratch before the program starts, with or without root."""
 
 import asyncio
 import os
@@ -18,7 +18,7 @@ from deemster.domain.run_status import RunStatus
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Command
 from deemster.sandbox.runner import SandboxFault
-from tests.sandbox.conftest import PATIENT, RUNNER, Family, open_files, shell
+from tests.sandbox.conftest import PATIENT, RUNNER, RunnerTree, open_files, shell
 from tests.waiting import PATIENCE_S, until, wait_until
 
 pytestmark = pytest.mark.rootless
@@ -44,7 +44,7 @@ def make_private(folder: Path) -> Path:
     return private
 
 
-async def test_staged_files_are_the_programs_own(boxes: Boxes) -> None:
+async def test_staged_files_belong_to_the_program(boxes: Boxes) -> None:
     def stage(scratch: int) -> None:
         put(scratch, "input", b"staged\n")
         os.mkdir("sub", 0o700, dir_fd=scratch)
@@ -60,7 +60,9 @@ async def test_staged_files_are_the_programs_own(boxes: Boxes) -> None:
     assert (await boxes.run(shell("ls -A"))).stdout == b""
 
 
-async def test_the_stage_reads_what_only_we_may_read(boxes: Boxes, tmp_path: Path) -> None:
+async def test_a_stage_can_read_files_that_the_program_cannot(
+    boxes: Boxes, tmp_path: Path
+) -> None:
     private = make_private(tmp_path)
     report = await boxes.run(
         shell("cat it"), stage=lambda scratch: put(scratch, "it", private.read_bytes())
@@ -68,7 +70,9 @@ async def test_the_stage_reads_what_only_we_may_read(boxes: Boxes, tmp_path: Pat
     assert report.stdout == b"jury"
 
 
-async def test_threads_are_themselves_again_after_staging(boxes: Boxes, tmp_path: Path) -> None:
+async def test_threads_have_their_own_ids_again_after_staging(
+    boxes: Boxes, tmp_path: Path
+) -> None:
     for number in range(20):
         await boxes.run(shell("true"), stage=os.listdir)
         path = tmp_path / str(number)
@@ -90,7 +94,7 @@ async def test_the_clocks_start_after_staging(boxes: Boxes) -> None:
     assert report.status is RunStatus.OK
 
 
-async def test_what_is_staged_is_not_the_programs_memory(boxes: Boxes) -> None:
+async def test_staged_files_do_not_count_as_memory_of_the_program(boxes: Boxes) -> None:
     limits = replace(PATIENT, memory_bytes=16 * MIB)
     report = await boxes.run(
         shell("wc -c < big", limits), stage=lambda scratch: put(scratch, "big", bytes(32 * MIB))
@@ -99,7 +103,7 @@ async def test_what_is_staged_is_not_the_programs_memory(boxes: Boxes) -> None:
     assert report.memory_bytes < 16 * MIB
 
 
-async def test_staging_keeps_to_the_quota(boxes: Boxes) -> None:
+async def test_staging_respects_the_quota(boxes: Boxes) -> None:
     limits = replace(PATIENT, scratch_bytes=MIB)
     with pytest.raises(OSError, match="No space"):
         await boxes.run(
@@ -108,7 +112,7 @@ async def test_staging_keeps_to_the_quota(boxes: Boxes) -> None:
     assert (await boxes.run(shell("ls -A"))).stdout == b""
 
 
-async def test_a_failing_stage_is_heard_and_the_box_goes_on(boxes: Boxes) -> None:
+async def test_an_exception_of_a_stage_is_raised_and_the_box_stays_usable(boxes: Boxes) -> None:
     seen = bytearray()
 
     def stage(scratch: int) -> None:
@@ -147,8 +151,8 @@ async def test_a_run_cancelled_while_staging_harms_nobody(boxes: Boxes) -> None:
     assert seen == b""
 
 
-async def test_stages_cancelled_at_any_moment_never_lose_a_box(boxes: Boxes) -> None:
-    for turns in range(60):
+async def test_stages_cancelled_at_any_moment_do_not_lose_a_box(boxes: Boxes) -> None:
+    for delay in range(60):
         run = asyncio.create_task(
             boxes.run(
                 Command(("/bin/true",)),
@@ -156,7 +160,7 @@ async def test_stages_cancelled_at_any_moment_never_lose_a_box(boxes: Boxes) -> 
                 collect=os.listdir,
             )
         )
-        for _ in range(turns):
+        for _ in range(delay):
             await asyncio.sleep(0.0002)
         run.cancel()
         with suppress(asyncio.CancelledError):
@@ -165,18 +169,18 @@ async def test_stages_cancelled_at_any_moment_never_lose_a_box(boxes: Boxes) -> 
         assert (await boxes.run(shell("ls -A; echo still"))).stdout == b"still\n"
 
 
-def kill_for_good(runner: int) -> None:
+def kill_and_wait(runner: int) -> None:
     """Returns when the runner and all of its slots are dead."""
-    family = Family(runner)
+    tree = RunnerTree(runner)
     os.kill(runner, signal.SIGKILL)
-    wait_until(lambda: not family.living())
+    wait_until(lambda: not tree.alive())
 
 
-async def test_a_runner_killed_while_staging_is_ours_to_retry(boxes: Boxes) -> None:
+async def test_a_runner_killed_while_staging_is_a_fault(boxes: Boxes) -> None:
     old = boxes.runner_pid
 
     def stage(scratch: int) -> None:
-        kill_for_good(old)
+        kill_and_wait(old)
         put(scratch, "x", b"x")
 
     with pytest.raises(SandboxFault):
@@ -185,9 +189,9 @@ async def test_a_runner_killed_while_staging_is_ours_to_retry(boxes: Boxes) -> N
     assert boxes.runner_pid != old
 
 
-async def test_what_a_stage_raises_outranks_the_death_of_its_box(boxes: Boxes) -> None:
+async def test_an_exception_of_a_stage_outranks_the_death_of_its_box(boxes: Boxes) -> None:
     def stage(_: int) -> None:
-        kill_for_good(boxes.runner_pid)
+        kill_and_wait(boxes.runner_pid)
         raise ValueError("first")
 
     with pytest.raises(ValueError, match="first"):
@@ -195,7 +199,7 @@ async def test_what_a_stage_raises_outranks_the_death_of_its_box(boxes: Boxes) -
     assert (await boxes.run(shell("echo again"))).stdout == b"again\n"
 
 
-async def test_what_is_staged_can_be_collected(boxes: Boxes) -> None:
+async def test_staged_files_can_be_collected(boxes: Boxes) -> None:
     found: list[bytes] = []
 
     def collect(scratch: int) -> None:
@@ -207,7 +211,7 @@ async def test_what_is_staged_can_be_collected(boxes: Boxes) -> None:
     assert found == [b"moved"]
 
 
-async def test_a_staged_program_that_cannot_start_is_our_fault(boxes: Boxes) -> None:
+async def test_a_staged_program_that_cannot_start_is_a_fault(boxes: Boxes) -> None:
     with pytest.raises(SandboxFault, match="program-exec"):
         await boxes.run(
             Command(("/usr/bin/no-such-program",)),

@@ -1,6 +1,7 @@
-"""However boxes come to their end, nothing is left of them (X2, J8).
+"""Closed or killed boxes leave nothing on the machine (X2, J8).
 
-As a program: opens boxes, says its runner's pid, and runs an attack in them until it is killed.
+Run as a program, this module opens boxes, prints the pid of the runner, and runs an attack
+until it is killed.
 """
 
 import asyncio
@@ -19,27 +20,27 @@ from deemster.domain.limits import Limits
 from deemster.domain.run_status import RunStatus
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Command, Layers
-from tests.sandbox.conftest import RUNNER, Family, assert_gone
+from tests.sandbox.conftest import RUNNER, RunnerTree, assert_gone
 from tests.waiting import PATIENCE_S, until
 
 pytestmark = pytest.mark.rootless
 
 ATTACKS = Path(__file__).parent / "attacks"
 PATIENT = Limits(cpu_ms=PATIENCE_S * 1000, wall_ms=PATIENCE_S * 1000, processes=16)
-RESTING = 3
-"""Processes of a runner with one idle slot: itself, the spawner, the next run's init."""
+IDLE_PROCESSES = 3
+"""The runner, one spawner, and the init that waits for the next run."""
 
 
 def attack(folder: Path, *arguments: str) -> Command:
     return Command(("/code/attack", *arguments), code=folder, limits=PATIENT)
 
 
-async def is_running(family: Family) -> None:
-    """Waits for the attack's own processes."""
+async def started(tree: RunnerTree) -> None:
+    """Waits until the attack has started its own processes."""
 
     def has_started() -> bool:
-        family.remember()
-        return len(family.living()) > RESTING
+        tree.update()
+        return len(tree.alive()) > IDLE_PROCESSES
 
     await until(has_started)
 
@@ -55,28 +56,28 @@ async def test_closed_boxes_leave_nothing(
     programs = ("busy_orphan", "planted_links", "files_until_the_end", "memory_in_memfd")
     folders = [build(ATTACKS / f"{name}.c") for name in programs]
     async with Boxes.open(slots=2, layers=layers, runner=RUNNER) as boxes:
-        family = Family(boxes.runner_pid)
+        tree = RunnerTree(boxes.runner_pid)
         async with asyncio.TaskGroup() as group:
             for folder in folders:
                 group.create_task(boxes.run(attack(folder)))
-        family.remember()
-        assert len(family.living()) >= RESTING
-        assert any(trace.startswith("cgroup") for trace in family.traces()) == (
+        tree.update()
+        assert len(tree.alive()) >= IDLE_PROCESSES
+        assert any(trace.startswith("cgroup") for trace in tree.traces()) == (
             Layers.CGROUP in layers
         )
-    await assert_gone(family)
+    await assert_gone(tree)
 
 
 @pytest.mark.parametrize("kind", ["shmget", "semget", "msgget"])
-async def test_shared_objects_end_with_their_run(
+async def test_ipc_objects_are_removed_after_their_run(
     kind: str, build: Callable[[Path], Path]
 ) -> None:
     folder = build(ATTACKS / "ipc_left_behind.c")
     async with Boxes.open(layers=Layers.ALL & ~Layers.SECCOMP, runner=RUNNER) as boxes:
-        family = Family(boxes.runner_pid)
+        tree = RunnerTree(boxes.runner_pid)
         report = await boxes.run(attack(folder, kind))
         assert report.status is RunStatus.OK
-    await assert_gone(family)
+    await assert_gone(tree)
 
 
 async def test_boxes_closed_in_the_middle_of_a_run_leave_nothing(
@@ -84,37 +85,37 @@ async def test_boxes_closed_in_the_middle_of_a_run_leave_nothing(
 ) -> None:
     folder = build(ATTACKS / "cpu_in_children.c")
     async with Boxes.open(runner=RUNNER) as boxes:
-        family = Family(boxes.runner_pid)
+        tree = RunnerTree(boxes.runner_pid)
         run = asyncio.create_task(boxes.run(attack(folder)))
-        await is_running(family)
+        await started(tree)
     with pytest.raises(Unavailable):
         await run
-    await assert_gone(family)
+    await assert_gone(tree)
 
 
 @pytest.mark.parametrize("generation", [0, 1, 2], ids=["runner", "spawner", "init"])
-async def test_a_killed_part_leaves_nothing(
+async def test_a_killed_runner_spawner_or_init_leaves_nothing(
     generation: int, build: Callable[[Path], Path]
 ) -> None:
-    """The run is ours to repeat, the next one works, and the end is as clean as any."""
+    """The run raises a fault, the next run works, and nothing is left at the end."""
     busy, witness = build(ATTACKS / "cpu_in_children.c"), build(ATTACKS / "witness.c")
     async with Boxes.open(runner=RUNNER) as boxes:
-        family = Family(boxes.runner_pid)
+        tree = RunnerTree(boxes.runner_pid)
         run = asyncio.create_task(boxes.run(attack(busy)))
-        await is_running(family)
-        victims = [family.runner]
+        await started(tree)
+        victims = [tree.runner]
         for _ in range(generation):
             victims = [child for pid in victims for child in children(pid)]
-        old = family.living()
+        old = tree.alive()
         os.kill(victims[0], signal.SIGKILL)
         with pytest.raises(Unavailable):
             await run
         report = await boxes.run(attack(witness))
         assert report.stdout == b"started\nheld\n"
-        elders = generation
-        await until(lambda: len(set(old) & set(family.living())) <= elders)
-        newer = Family(boxes.runner_pid)
-    await assert_gone(family, newer)
+        surviving = generation
+        await until(lambda: len(set(old) & set(tree.alive())) <= surviving)
+        new_tree = RunnerTree(boxes.runner_pid)
+    await assert_gone(tree, new_tree)
 
 
 def children(pid: int) -> list[int]:
@@ -135,23 +136,23 @@ def other_python(folder: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 @pytest.mark.parametrize("runner_too", [False, True], ids=["Python alone", "its runner too"])
-async def test_a_killed_python_leaves_nothing_to_the_next(
+async def test_a_killed_python_process_leaves_nothing(
     runner_too: bool, build: Callable[[Path], Path]
 ) -> None:
     with other_python(build(ATTACKS / "cpu_in_children.c")) as python:
         assert python.stdout is not None
-        family = Family(int(await asyncio.to_thread(python.stdout.readline)))
-        await is_running(family)
-        assert family.traces()
+        tree = RunnerTree(int(await asyncio.to_thread(python.stdout.readline)))
+        await started(tree)
+        assert tree.traces()
         if runner_too:
-            os.kill(family.runner, signal.SIGSTOP)  # it shall not see the end of Python
+            os.kill(tree.runner, signal.SIGSTOP)  # so that it does not notice the end of Python
         python.kill()
         if runner_too:
-            os.kill(family.runner, signal.SIGKILL)
-        await until(lambda: not family.living())
+            os.kill(tree.runner, signal.SIGKILL)
+        await until(lambda: not tree.alive())
     async with Boxes.open(runner=RUNNER) as boxes:
         await boxes.run(attack(build(ATTACKS / "witness.c")))
-        await assert_gone(family)
+        await assert_gone(tree)
 
 
 async def hold_open(folder: Path) -> None:

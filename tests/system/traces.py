@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.sandbox.conftest import Family, assert_gone, processes_under
+from tests.sandbox.conftest import RunnerTree, assert_gone, processes_under
 from tests.system.fleet import Fleet
 
 RUNNER = "deemster-runner"
@@ -53,17 +53,17 @@ class Watch:
 
     def __init__(self, fleet: Fleet) -> None:
         self._fleet = fleet
-        self._families: dict[int, Family] = {}
+        self._trees: dict[int, RunnerTree] = {}
 
     def look(self) -> None:
         for worker in self._fleet.running("worker"):
             for runner in runners_of(worker.pid):
-                self._families.setdefault(runner, Family(runner))
-        for family in self._families.values():
-            family.remember()
+                self._trees.setdefault(runner, RunnerTree(runner))
+        for tree in self._trees.values():
+            tree.update()
 
     async def nothing_is_left(self, directory: Path) -> None:
         """No process, mount or group, and nothing in the service's transient directories."""
-        assert self._families, "no worker was seen"
-        await assert_gone(*self._families.values())
+        assert self._trees, "no worker was seen"
+        await assert_gone(*self._trees.values())
         assert not left_in(directory)

@@ -1,5 +1,5 @@
 // Rules: X4 X7
-// Attack: starts a program by the runtime's own library.
+// Attack: starts a program with the runtime's library.
 // Profile: java
 // Expect: forbidden_syscall execve
 // Limits: memory_bytes=768MiB processes=64 cpu_ms=30000 wall_ms=60000

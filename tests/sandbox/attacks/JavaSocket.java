@@ -1,5 +1,5 @@
 // Rules: X3 X7
-// Attack: opens a connection by the runtime's own library, which is told that it may not.
+// Attack: opens a connection with the runtime's library, which gets an error.
 // Profile: java
 // Args: $port
 // Expect: ok

@@ -1,5 +1,5 @@
 // Rules: X5 X7
-// Attack: starts threads without end and keeps them busy, and never lets the runtime shut down.
+// Attack: starts threads without end, and keeps the runtime from shutting down.
 // Profile: java
 // Expect: process_limit
 // Limits: memory_bytes=768MiB processes=64 cpu_ms=30000 wall_ms=60000

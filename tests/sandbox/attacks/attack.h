@@ -1,4 +1,4 @@
-/* What every attack says: "started" first, each try that got through, "held" if none did. */
+/* Output of every attack: "started", then each attempt that succeeded, or "held" if none did. */
 #ifndef ATTACK_H
 #define ATTACK_H
 
@@ -24,13 +24,14 @@
 
 static bool any_got_through;
 
-/* Refuses to do harm outside a box. Unbuffered, so that nothing is said twice after a fork and
- * nothing is lost at a kill. */
+/* Refuses to run outside a box. Output is unbuffered, so that a fork does not repeat it and a kill
+ * does not lose it. */
 static inline void start(void)
 {
     const char *home = getenv("HOME");
     if (!home || strcmp(home, "/work") != 0) {
-        fputs("This is an attack on its surroundings; it runs only in a box.\n", stderr);
+        fputs("This program attacks the system that it runs on; it runs only in a box.\n",
+              stderr);
         exit(2);
     }
     setvbuf(stdout, NULL, _IONBF, 0);
@@ -48,7 +49,7 @@ __attribute__((format(printf, 1, 2))) static inline void got_through(const char 
     va_end(arguments);
 }
 
-/* main() ends with this. */
+/* The result of main(). */
 static inline int held(void)
 {
     if (!any_got_through)
@@ -68,14 +69,14 @@ static inline void check_failed(const char *try, long result, int error, const i
     got_through("%s failed the wrong way: %s", try, strerror(error));
 }
 
-/* The call must fail, and with one of these errors. */
+/* The call must fail with one of these errors. */
 #define must_fail(call, ...)                                                                   \
     do {                                                                                       \
         long result_ = (long)(call);                                                           \
         check_failed(#call, result_, errno, (const int[]){__VA_ARGS__, 0});                    \
     } while (0)
 
-/* Something that no attack lies in, but without which it proves nothing. */
+/* A harmless call without which the attack would prove nothing. */
 #define must_work(call)                                                                        \
     do {                                                                                       \
         if ((long)(call) == -1)                                                                \
@@ -95,7 +96,7 @@ static inline long cpu_ms(clockid_t clock)
     return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Burns this much CPU time of the calling thread. */
+/* Uses this much CPU time of the calling thread. */
 static inline void burn_ms(long duration)
 {
     long end = cpu_ms(CLOCK_THREAD_CPUTIME_ID) + duration;
@@ -110,7 +111,7 @@ _Noreturn static inline void burn(void)
         ;
 }
 
-/* Memory that is really written to, whatever the compiler thinks of its use. */
+/* Allocates memory and writes to it in a way that the compiler can't remove. */
 static inline void take_memory(size_t size)
 {
     char *memory = malloc(size);
@@ -124,7 +125,7 @@ _Noreturn static inline void sleep_forever(void)
         pause();
 }
 
-/* A child that only does this; the parent goes on. */
+/* Runs `work` in a child; the parent goes on. */
 static inline pid_t in_child(void (*work)(void))
 {
     pid_t child = fork();
@@ -135,7 +136,7 @@ static inline pid_t in_child(void (*work)(void))
     return child;
 }
 
-/* Reads at most size - 1 bytes of a file; the result is a string, empty if it can't be read. */
+/* Reads at most size - 1 bytes of a file as a string, which is empty if the file can't be read. */
 static inline ssize_t read_file(const char *path, char *text, size_t size)
 {
     text[0] = 0;
@@ -151,7 +152,7 @@ static inline ssize_t read_file(const char *path, char *text, size_t size)
     return (ssize_t)length;
 }
 
-/* Whether the box was made without root: then its init has the program's own id. */
+/* Whether the box was made without root: then its init has the program's uid. */
 __attribute__((unused)) static int has_one_id(void)
 {
     char map[256] = "";

@@ -1,5 +1,5 @@
 /* Rules: X2 J8
- * Attack: leaves a note for the next run in an attribute of the scratch itself.
+ * Attack: leaves data for the next run in an extended attribute of the scratch directory.
  * Expect: forbidden_syscall setxattr
  * Without SECCOMP: ok
  */

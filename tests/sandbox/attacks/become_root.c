@@ -31,7 +31,7 @@ int main(int count, char **arguments)
     TRY(setresgid, 0, 0, 0);
     TRY(setgroups, 1, &root_group);
     TRY(capset, &header, all);
-    /* These two answer with the old id in any case; a second call tells whether it changed. */
+    /* These two always return the old id; a second call shows whether it changed. */
     if (strncmp(name, "setfs", 5) == 0) {
         known = true;
         long call = strcmp(name, "setfsuid") == 0 ? SYS_setfsuid : SYS_setfsgid;

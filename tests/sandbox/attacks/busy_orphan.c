@@ -1,5 +1,5 @@
 /* Rules: X7 X2
- * Attack: ends well, but leaves busy children behind in sessions of their own.
+ * Attack: exits normally, but leaves busy children in their own sessions.
  * Expect: ok
  * Without PID: ok
  * Without CGROUP: ok

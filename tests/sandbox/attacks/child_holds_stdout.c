@@ -1,5 +1,5 @@
 /* Rules: X7 J2
- * Attack: ends well while a child keeps stdout and stderr open for ever.
+ * Attack: exits normally while a child keeps stdout and stderr open forever.
  * Expect: ok
  * Without PID: ok
  * Without CGROUP: ok

@@ -1,5 +1,5 @@
 /* Rules: X4 X7
- * Attack: hides the flags for new namespaces in memory, where no filter can look.
+ * Attack: passes the flags for new namespaces in memory, where no filter can read them.
  * Expect: ok
  * Without SECCOMP: ok
  */

@@ -1,5 +1,5 @@
 /* Rules: X4 X7
- * Attack: starts a child in namespaces of its own, where it would be root.
+ * Attack: starts a child in new namespaces, where it would be root.
  * Each: user mount pid net ipc uts cgroup
  * Expect: forbidden_syscall clone
  * Only SECCOMP: forbidden_syscall clone

@@ -1,5 +1,5 @@
 /* Rules: X7 J2 J7
- * Attack: closes everything, so that its end can't be seen in its output, and never ends.
+ * Attack: closes all descriptors, so that its output seems complete, and never ends.
  * Expect: wall_limit
  * Without PID: wall_limit
  * Limits: wall_ms=1000

@@ -1,5 +1,5 @@
 /* Rules: X7 J2 J7
- * Attack: says that it's done and closes everything, but goes on.
+ * Attack: closes all descriptors and goes on computing.
  * Expect: ok
  * Without CGROUP: ok
  * At least: cpu_ms=100

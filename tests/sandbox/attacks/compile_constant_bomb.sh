@@ -1,5 +1,5 @@
 # Rules: X6 X7
-# Attack: lets the compiler itself compute for ever.
+# Attack: makes the compiler compute forever.
 # Profile: compiler
 # Expect: time_limit | memory_limit
 # Limits: memory_bytes=256MiB cpu_ms=2000

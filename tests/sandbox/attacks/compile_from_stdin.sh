@@ -1,5 +1,5 @@
 # Rules: X6 X7
-# Attack: lets the compiler wait for an input that never comes.
+# Attack: makes the compiler wait for input that never comes.
 # Profile: compiler
 # Stdin: never closed
 # Expect: wall_limit

@@ -1,5 +1,5 @@
 # Rules: X6 X7 J2
-# Attack: makes the compiler complain without end.
+# Attack: makes the compiler print error messages without end.
 # Profile: compiler
 # Expect: output_limit
 # Limits: memory_bytes=128MiB output_bytes=64KiB cpu_ms=10000

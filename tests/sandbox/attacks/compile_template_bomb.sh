@@ -1,5 +1,5 @@
 # Rules: X6 X7
-# Attack: instantiates templates without end, at no great depth.
+# Attack: instantiates templates without end, at a small depth.
 # Profile: compiler
 # Expect: memory_limit | time_limit
 # Limits: memory_bytes=128MiB cpu_ms=10000

@@ -1,5 +1,5 @@
 /* Rules: X5 J7
- * Attack: lets its children burn the CPU time and waits, idle itself.
+ * Attack: uses CPU time in its children while it waits itself.
  * Expect: time_limit
  * Without CGROUP: time_limit | wall_limit
  * Limits: cpu_ms=500 wall_ms=5000

@@ -1,5 +1,5 @@
 /* Rules: X5 J7
- * Attack: burns CPU time in short-lived children that no rusage counts.
+ * Attack: uses CPU time in short-lived children that no rusage counts.
  * Expect: time_limit
  * Without CGROUP: wall_limit | time_limit
  * Limits: cpu_ms=500 wall_ms=5000

@@ -1,5 +1,5 @@
 /* Rules: X5 J7
- * Attack: spreads the work over threads, each of which uses little.
+ * Attack: spreads the work over threads that use little CPU time each.
  * Expect: time_limit
  * Without CGROUP: time_limit
  * Limits: cpu_ms=500

@@ -1,5 +1,5 @@
 /* Rules: J7
- * Attack: hides its CPU time in a grandchild and a thread that are gone before it ends.
+ * Attack: uses CPU time in a grandchild and a thread that end before it does.
  * Expect: ok
  * Without CGROUP: ok
  * At least: cpu_ms=300

@@ -1,5 +1,5 @@
 /* Rules: X2 X7
- * Attack: looks for the test data that the box showed to the run before.
+ * Attack: looks for the test data of the previous run in the same box.
  * After data: yes
  * Expect: ok
  * Without SECCOMP: ok

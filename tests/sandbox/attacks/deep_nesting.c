@@ -1,5 +1,5 @@
 /* Rules: X7 J8
- * Attack: nests directories far deeper than a path can name or a cleaner can recurse.
+ * Attack: nests directories deeper than a path can name or a recursive delete can follow.
  * Expect: ok
  * Without SECCOMP: ok
  * Limits: scratch_inodes=20000 memory_bytes=256MiB

@@ -1,5 +1,5 @@
 /* Rules: X4 X7
- * Attack: becomes another program: the system's, itself, one that it wrote, one without a name.
+ * Attack: executes a system program, itself, a file that it wrote, or a memfd.
  * Each: system self script scratch unnamed
  * Expect: forbidden_syscall execve | forbidden_syscall execveat
  * Only SECCOMP: forbidden_syscall execve | forbidden_syscall execveat

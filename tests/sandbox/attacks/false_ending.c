@@ -1,5 +1,5 @@
 /* Rules: J7 X4
- * Attack: ends itself by the very signal by which the cage or the kernel would end it.
+ * Attack: kills itself with a signal that the sandbox or the kernel would use.
  * Each: SIGKILL SIGXCPU SIGSYS SIGABRT SIGSEGV SIGXFSZ SIGTERM
  * Expect: signalled $1
  * Without CGROUP: signalled $1

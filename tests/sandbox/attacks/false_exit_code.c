@@ -1,5 +1,5 @@
 /* Rules: J7
- * Attack: ends with a code that stands for a kill elsewhere.
+ * Attack: exits with a code that other tools use for a kill.
  * Each: 1 2 3 124 125 126 127 128 137 139 255
  * Expect: nonzero_exit $1
  */

@@ -1,5 +1,5 @@
 /* Rules: X7 J8 X2
- * Attack: looks for a place to write that no quota counts.
+ * Attack: looks for a directory to write to that has no quota.
  * Each: /tmp /dev/shm /var/tmp /run /dev /code /proc/self / /run/lock /dev/mqueue /home /root
  * Expect: ok
  * Without SECCOMP: ok

@@ -1,5 +1,5 @@
 /* Rules: X7 J8
- * Attack: lets a single file grow beyond its bound, in every way there is.
+ * Attack: makes a single file larger than its limit, in every possible way.
  * Expect: ok
  * Without CGROUP: ok
  * Limits: file_bytes=1MiB scratch_bytes=8MiB

@@ -1,5 +1,5 @@
 /* Rules: J8 J7
- * Attack: writes a file beyond its bound and knows nothing of it.
+ * Attack: writes a file beyond its limit and does not handle the signal.
  * Expect: signalled SIGXFSZ
  * Limits: file_bytes=1MiB scratch_bytes=8MiB
  */

@@ -1,5 +1,5 @@
 /* Rules: X7 J8
- * Attack: ends while children still make, rename and link files as fast as they can.
+ * Attack: exits while its children create, rename and link files as fast as they can.
  * Expect: ok
  * Without PID: ok
  * Without CGROUP: ok

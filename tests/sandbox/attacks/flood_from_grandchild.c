@@ -1,5 +1,5 @@
 /* Rules: X7 J2
- * Attack: lets a detached grandchild write without end.
+ * Attack: writes output without end from a detached grandchild.
  * Expect: output_limit
  * Limits: output_bytes=256KiB
  */

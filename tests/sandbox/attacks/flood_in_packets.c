@@ -1,5 +1,5 @@
 /* Rules: X7 J2
- * Attack: makes each single byte of its output a packet of its own that the host must take up.
+ * Attack: makes each byte of its output a separate packet that the host must read.
  * Expect: output_limit
  * Limits: output_bytes=16KiB
  */

@@ -1,5 +1,5 @@
 /* Rules: X7 J2 X5
- * Attack: writes without end.
+ * Attack: writes output without end.
  * Each: stdout stderr both
  * Expect: output_limit
  * Without PID: output_limit

@@ -1,5 +1,5 @@
 /* Rules: X7 J2
- * Attack: floods its output with pages that it never wrote.
+ * Attack: writes output without end by calls that copy no data.
  * Each: sendfile splice tee vmsplice
  * Expect: output_limit
  * Without SECCOMP: output_limit

@@ -1,5 +1,5 @@
 /* Rules: X7 X1 X5
- * Attack: doubles itself until nothing is left.
+ * Attack: forks without end.
  * Expect: process_limit
  * Without PID: process_limit
  * Without CGROUP: time_limit | wall_limit

@@ -1,5 +1,5 @@
 /* Rules: X7 X1
- * Attack: doubles itself in new sessions, each parent gone at once.
+ * Attack: forks without end in new sessions, and each parent exits at once.
  * Expect: process_limit
  * Without PID: process_limit
  * Without CGROUP: time_limit | wall_limit

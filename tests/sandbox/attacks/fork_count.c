@@ -1,5 +1,5 @@
 /* Rules: X7 X1 X5
- * Attack: gathers children that only wait, one more than it may have.
+ * Attack: starts idle children, one more than it may have.
  * Expect: process_limit
  * Without CGROUP: ok
  * Limits: processes=16
@@ -14,6 +14,6 @@ int main(void)
         children++;
     must_be(errno == EAGAIN);
     must_be(children >= 8);
-    must_be(children <= 18); /* the second bound is a little wider */
+    must_be(children <= 18); /* the rlimit is a little higher */
     return held();
 }

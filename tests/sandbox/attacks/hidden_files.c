@@ -1,5 +1,5 @@
 /* Rules: X2 X7
- * Attack: opens what belongs to the host or the judge.
+ * Attack: opens files of the host and of the judge.
  * Expect: ok
  * Without SECCOMP: ok
  * Without ALL: ok

@@ -1,5 +1,5 @@
 /* Rules: X1 X7
- * Attack: takes huge pages, which no memory limit counts.
+ * Attack: allocates huge pages, which no memory limit counts.
  * Expect: ok
  */
 #include "attack.h"

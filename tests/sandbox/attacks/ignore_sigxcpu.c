@@ -1,5 +1,5 @@
 /* Rules: X5 J7
- * Attack: burns CPU time and ignores every signal that would tell it to stop.
+ * Attack: uses CPU time without end and ignores every signal.
  * Expect: time_limit
  * Without PID: time_limit
  * Without CGROUP: time_limit

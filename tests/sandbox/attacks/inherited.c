@@ -1,5 +1,5 @@
 /* Rules: J5 X2 X7
- * Attack: looks for descriptors, variables and names of the host that came in with it.
+ * Attack: looks for descriptors, variables and names that it inherited from the host.
  * Expect: ok
  * Without SECCOMP: ok
  * Without UTS: nonzero_exit 1

@@ -1,5 +1,5 @@
 /* Rules: X7 J8
- * Attack: fills the scratch with things that have no size.
+ * Attack: fills the scratch with entries of size 0.
  * Each: file directory symlink link fifo huge-name strange-name
  * Expect: ok | forbidden_syscall mknodat
  * Without SECCOMP: ok

@@ -1,5 +1,5 @@
 /* Rules: X1 X4
- * Attack: enters the kernel by the 32-bit gate, where numbers mean other calls.
+ * Attack: makes system calls by int 0x80, where the numbers have other meanings.
  * Machine: x86_64
  * Expect: forbidden_syscall | signalled SIGSEGV
  * Only SECCOMP: forbidden_syscall | signalled SIGSEGV

@@ -1,5 +1,5 @@
 /* Rules: X1 X2 X7
- * Attack: leaves a message for the next run in the kernel's shared objects.
+ * Attack: leaves data for the next run in a SysV IPC object.
  * Each: shmget semget msgget
  * Twice: yes
  * Expect: forbidden_syscall $1
@@ -34,7 +34,7 @@ static void remove_object(const char *call, int object)
         msgctl(object, IPC_RMID, NULL);
 }
 
-/* Makes the object in the first run, and only looks for it in the second. */
+/* Creates the object in the first run, and looks for it in the second. */
 int main(int count, char **arguments)
 {
     start();

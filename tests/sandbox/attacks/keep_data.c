@@ -1,5 +1,5 @@
 /* Rules: X2 X7
- * Attack: changes the test data that it is shown, and keeps it beyond its end.
+ * Attack: changes its test data, and keeps it open in children after its end.
  * Data: yes
  * Expect: ok
  * Without SECCOMP: ok

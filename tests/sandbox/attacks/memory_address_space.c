@@ -1,5 +1,5 @@
 /* Rules: X1 X5
- * Attack: takes memory without end where only the address space is bounded.
+ * Attack: allocates memory without end where only the address space is limited.
  * Expect: ok | memory_limit
  * Without CGROUP: ok
  * Without ALL: ok

@@ -1,5 +1,5 @@
 /* Rules: X7 X5 J7
- * Attack: takes and touches memory without end.
+ * Attack: allocates and writes memory without end.
  * Expect: memory_limit
  * Without PID: memory_limit
  * Without SECCOMP NAMESPACES: memory_limit

@@ -1,5 +1,5 @@
 /* Rules: X7 X5 J7
- * Attack: shares the memory out among children, each of them below the limit.
+ * Attack: allocates memory in several children, each below the limit.
  * Expect: memory_limit
  * Limits: memory_bytes=32MiB
  * At least: memory_bytes=28MiB

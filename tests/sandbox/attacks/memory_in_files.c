@@ -1,5 +1,5 @@
 /* Rules: X7 X5 J7
- * Attack: keeps its memory in files of the scratch.
+ * Attack: stores its data in files of the scratch.
  * Expect: memory_limit
  * Limits: memory_bytes=32MiB scratch_bytes=256MiB file_bytes=256MiB
  */

@@ -1,5 +1,5 @@
 /* Rules: X7 X5 J7
- * Attack: keeps its memory in a file without a name, outside the scratch's quota.
+ * Attack: stores its data in a memfd, outside the quota of the scratch.
  * Expect: memory_limit | forbidden_syscall memfd_create
  * Without SECCOMP: memory_limit
  * Limits: memory_bytes=32MiB file_bytes=256MiB

@@ -1,5 +1,5 @@
 /* Rules: X5
- * Attack: takes no page of its own, only the kernel's tables for 128 GiB of zeros.
+ * Attack: uses memory only for the kernel's page tables of 128 GiB of zeros.
  * Expect: memory_limit
  * Limits: memory_bytes=32MiB
  */

@@ -1,11 +1,11 @@
 /* Rules: X7 X5
- * Attack: keeps its memory in the buffers of pipes.
+ * Attack: stores its data in the buffers of pipes.
  * Expect: memory_limit
  * Limits: memory_bytes=8MiB open_files=64 processes=16
  */
 #include "attack.h"
 
-/* A user's pipes get small when they hold much in total: then more of them are needed. */
+/* The kernel makes new pipes small once a user's pipes use much memory, so this needs many. */
 static void fill(void)
 {
     static char block[1 << 20];

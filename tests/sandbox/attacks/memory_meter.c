@@ -1,5 +1,5 @@
 /* Rules: J7
- * Attack: hides its peak of memory in children that are gone before it ends.
+ * Attack: has its memory peak in children that end before it does.
  * Expect: ok
  * Limits: memory_bytes=64MiB
  * At least: memory_bytes=24MiB

@@ -1,5 +1,5 @@
 /* Rules: X7 X5
- * Attack: takes memory that belongs to no process, by a shared mapping.
+ * Attack: allocates shared memory, which belongs to no single process.
  * Expect: memory_limit
  * Limits: memory_bytes=32MiB
  */

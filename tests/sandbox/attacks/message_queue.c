@@ -1,5 +1,5 @@
 /* Rules: X2 X5 X7
- * Attack: leaves a message for the next run in a queue, or fills memory with queues.
+ * Attack: leaves a message for the next run in a POSIX queue, or fills memory with queues.
  * Expect: forbidden_syscall mq_open
  * Without SECCOMP: ok
  * Without ALL: ok

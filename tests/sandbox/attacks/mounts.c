@@ -1,5 +1,5 @@
 /* Rules: X1 X2
- * Attack: looks for a mount that it may write to, that has devices, or that honours setuid.
+ * Attack: looks for a mount that is writable, has devices, or allows setuid.
  * Expect: ok
  * Without ALL: ok
  */
@@ -15,7 +15,7 @@ int main(void)
     int count = 0;
     while (mounts && fgets(line, sizeof line, mounts)) {
         must_be(sscanf(line, "%*s %*s %*s %*s %1023s", path) == 1);
-        /* Of several at one place only the last can be reached, and that is the one asked. */
+        /* Of several mounts at one path only the last can be reached, and statvfs returns that one. */
         struct statvfs mount;
         must_work(statvfs(path, &mount));
         if (strcmp(path, "/work") != 0 && !(mount.f_flag & ST_RDONLY))

@@ -1,6 +1,6 @@
 /* Rules: X3 X7
- * Attack: reaches for the host's services, the cloud's metadata and the world; only a network
- *         of its own stands before it when the filter is off.
+ * Attack: connects to services of the host, to cloud metadata and to the internet; without the
+ *         filter, only the network namespace prevents it.
  * Args: $port
  * Expect: forbidden_syscall socket
  * Without NET: forbidden_syscall socket

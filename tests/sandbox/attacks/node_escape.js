@@ -1,5 +1,5 @@
 // Rules: X4 X7
-// Attack: starts a program, or opens a connection, by the interpreter's own library.
+// Attack: starts a program or opens a connection with the interpreter's library.
 // Each: execve socket
 // Expect: forbidden_syscall $1 | forbidden_syscall socketpair
 // Limits: memory_bytes=512MiB processes=32 cpu_ms=10000

@@ -1,5 +1,5 @@
 /* Rules: X4 X5
- * Attack: keeps its init busy with calls that it answers politely, so that it forgets limits.
+ * Attack: keeps init busy with calls that it must answer, so that it misses a limit.
  * Expect: time_limit
  * Without CGROUP: time_limit | wall_limit
  * Limits: cpu_ms=1000 wall_ms=5000

@@ -1,5 +1,5 @@
 /* Rules: X5 X7
- * Attack: makes itself small and unlikely to be chosen when memory ends.
+ * Attack: makes itself an unlikely victim of the OOM killer.
  * Each: memfd file shared
  * Expect: memory_limit
  * Without SECCOMP: memory_limit
@@ -7,8 +7,8 @@
  */
 #include "attack.h"
 
-/* As low as the kernel lets it. */
-static void hide_from_killer(void)
+/* Sets the lowest score that the kernel accepts. */
+static void lower_oom_score(void)
 {
     char text[8];
     for (int score = -1000; score < 1000; score++) {
@@ -24,11 +24,11 @@ static void hide_from_killer(void)
 int main(int count, char **arguments)
 {
     start();
-    hide_from_killer();
+    lower_oom_score();
     const char *kind = count > 1 ? arguments[1] : "";
     static const char page[4096];
     if (strcmp(kind, "shared") == 0) {
-        /* Mapped one page at a time, so that none of it counts as this process's own. */
+        /* Mapped one page at a time, so that it does not count as memory of this process. */
         int file = memfd_create("shared", 0);
         must_work(ftruncate(file, 128 << 20));
         for (off_t at = 0; at < 128 << 20; at += 4096) {
@@ -37,8 +37,8 @@ int main(int count, char **arguments)
             munmap(one, 4096);
         }
     } else {
-        int file = strcmp(kind, "memfd") == 0 ? memfd_create("hoard", 0)
-                                              : open("/work/hoard", O_CREAT | O_WRONLY, 0600);
+        int file = strcmp(kind, "memfd") == 0 ? memfd_create("big", 0)
+                                              : open("/work/big", O_CREAT | O_WRONLY, 0600);
         for (int i = 0; i < 32 << 10; i++)
             must_be(write(file, page, sizeof page) == sizeof page);
     }

@@ -1,5 +1,5 @@
 /* Rules: X1 X4 X7
- * Attack: calls what the kernel gives to everyone, but what has let many out of a cage.
+ * Attack: makes unprivileged calls that have often been used to break out of a sandbox.
  * Each: io_uring_setup io_uring_enter io_uring_register add_key request_key keyctl syslog
  * Each: name_to_handle_at modify_ldt shmget semget msgget mq_open kcmp quotactl setxattr
  * Expect: forbidden_syscall $1

@@ -1,5 +1,5 @@
 /* Rules: X4 X1
- * Attack: lays a filter of its own over the cage's, to allow everything or to judge by itself.
+ * Attack: installs its own filter above the sandbox's, to allow everything or to decide itself.
  * Each: allow trace listener
  * Expect: forbidden_syscall unshare | forbidden_syscall seccomp
  * Only SECCOMP: forbidden_syscall unshare | forbidden_syscall seccomp

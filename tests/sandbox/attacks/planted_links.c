@@ -1,5 +1,5 @@
 /* Rules: X7 J8 X2
- * Attack: leaves links and locked directories where the host or the next run may step.
+ * Attack: leaves links and unreadable directories for the host or the next run.
  * Expect: ok
  * Without SECCOMP: ok
  * Without CGROUP: ok

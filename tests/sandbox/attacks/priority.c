@@ -1,5 +1,5 @@
 /* Rules: X5
- * Attack: takes more of the processor than others get.
+ * Attack: gives itself more CPU time than other processes get.
  * Each: setpriority sched_setscheduler sched_setattr ioprio_set sched_setaffinity
  * Expect: ok | forbidden_syscall $1
  * Without SECCOMP: ok

@@ -1,5 +1,5 @@
 /* Rules: X1 X4 X7
- * Attack: calls what only an administrator may; bad arguments are looked at after permission.
+ * Attack: makes calls that only root may; the kernel checks permission before arguments.
  * Each: mount umount2 pivot_root chroot setns ptrace process_vm_readv process_vm_writev
  * Each: kexec_load kexec_file_load init_module finit_module delete_module reboot swapon swapoff
  * Each: bpf perf_event_open userfaultfd open_by_handle_at fsopen fspick open_tree move_mount
@@ -21,7 +21,7 @@
 #include <sys/timex.h>
 #include <sys/uio.h>
 
-/* ESRCH: not even visible. ENOSYS: this kernel was built without the call. */
+/* ESRCH: the process is not visible. ENOSYS: this kernel was built without the call. */
 static void try_call(const char *name)
 {
     char memory[64] = {0};

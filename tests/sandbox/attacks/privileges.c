@@ -1,5 +1,5 @@
 /* Rules: X1
- * Attack: looks for a capability, a group, a user or a way to privileges that was left to it.
+ * Attack: looks for a capability, a group or a uid that was not dropped.
  * Expect: ok
  * Without SECCOMP: ok
  * Without ALL: ok
@@ -8,7 +8,7 @@
 #include <grp.h>
 #include <sys/prctl.h>
 
-static void must_say(const char *status, const char *name, const char *value)
+static void must_have(const char *status, const char *name, const char *value)
 {
     const char *line = strstr(status, name);
     if (!line)
@@ -22,19 +22,19 @@ int main(void)
     start();
     static char status[8192];
     must_be(read_file("/proc/self/status", status, sizeof status) > 0);
-    must_say(status, "\nUid:", "\t1000\t1000\t1000\t1000\n");
-    must_say(status, "\nGid:", "\t1000\t1000\t1000\t1000\n");
-    must_say(status, "\nCapInh:", "\t0000000000000000\n");
-    must_say(status, "\nCapPrm:", "\t0000000000000000\n");
-    must_say(status, "\nCapEff:", "\t0000000000000000\n");
-    must_say(status, "\nCapBnd:", "\t0000000000000000\n");
-    must_say(status, "\nCapAmb:", "\t0000000000000000\n");
-    must_say(status, "\nNoNewPrivs:", "\t1\n");
-    must_say(status, "\nTracerPid:", "\t0\n");
-    must_say(status, "\nSigBlk:", "\t0000000000000000\n");
-    must_say(status, "\nSigIgn:", "\t0000000000000000\n");
-    must_say(status, "\nShdPnd:", "\t0000000000000000\n");
-    must_be(has_one_id() || getgroups(0, NULL) == 0); /* a user can't give up groups */
+    must_have(status, "\nUid:", "\t1000\t1000\t1000\t1000\n");
+    must_have(status, "\nGid:", "\t1000\t1000\t1000\t1000\n");
+    must_have(status, "\nCapInh:", "\t0000000000000000\n");
+    must_have(status, "\nCapPrm:", "\t0000000000000000\n");
+    must_have(status, "\nCapEff:", "\t0000000000000000\n");
+    must_have(status, "\nCapBnd:", "\t0000000000000000\n");
+    must_have(status, "\nCapAmb:", "\t0000000000000000\n");
+    must_have(status, "\nNoNewPrivs:", "\t1\n");
+    must_have(status, "\nTracerPid:", "\t0\n");
+    must_have(status, "\nSigBlk:", "\t0000000000000000\n");
+    must_have(status, "\nSigIgn:", "\t0000000000000000\n");
+    must_have(status, "\nShdPnd:", "\t0000000000000000\n");
+    must_be(has_one_id() || getgroups(0, NULL) == 0); /* without root groups can't be dropped */
     must_be(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1);
     return held();
 }

@@ -1,5 +1,5 @@
 /* Rules: X7 X2
- * Attack: looks for other processes in /proc, and for anything there but processes.
+ * Attack: looks in /proc for other processes and for files of the system.
  * Expect: ok
  * Without SECCOMP: ok
  * Without PID: ok

@@ -1,5 +1,5 @@
 /* Rules: X7 X1
- * Attack: uses its own /proc entries to write where it may only read.
+ * Attack: uses its own /proc entries to write to read-only files.
  * Expect: ok
  * Without SECCOMP: ok
  * Without ALL: ok
@@ -18,7 +18,7 @@ static void must_not_write(const char *path, const char *text)
     close(file);
 }
 
-/* Writing by /proc/self/mem goes through read-only protection, but must not reach the file. */
+/* A write to /proc/self/mem ignores read-only protection, but must not reach the file. */
 static void overwrite_program(void)
 {
     int program = open("/proc/self/exe", O_RDONLY);

@@ -1,5 +1,5 @@
 """Rules: X4 X7
-Attack: reaches for the system through the interpreter's own library.
+Attack: makes forbidden calls with the interpreter's library.
 Each: socket execve ptrace unshare mount
 Expect: forbidden_syscall $1
 Limits: memory_bytes=128MiB

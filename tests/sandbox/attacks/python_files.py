@@ -1,5 +1,5 @@
 """Rules: X2 J8
-Attack: follows every path that it can see, looking for one that it may write to.
+Attack: walks all directories and looks for a writable path.
 Profile: compiler
 Expect: ok
 Limits: memory_bytes=128MiB cpu_ms=100000 wall_ms=150000
@@ -17,7 +17,7 @@ for folder, folders, files in os.walk("/"):
     paths = [folder, *(str(Path(folder, name)) for name in files)]
     writable += [path for path in paths if os.access(path, os.W_OK)]
 devices = {f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom")}
-streams = {"/dev/stdin", "/dev/stdout", "/dev/stderr"}  # its own
+streams = {"/dev/stdin", "/dev/stdout", "/dev/stderr"}  # its own streams
 allowed = {path for path in writable if str(Path(path).resolve()) in devices} | streams
 found = [path for path in writable if path not in allowed]
 if found:

@@ -1,5 +1,5 @@
 /* Rules: X7 J7
- * Attack: reads from a stdin that nobody closes.
+ * Attack: reads from a stdin that is never closed.
  * Expect: wall_limit
  * Limits: wall_ms=1000
  * Stdin: never closed

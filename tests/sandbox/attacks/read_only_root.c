@@ -7,7 +7,7 @@
 #include "attack.h"
 #include <sys/time.h>
 
-/* ENOENT and ENOTDIR: not even there. ETXTBSY: our own program. EBUSY: a mount point. */
+/* ENOENT and ENOTDIR: does not exist. ETXTBSY: the running program. EBUSY: a mount point. */
 #define NO EROFS, EACCES, EPERM, ENOENT, ENOTDIR, ETXTBSY, EBUSY, EXDEV, EISDIR
 
 static void change(const char *path)
@@ -39,7 +39,7 @@ static void attempt(void (*what)(const char *), const char *path)
     any_got_through = false;
     what(path);
     if (any_got_through)
-        got_through("all that at %s", path);
+        got_through("the above at %s", path);
     any_got_through |= before;
 }
 

@@ -1,5 +1,5 @@
 /* Rules: X4
- * Attack: makes the refused call in a thread, a child, a signal handler, a storm of signals.
+ * Attack: makes a forbidden call in a thread, a child, a signal handler, or under many signals.
  * Each: thread child orphan handler storm many
  * Expect: forbidden_syscall chroot
  * Without PID: forbidden_syscall chroot

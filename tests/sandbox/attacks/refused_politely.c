@@ -1,5 +1,5 @@
 /* Rules: X4 X7
- * Attack: asks for dangerous options of calls that programs need.
+ * Attack: uses dangerous options of calls that programs need.
  * Expect: ok
  */
 #include "attack.h"
@@ -17,7 +17,7 @@ int main(void)
     must_fail(prctl(PR_SET_SECUREBITS, 1, 0, 0, 0), EPERM);
     must_fail(prctl(PR_SET_MM, 1, 0, 0, 0), EPERM);
     must_fail(ioctl(STDIN_FILENO, TIOCSTI, &key), EPERM);
-    /* The kernel looks at the lower half of the request only; so must the filter. */
+    /* The kernel reads only the lower half of the request; the filter must do the same. */
     must_fail(syscall(SYS_ioctl, STDIN_FILENO, TIOCSTI | 1UL << 32, &key), EPERM);
     must_fail(ioctl(STDIN_FILENO, TIOCSCTTY, 0), EPERM, ENOTTY);
     must_fail(ioctl(STDIN_FILENO, TIOCLINUX, &key), EPERM, ENOTTY);

@@ -1,5 +1,5 @@
 /* Rules: X4
- * Attack: looks for what the cage left in the registers, such as a word that opens its filter.
+ * Attack: looks for values that the runner left in registers, such as the filter's token.
  * Machine: x86_64
  * Compile: -nostartfiles -mno-sse
  * Expect: ok

@@ -1,5 +1,5 @@
 /* Rules: X7
- * Attack: opens its own input for writing, to change what others will read from it.
+ * Attack: opens its input for writing, to change what other runs read.
  * Stdin: the judge's input
  * Expect: ok
  * Without SECCOMP: ok
@@ -8,7 +8,7 @@
 #include "attack.h"
 #include <linux/falloc.h>
 
-/* Without root it may change the mode, for what that is worth: see test_sealed.py. */
+/* Without root it may change the mode, which is harmless: see test_sealed.py. */
 static void change_mode(void)
 {
     if (has_one_id())
@@ -38,7 +38,7 @@ int main(void)
     must_fail(write(STDIN_FILENO, "x", 1), EBADF, EPERM);
     struct stat input;
     must_work(fstat(STDIN_FILENO, &input));
-    /* In a pipe it could only reach itself. */
+    /* A pipe would not be shared with other runs. */
     if (!S_ISFIFO(input.st_mode)) {
         overwrite(STDIN_FILENO);
         overwrite(open("/proc/self/fd/0", O_RDWR));
@@ -46,12 +46,12 @@ int main(void)
         must_fail(open("/proc/self/fd/0", O_WRONLY | O_TRUNC), EACCES, EPERM, ETXTBSY);
         must_fail(truncate("/proc/self/fd/0", 0), EACCES, EPERM);
         must_fail(fcntl(STDIN_FILENO, F_ADD_SEALS, 0), EPERM);
-        char *shown = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, STDIN_FILENO, 0);
-        must_be(shown != MAP_FAILED && mprotect(shown, 4096, PROT_READ | PROT_WRITE) == 0);
-        shown[0] = 'T'; /* in a copy of its own */
-        shown = mmap(NULL, 4096, PROT_READ, MAP_SHARED, STDIN_FILENO, 0);
-        if (shown != MAP_FAILED) /* before Linux 6.7 not even that */
-            must_fail(mprotect(shown, 4096, PROT_READ | PROT_WRITE), EACCES, EPERM);
+        char *mapped = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, STDIN_FILENO, 0);
+        must_be(mapped != MAP_FAILED && mprotect(mapped, 4096, PROT_READ | PROT_WRITE) == 0);
+        mapped[0] = 'T'; /* in a private copy */
+        mapped = mmap(NULL, 4096, PROT_READ, MAP_SHARED, STDIN_FILENO, 0);
+        if (mapped != MAP_FAILED) /* before Linux 6.7 this fails already */
+            must_fail(mprotect(mapped, 4096, PROT_READ | PROT_WRITE), EACCES, EPERM);
         change_mode();
     }
     char text[64] = {0};

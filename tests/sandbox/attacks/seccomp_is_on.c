@@ -1,5 +1,5 @@
 /* Rules: X1 X4
- * Attack: looks whether any system call is open to it.
+ * Attack: checks whether seccomp is off.
  * Expect: ok
  * Without SECCOMP: nonzero_exit 1
  */

@@ -1,5 +1,5 @@
 # Rules: X7 X1
-# Attack: starts the root's setuid programs, and makes a setuid program of its own.
+# Attack: starts the system's setuid programs, and makes its own setuid program.
 # Profile: compiler
 # Expect: ok
 # Without SECCOMP: ok

@@ -1,5 +1,5 @@
 # Rules: X7
-# Attack: leaves programs running in the background that hold its output and ignore hang-ups.
+# Attack: leaves background programs that keep its output open and ignore SIGHUP.
 # Profile: compiler
 # Expect: ok
 # Without PID: ok

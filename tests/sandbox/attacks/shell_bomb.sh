@@ -1,12 +1,12 @@
 # Rules: X7 X5
-# Attack: the shell's own fork bomb.
+# Attack: forks without end in a shell.
 # Profile: compiler
 # Expect: process_limit
 # Without CGROUP: time_limit | wall_limit | ok | signalled
 # Limits: cpu_ms=1000 wall_ms=3000
 [ "$HOME" = /work ] || exit 2
 echo started
-# A shell that is refused a process ends by that.
+# A shell that can't fork exits.
 trap 'echo held; exit 0' EXIT
 bomb() {
     # shellcheck disable=SC2264 # that is the bomb

@@ -1,5 +1,5 @@
 /* Rules: X5
- * Attack: fills the kernel's memory with signals that wait to be delivered.
+ * Attack: fills kernel memory with queued signals.
  * Expect: ok | memory_limit
  * Without CGROUP: ok
  * Limits: memory_bytes=16MiB

@@ -1,5 +1,5 @@
 /* Rules: X7 X5
- * Attack: drowns itself and its init in signals and timers.
+ * Attack: sends signals without end to itself and its init.
  * Expect: time_limit
  * Without CGROUP: time_limit
  * Limits: cpu_ms=500

@@ -1,5 +1,5 @@
 /* Rules: X7 J7
- * Attack: sleeps forever with every signal blocked, and so uses no CPU time.
+ * Attack: sleeps forever, with all signals blocked, and uses no CPU time.
  * Expect: wall_limit
  * Without PID: wall_limit
  * Without CGROUP: wall_limit

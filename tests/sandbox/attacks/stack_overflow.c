@@ -1,5 +1,5 @@
 /* Rules: X7 J7
- * Attack: recurses without end on a bounded stack.
+ * Attack: recurses without end on a limited stack.
  * Expect: signalled SIGSEGV
  * Without CGROUP: signalled SIGSEGV
  * Limits: stack_bytes=1MiB

@@ -1,5 +1,5 @@
 /* Rules: X7 X5
- * Attack: recurses without end on a stack that only memory bounds.
+ * Attack: recurses without end on a stack that only memory limits.
  * Expect: memory_limit | signalled SIGSEGV
  * Limits: memory_bytes=32MiB stack_bytes=0
  */

@@ -22,7 +22,7 @@ int main(void)
         threads++;
     must_be(error == EAGAIN);
     must_be(threads >= 8);
-    must_be(threads <= 18); /* the second bound is a little wider */
+    must_be(threads <= 18); /* the rlimit is a little higher */
     int status = held();
     _exit(status);
 }

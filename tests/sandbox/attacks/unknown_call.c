@@ -1,5 +1,5 @@
 /* Rules: X4
- * Attack: calls numbers that no kernel has yet, or never will.
+ * Attack: makes system calls with unassigned or impossible numbers.
  * Each: 600 4000 65535 1073741823 -1
  * Expect: forbidden_syscall | ok
  */

@@ -1,5 +1,5 @@
 /* Rules: X1 X4 X7
- * Attack: moves into namespaces of its own, and from there out of the cage, as root over them.
+ * Attack: enters new namespaces, and uses its privileges there to break out.
  * Expect: forbidden_syscall unshare
  * Only SECCOMP: forbidden_syscall unshare
  * Without SECCOMP: ok
@@ -40,7 +40,7 @@ int main(void)
                           CLONE_NEWIPC, CLONE_NEWUTS, CLONE_NEWCGROUP};
     for (size_t i = 0; i < sizeof single / sizeof *single; i++)
         must_fail(unshare(single[i]), EPERM);
-    /* As root over a namespace of its own it has the calls, but must not have the files. */
+    /* As root of its own namespace it may make the calls, but must not reach the files. */
     if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS) == 0)
         break_out();
     else

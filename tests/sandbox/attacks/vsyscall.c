@@ -1,5 +1,5 @@
 /* Rules: X1
- * Attack: asks for the time through the old fixed page, past the system call instruction.
+ * Attack: reads the time through the vsyscall page, without a system call instruction.
  * Machine: x86_64
  * Expect: ok | signalled SIGSEGV
  */

@@ -1,5 +1,5 @@
 /* Rules: X2 X7 J8
- * Attack: looks for anything that an earlier run left behind; it follows every other attack.
+ * Attack: looks for anything that the previous run left; it runs after every other attack.
  * Expect: ok
  * Without PID: ok
  * Without ALL: ok

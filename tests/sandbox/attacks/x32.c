@@ -1,5 +1,5 @@
 /* Rules: X1 X4
- * Attack: calls by the numbers of the x32 interface, which a filter may have forgotten.
+ * Attack: makes x32 system calls, which a filter may have forgotten.
  * Machine: x86_64
  * Expect: forbidden_syscall
  * Only SECCOMP: forbidden_syscall

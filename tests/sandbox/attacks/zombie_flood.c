@@ -1,5 +1,5 @@
 /* Rules: X7 X5
- * Attack: lets dead children pile up.
+ * Attack: leaves dead children unreaped.
  * Expect: process_limit
  * Without CGROUP: ok
  * Limits: processes=16
@@ -16,6 +16,6 @@ int main(void)
         children++;
     must_be(errno == EAGAIN);
     must_be(children >= 8);
-    must_be(children <= 18); /* the second bound is a little wider */
+    must_be(children <= 18); /* the rlimit is a little higher */
     return held();
 }
