@@ -209,9 +209,9 @@ async def test_an_account_with_many_receivers_never_takes_all_places(
 
 @pytest.mark.parametrize(
     ("table", "said"),
-    [("webhook_key", "webhook.crashed"), ("webhook_attempt", "webhook.not_recorded")],
+    [("webhook_key", "webhook.unavailable"), ("webhook_attempt", "webhook.not_recorded")],
 )
-async def test_a_fault_of_ours_does_not_end_the_courier(
+async def test_a_database_fault_does_not_end_the_dispatcher(
     pool: Pool,
     end: End,
     monkeypatch: pytest.MonkeyPatch,
