@@ -95,7 +95,7 @@ async def test_a_password_that_has_just_changed_is_not_replaced(pool: Pool) -> N
     account = await make(pool)
     async with connection(pool) as acquired:
         await accounts.replace_password(acquired, account, old=OLD, password=NEW)
-        with pytest.raises(Conflict, match="changed meanwhile"):
+        with pytest.raises(Conflict, match="changed by another request"):
             await accounts.replace_password(acquired, account, old=OLD, password=OLD)
         with pytest.raises(Conflict):
             await accounts.replace_password(acquired, account, old=None, password=OLD)
@@ -159,7 +159,7 @@ async def test_a_name_is_one_accounts_in_whatever_case(pool: Pool) -> None:
             assert known is not None
             assert credentials is not None
             assert known.name == credentials.account.name == chosen
-        with pytest.raises(Conflict, match="in this or another case"):
+        with pytest.raises(Conflict, match="case does not matter"):
             await accounts.add(acquired, "ADa", Role.USER)
         with pytest.raises(asyncpg.UniqueViolationError):
             await acquired.execute("INSERT INTO account VALUES ('usr_2', 'ADa', 'user')")

@@ -8,11 +8,12 @@ import pytest
 from deemster.store import (
     accounts,
     counters,
-    gauges,
+    dead_letters,
     leases,
     outbox,
     rejudgings,
     sessions,
+    stats,
     submission_inserts,
     submissions,
 )
@@ -95,7 +96,7 @@ PLANS: dict[str, tuple[Any, list[Any], str]] = {
     "runs without a beat": (leases.SQL.find_stale, [100], "submission_active"),
     "how many run": (leases.SQL.count_running, ["c", "usr_x"], "submission_active"),
     "the head of the line": (submissions.SQL.list_possibly_lost, [10.0, 20], "submission_line"),
-    "what happened": (submissions.SQL.events, [SOME, 0], "event_of_submission"),
+    "what happened": (dead_letters.SQL.submission_history, [SOME], "event_of_submission"),
     "trials of a set": (rejudgings.SQL.progress, ["rej_x"], "submission_once_staged"),
     "what a set leaves out": (
         rejudgings.SQL.count_unfinished,
@@ -110,9 +111,9 @@ PLANS: dict[str, tuple[Any, list[Any], str]] = {
         "account_tally_pkey",
     ),
     "who holds a token": (accounts.SQL.find_by_token_digest, [b"x" * 32], "token_digest_key"),
-    "webhooks that failed": (gauges.SQL.read_gauges, [30.0], "webhook_failed"),
+    "webhooks that failed": (stats.SQL.read_gauges, [30.0], "webhook_failed"),
     "who has a name": (accounts.SQL.find_by_name, ["U7"], "account_name"),
-    "who logs in": (accounts.SQL.credentials_by_name, ["U7", None], "account_name"),
+    "who logs in": (accounts.SQL.credentials, ["U7", None], "account_name"),
     "who is logged in": (sessions.SQL.find_account, [b"x" * 32], "session_pkey"),
 }
 

@@ -72,7 +72,7 @@ async def revoke(token: str) -> str:
         revoked = await accounts.revoke_token(acquired, TokenId(token))
         if revoked is None:
             raise NotFound(f"There is no token {token[:80]}: see `deemster user tokens NAME`.")
-        if revoked.was_good:
+        if revoked.was_valid:
             await record(acquired, actor(), "token.revoke", token, account=revoked.account)
         return revoked.view.name
 

@@ -13,11 +13,10 @@ from deemster.domain.problem import Problem
 from deemster.problems.distribution import RevisionDistributor
 from deemster.problems.revision import Revision, RevisionStore
 from deemster.problems.summary import sheet_of
-from deemster.store import audit, problem_owners, problems
+from deemster.store import audit, problems
 from deemster.store.audit import Actor
 from deemster.store.pool import Connection, Pool, connection, transaction
-from deemster.store.problem_owners import Holding
-from deemster.store.problems import ProblemSummary
+from deemster.store.problems import ProblemOwnership, ProblemSummary
 
 ANSWERS_MS: Final = 60_000
 """Where answers are handed in, nothing of a contestant runs: a limit there holds nobody up."""
@@ -87,10 +86,12 @@ class Importer:
         finally:
             self._arriving -= 1
 
-    async def check(self, problem: ProblemId, actor: Actor, *, only_own: bool) -> Holding:
+    async def check(
+        self, problem: ProblemId, actor: Actor, *, only_own: bool
+    ) -> ProblemOwnership:
         """What is there may be changed; else it is as if it were not there."""
         async with connection(self._pool) as acquired:
-            found = await problem_owners.seen(acquired, problem)
+            found = await problems.get_ownership(acquired, problem)
         if found is None or (only_own and found.owner != actor.account):
             raise NotFound(f"There is no problem {problem}, or it is not yours.")
         return found
@@ -124,7 +125,7 @@ class Importer:
     async def _ready(self, revision: Revision, order: ImportRequest, time_ms: int) -> Ready:
         problem = order.problem or problem_id_from_name(revision.problem.slug)
         async with connection(self._pool) as acquired:
-            refuse_foreign(await problem_owners.seen(acquired, problem), problem, order)
+            refuse_foreign(await problems.get_ownership(acquired, problem), problem, order)
         # Before the row: no worker may be sent for what isn't there.
         await self._shelf.publish(revision)
         sheet = await asyncio.to_thread(sheet_of, revision, problem, time_ms=time_ms)
@@ -150,8 +151,8 @@ async def put_in_force(acquired: Connection, ready: Ready) -> Imported:
 
 async def put(acquired: Connection, sheet: ProblemSummary, order: ImportRequest) -> bool:
     """Whether that changes anything: the same package again is the same revision (I1)."""
-    fresh = await problem_owners.claim(acquired, sheet.id, sheet.digest, order.actor.account)
-    found = await problem_owners.locked(acquired, sheet.id)
+    fresh = await problems.claim(acquired, sheet.id, sheet.digest, order.actor.account)
+    found = await problems.lock_ownership(acquired, sheet.id)
     assert found is not None, "problems are retired, never removed"
     if not fresh:
         refuse_foreign(found, sheet.id, order)
@@ -164,7 +165,9 @@ async def put(acquired: Connection, sheet: ProblemSummary, order: ImportRequest)
     return True
 
 
-def refuse_foreign(found: Holding | None, problem: ProblemId, order: ImportRequest) -> None:
+def refuse_foreign(
+    found: ProblemOwnership | None, problem: ProblemId, order: ImportRequest
+) -> None:
     if order.only_own and found is not None and found.owner != order.actor.account:
         raise NotYours(
             f"There is a problem {problem} already, and it is not yours: choose another id "

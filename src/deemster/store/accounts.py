@@ -1,4 +1,4 @@
-"""Accounts, their passwords and their tokens, of which only hashes are kept (O6)."""
+"""Accounts with their passwords and API tokens; only hashes of these are stored (O6)."""
 
 import hashlib
 import secrets
@@ -15,9 +15,9 @@ from deemster.store.queries import rows_changed, statements
 
 SQL = statements("accounts")
 TOKEN_PREFIX: Final = "deem_"  # noqa: S105 - no secret
-"""So that a leaked one is known for what it is."""
+"""A leaked token can be recognised by it."""
 MAX_TOKENS: Final = 100
-"""Good ones of one account."""
+"""Valid tokens per account."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +34,14 @@ class AccountView:
 
 @dataclass(frozen=True, slots=True)
 class AccountUpdate:
-    """What is None stays as it is."""
+    """Fields that are None are not changed."""
 
     role: Role | None = None
     disabled: bool | None = None
     tier: int | None = None
     quota_given: bool = False
+    """Whether `daily_quota` is set; None then means the default from the settings."""
     daily_quota: int | None = None
-    """None, when it is given: that of the settings."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -49,7 +49,7 @@ class Credentials:
     account: Account
     disabled: bool
     password: str | None
-    """Its argon2id hash."""
+    """The argon2id hash."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,35 +69,34 @@ class RevokedToken:
     account: AccountId
     view: TokenView
     digest: bytes
-    was_good: bool
-    """False: it was revoked before."""
+    was_valid: bool
+    """False: the token had been revoked before."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class NewToken:
     view: TokenView
     secret: str
-    """It is shown now and never again."""
+    """The token itself, which is not stored."""
 
 
 async def add(connection: Connection, name: str, role: Role) -> Account:
     account = await add_if_name_is_free(connection, name, role)
     if account is None:
         raise Conflict(
-            f"There is an account {name} already, in this or another case: choose another name."
+            f"The account {name} exists already (case does not matter): choose another name."
         )
     return account
 
 
 async def add_if_name_is_free(connection: Connection, name: str, role: Role) -> Account | None:
-    """None: the name is taken, in this or another case."""
+    """Returns None if the name is taken; case does not matter."""
     account = AccountId(new_id(ACCOUNT))
     done = rows_changed(await SQL.add(connection, id=account, name=name, role=role))
     return Account(account, name, role) if done else None
 
 
 async def find_by_name(connection: Connection, name: str) -> Account | None:
-    """In whatever case it is written."""
     row = await SQL.find_by_name(connection, name=name)
     return Account(AccountId(row["id"]), row["name"], Role(row["role"])) if row else None
 
@@ -114,7 +113,7 @@ async def page(
     role: Role | None = None,
     prefix: str | None = None,
 ) -> list[AccountView]:
-    """Newest first."""
+    """Lists accounts, newest first."""
     rows = SQL.page(connection, before=before, limit=limit, role=role, prefix=prefix)
     return [view_from_row(row) async for row in rows]
 
@@ -127,7 +126,7 @@ async def get(connection: Connection, account: AccountId) -> AccountView | None:
 async def update(
     connection: Connection, account: AccountId, wanted: AccountUpdate
 ) -> list[bytes]:
-    """Who is disabled loses log-ins and tokens: the hashes of those that ended with it."""
+    """Disabling an account ends its sessions and tokens; returns their digests."""
     if wanted.disabled or wanted.role not in {None, Role.ADMIN}:
         await require_another_admin(connection, account)
     done = await SQL.update(
@@ -140,7 +139,7 @@ async def update(
         disabled=wanted.disabled,
     )
     if not rows_changed(done):
-        raise NotFound("There is no such account.")
+        raise NotFound("The account does not exist.")
     if not wanted.disabled:
         return []
     return [row["digest"] async for row in SQL.end_sessions_and_tokens(connection, id=account)]
@@ -149,22 +148,21 @@ async def update(
 async def require_another_admin(connection: Connection, going: AccountId) -> None:
     admins = [row["id"] async for row in SQL.lock_admins(connection)]
     if admins == [going]:
-        raise Conflict("This is the last admin, and there must be one: make another first.")
+        raise Conflict(
+            "This is the last admin, and one is needed: make another account admin first."
+        )
 
 
 async def credentials_by_name(connection: Connection, name: str) -> Credentials | None:
-    """In whatever case it is written."""
-    return credentials_from_row(await SQL.credentials_by_name(connection, name=name, id=None))
+    return credentials_from_row(await SQL.credentials(connection, name=name, id=None))
 
 
 async def credentials_by_id(connection: Connection, account: AccountId) -> Credentials | None:
-    return credentials_from_row(
-        await SQL.credentials_by_name(connection, name=None, id=account)
-    )
+    return credentials_from_row(await SQL.credentials(connection, name=None, id=account))
 
 
 async def set_password(connection: Connection, account: AccountId, password: str) -> None:
-    """Its hash; who was logged in stays so, unless the caller sees to that too."""
+    """Stores the hash; existing sessions go on."""
     await SQL.set_password(connection, id=account, password=password)
 
 
@@ -173,7 +171,7 @@ async def replace_password(
 ) -> None:
     done = await SQL.replace_password(connection, id=account, old=old, password=password)
     if not rows_changed(done):
-        raise Conflict("The password was changed meanwhile: log in anew.")
+        raise Conflict("The password was changed by another request: log in again.")
 
 
 async def rehash_password(
@@ -190,7 +188,7 @@ async def add_token(
     days: int | None = None,
     scopes: frozenset[Scope] = ALL_SCOPES,
 ) -> str:
-    """The token itself: it is shown now and never again."""
+    """Returns the token itself, which is not stored."""
     made = await create_token(connection, account, name, days=days, scopes=scopes)
     return made.secret
 
@@ -205,11 +203,11 @@ async def create_token(
 ) -> NewToken:
     held = await SQL.lock_account(connection, id=account)
     if held is None:
-        raise NotFound("There is no such account.")
+        raise NotFound("The account does not exist.")
     if held["disabled_at"] is not None:
         raise Conflict(f"The account {held['name']} is disabled: enable it first.")
     if await SQL.count_valid_tokens(connection, account=account) >= MAX_TOKENS:
-        raise Conflict(f"An account has up to {MAX_TOKENS} tokens: revoke one first.")
+        raise Conflict(f"An account may have {MAX_TOKENS} valid tokens: revoke one first.")
     secret = TOKEN_PREFIX + secrets.token_urlsafe(32)
     row = await SQL.add_token(
         connection,
@@ -226,7 +224,7 @@ async def create_token(
 async def token_page(
     connection: Connection, account: AccountId, *, before: TokenId | None, limit: int
 ) -> list[TokenView]:
-    """Newest first, also those that are no good any more."""
+    """Lists tokens, newest first, including those that are revoked or expired."""
     rows = SQL.token_page(connection, account=account, before=before, limit=limit)
     return [token_view_from_row(row) async for row in rows]
 
@@ -234,12 +232,12 @@ async def token_page(
 async def revoke_token(
     connection: Connection, token: TokenId, *, account: AccountId | None = None
 ) -> RevokedToken | None:
-    """Of that account; None: whoever's it is. None back: there is no such token."""
+    """Returns None if the account has no such token; without an account, any may have it."""
     row = await SQL.revoke_token(connection, id=token, account=account)
     if row is None:
         return None
     return RevokedToken(
-        AccountId(row["account_id"]), token_view_from_row(row), row["digest"], row["was_good"]
+        AccountId(row["account_id"]), token_view_from_row(row), row["digest"], row["was_valid"]
     )
 
 
@@ -248,7 +246,6 @@ async def find_by_token(connection: Connection, token: str) -> Account | None:
 
 
 async def find_by_token_digest(connection: Connection, digest: bytes) -> Account | None:
-    """By the hash of a token, for those who don't keep the token itself."""
     row = await SQL.find_by_token_digest(connection, digest=digest)
     if row is None:
         return None
@@ -262,7 +259,7 @@ async def mark_tokens_used(connection: Connection, tokens: Iterable[TokenId]) ->
 
 
 def token_digest(token: str) -> bytes:
-    """A token is long and random: a plain hash can't be turned round."""
+    """A plain hash is enough: tokens are long and random, so none can be guessed."""
     return hashlib.sha256(token.encode()).digest()
 
 

@@ -1,4 +1,4 @@
-"""What admins and authors did: written with the deed, in its transaction, and never changed."""
+"""The audit log: each action of an admin or author, written in the action's transaction."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ SQL = statements("audit")
 @dataclass(frozen=True, slots=True)
 class Actor:
     name: str
-    """Of the account; or who ran a command on the machine."""
+    """Name of the account, or of the system user who ran a command."""
     account: AccountId | None = None
     request_id: str | None = None
 
@@ -39,7 +39,7 @@ async def record(
     target: str | None = None,
     **details: Any,
 ) -> None:
-    """`act` is a noun and a verb: `submission.rejudge`. Details hold no secret."""
+    """`act` is a noun and a verb: `submission.rejudge`. Details must not contain secrets."""
     await SQL.record(
         connection,
         actor=actor.name,
@@ -60,7 +60,7 @@ async def page(
     act: str | None = None,
     target: str | None = None,
 ) -> list[AuditEntry]:
-    """Newest first."""
+    """Lists entries, newest first."""
     rows = SQL.page(connection, before=before, limit=limit, actor=actor, act=act, target=target)
     return [
         AuditEntry(

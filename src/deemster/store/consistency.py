@@ -1,4 +1,4 @@
-"""Counts of what is there: for those who must know that nothing was lost."""
+"""Counts rows for benchmarks and kill tests, which check that no submission was lost."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ class ConsistencyCounts:
     judged: int
     """Ended with a verdict."""
     unjudged: int
-    """Ended without one."""
+    """Ended without a verdict."""
     ends: int
-    """Events that tell of an end."""
+    """Events that end a submission."""
 
 
 async def count_rows(connection: Connection, ids: Sequence[str]) -> ConsistencyCounts:
@@ -29,14 +29,14 @@ async def count_rows(connection: Connection, ids: Sequence[str]) -> ConsistencyC
 
 
 async def list_waiting(connection: Connection, limit: int) -> list[SubmissionId]:
-    """Those that wait, the next one first."""
+    """Lists submissions that wait, in the order of the queue."""
     return [SubmissionId(row["id"]) async for row in SQL.list_waiting(connection, limit=limit)]
 
 
 async def list_starts(
     connection: Connection, since_s: float
 ) -> list[tuple[SubmissionId, float]]:
-    """What was begun since then, in that order, with the time in seconds since the epoch."""
+    """Lists submissions in the order of their start, with its time since the epoch."""
     rows = SQL.list_starts(connection, since_s=since_s)
     return [(SubmissionId(row["id"]), row["started_s"]) async for row in rows]
 
@@ -44,14 +44,13 @@ async def list_starts(
 @dataclass(frozen=True, slots=True)
 class WaitingTime:
     of_hog: bool
-    """Of the account that was asked about."""
     submitted_s: float
     started_s: float
-    """0: not yet."""
+    """0: not started yet."""
 
 
 async def list_waits(connection: Connection, hog: str, since_s: float) -> list[WaitingTime]:
-    """Who was begun when, of all that came since then."""
+    """Lists when submissions since then came and started; `hog` is an account's name."""
     rows = SQL.list_waits(connection, hog=hog, since_s=since_s)
     return [
         WaitingTime(row["of_hog"], row["submitted_s"], row["started_s"]) async for row in rows

@@ -1,4 +1,4 @@
-"""Contests: when they are open, and which problems belong to them."""
+"""Contests: their opening times and their problems."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ SQL = statements("contests")
 
 @dataclass(frozen=True, slots=True)
 class ContestPlan:
-    """What an admin says of a contest."""
+    """What an admin sets."""
 
     title: str
     opens_at: datetime
     closes_at: datetime
-    """The first moment that is too late."""
+    """Submissions at this time are refused."""
     problems: Sequence[ProblemId]
 
 
@@ -29,7 +29,7 @@ class Contest:
     id: ContestId
     plan: ContestPlan
     opens_in_s: float
-    """When this was read, by the database's clock; below 0 once it has."""
+    """Seconds from the read, by the database's clock; negative if it has opened."""
     closes_in_s: float
 
     def has_opened(self, later_s: float = 0.0) -> bool:
@@ -47,7 +47,7 @@ async def add(
 
 
 async def update(connection: Connection, contest: ContestId, plan: ContestPlan) -> bool:
-    """False: there is no such contest."""
+    """Returns False if there is no such contest."""
     await refuse_unknown_problems(connection, plan)
     return await SQL.update(connection, id=contest, **parameters(plan)) is not None
 

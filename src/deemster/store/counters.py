@@ -1,4 +1,4 @@
-"""How many were submitted and accepted, by problem and by account: once per submission (I3)."""
+"""Counts submissions and accepted ones per problem and account, each exactly once (I3)."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ async def count_verdict(
     *,
     sign: int = 1,
 ) -> None:
-    """Last in its transaction: everyone's row of a problem is one and the same."""
+    """Call it last in the transaction: all submissions to a problem update the same row."""
     accepted = sign * (verdict is Verdict.ACCEPTED)
     await SQL.count_account(
         connection, account=account, problem=problem, submits=sign, accepted=accepted
@@ -29,15 +29,13 @@ async def count_verdict(
 
 
 async def problem_counts(connection: Connection, problem: ProblemId) -> tuple[int, int]:
-    """How many were submitted, and how many of them accepted."""
+    """Returns the numbers of judged and of accepted submissions."""
     row = await SQL.problem_counts(connection, problem=problem)
     return (row["submits"], row["accepted"]) if row else (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class AccountCounts:
-    """Of one account."""
-
     submits: int
     accepted: int
     solved: int
@@ -45,32 +43,32 @@ class AccountCounts:
     tried: int
     """Problems that are not solved."""
     today: int
-    """Handed in since midnight, UTC, as far as there is a quota that counts them."""
+    """Submissions since midnight UTC; counted only if the account has a quota."""
 
 
 async def account_counts(
     connection: Connection, account: AccountId
 ) -> tuple[AccountCounts, float]:
-    """And for how many seconds today is today."""
+    """Also returns the seconds until midnight UTC."""
     row = await SQL.account_counts(connection, account=account)
-    deeds = AccountCounts(
+    counts = AccountCounts(
         submits=row["submits"],
         accepted=row["accepted"],
         solved=row["solved"],
         tried=row["tried"],
         today=row["today"],
     )
-    return deeds, row["day_left_s"]
+    return counts, row["day_left_s"]
 
 
 async def tried_problems(
     connection: Connection, account: AccountId, problems: Iterable[ProblemId]
 ) -> dict[ProblemId, bool]:
-    """Those of the problems that it tried, and whether it solved them."""
+    """Maps each of the problems that the account tried to whether it solved it."""
     rows = SQL.tried_problems(connection, account=account, problems=list(problems))
     return {ProblemId(row["problem_id"]): row["solved"] async for row in rows}
 
 
 async def find_mismatches(connection: Connection) -> list[Mapping[str, Any]]:
-    """Tallies that differ from the truth: there are none."""
+    """Lists counters that differ from the submissions: there should be none."""
     return [dict(row) async for row in SQL.find_mismatches(connection)]

@@ -1,4 +1,4 @@
-"""Claims a data directory: one supervisor, or one restore, at a time."""
+"""Locks a data directory, so that one supervisor or one restore at a time uses it."""
 
 import fcntl
 import os
@@ -13,15 +13,15 @@ LOCK: Final = "up.lock"
 
 
 @contextmanager
-def lock_data_dir(data_dir: Path, what: str) -> Iterator[None]:
-    """Ours until the end, also if that is a `kill -9`; whoever else asks hears `what` it is."""
+def lock_data_dir(data_dir: Path, command: str) -> Iterator[None]:
+    """The kernel releases the lock even after `kill -9`; the file names the `command`."""
     try:
         data_dir.mkdir(mode=0o755, parents=True, exist_ok=True)
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         lock = os.open(data_dir / LOCK, flags, 0o600)
     except OSError as fault:
         raise Refused(
-            f"The data directory {data_dir} can't be used ({fault.strerror}): mend that, or "
+            f"The data directory {data_dir} can't be used ({fault.strerror}): fix that, or "
             "name another with --data or DEEMSTER_DATA_DIR."
         ) from fault
     try:
@@ -34,7 +34,7 @@ def lock_data_dir(data_dir: Path, what: str) -> Iterator[None]:
                 "that one first, or name another directory with --data or DEEMSTER_DATA_DIR."
             ) from None
         os.ftruncate(lock, 0)
-        os.pwrite(lock, f"{what}, process {os.getpid()}\n".encode(), 0)
+        os.pwrite(lock, f"{command}, process {os.getpid()}\n".encode(), 0)
         yield
     finally:
         os.close(lock)

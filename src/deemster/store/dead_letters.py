@@ -1,4 +1,4 @@
-"""Dead letters: what no attempt could judge, until an admin deals with it (Q7)."""
+"""Dead letters: submissions that no attempt could judge, kept for an admin (Q7)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -30,8 +30,6 @@ class DeadLetter:
 
 @dataclass(frozen=True, slots=True)
 class HistoryEvent:
-    """One event of a submission."""
-
     event: str
     state: str
     attempt: int
@@ -71,7 +69,6 @@ async def get(connection: Connection, letter: int) -> DeadLetter | None:
 async def submission_history(
     connection: Connection, submission: SubmissionId
 ) -> list[HistoryEvent]:
-    """What happened to it, in order."""
     return [
         HistoryEvent(**row) async for row in SQL.submission_history(connection, id=submission)
     ]
@@ -85,7 +82,7 @@ async def resolve(
     by: str,
     requeued_as: SubmissionId | None = None,
 ) -> bool:
-    """False: someone dealt with it before."""
+    """Returns False if the dead letter was resolved before."""
     row = await SQL.resolve(
         connection, id=letter, outcome=outcome, by=by, requeued_as=requeued_as
     )

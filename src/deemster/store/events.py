@@ -1,4 +1,4 @@
-"""What happens to submissions, for those who listen: none missed, none told twice (H1, Q13)."""
+"""Reads the events of submissions in an order in which none is missed or repeated (H1, Q13)."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ from deemster.store.queries import rows_changed, statements
 SQL = statements("events")
 LAST_ID: Final = 2**63 - 1
 FIRST_XACT: Final = 1
-"""Before any transaction of a server's own; restored events have it."""
+"""Lower than any transaction of a server; restored events get it."""
 RESET_BATCH: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class EventCursor:
-    """How far someone has read."""
+    """The last event that a reader has read."""
 
     xact: int
     id: int
@@ -29,24 +29,24 @@ class EventCursor:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Which transactions could be seen at a moment, as Postgres writes it: `xmin:xmax:list`."""
+    """The visible transactions at a moment, as Postgres writes them: `xmin:xmax:list`."""
 
     text: str
 
     @property
     def xmin(self) -> int:
-        """All before it are done, whatever they became."""
+        """All transactions before it have ended."""
         return int(self.text.split(":")[0])
 
     @property
     def cursor(self) -> EventCursor:
-        """After all that is done for certain."""
+        """Points after the last event that no earlier one can follow."""
         return EventCursor(self.xmin - 1, LAST_ID)
 
 
 @dataclass(frozen=True, slots=True)
 class ChangedSubmission:
-    """Something happened to a submission; what, is to be read."""
+    """A submission that has a new event."""
 
     submission: SubmissionId
     account: AccountId
@@ -62,12 +62,12 @@ class SubmissionEvent:
     contest: ContestId | None
     language: str
     staged: bool
-    """Of a trial: for admins only."""
+    """Whether it belongs to a rejudging on trial, which only admins see."""
     state: State
     attempt: int
     at: datetime
     reason: str | None
-    """May name workers: for admins only."""
+    """For admins only: it may name workers."""
     verdict: Verdict | None
     runtime_ms: int | None
     memory_kb: int | None
@@ -88,7 +88,7 @@ async def current_snapshot(connection: Connection) -> Snapshot:
 async def changed_since(
     connection: Connection, seen: Snapshot
 ) -> tuple[Snapshot, list[ChangedSubmission]]:
-    """What was committed between then and now, however long its transaction took."""
+    """Finds events committed since `seen`, however long their transactions took."""
     rows = [row async for row in SQL.changed_since(connection, seen=seen.text)]
     return Snapshot(rows[0]["snapshot"]), [
         ChangedSubmission(
@@ -107,7 +107,7 @@ async def list_after(
     limit: int,
     contest: ContestId | None = None,
 ) -> list[SubmissionEvent]:
-    """`before` is the xmin of a sight: later ones may be joined by earlier ones still."""
+    """`before` is the xmin of a snapshot: after it, earlier events may still be committed."""
     rows = SQL.list_after(
         connection, xact=mark.xact, id=mark.id, before=before, contest=contest, limit=limit
     )
@@ -140,7 +140,6 @@ async def list_of_account(
 async def list_of_submissions(
     connection: Connection, submissions: Collection[SubmissionId]
 ) -> list[SubmissionEvent]:
-    """All of theirs, in the order in which they happened."""
     rows = SQL.list_of_submissions(connection, submissions=list(submissions))
     return [event_from_row(row) async for row in rows]
 
@@ -156,7 +155,7 @@ async def running_progress(
 
 
 async def reset_future_transactions(connection: Connection) -> None:
-    """A backup brings the numbers of another server's transactions, which may be to come."""
+    """After a restore, events may have transaction numbers that this server has not reached."""
     while rows_changed(await SQL.reset_future_transactions(connection, limit=RESET_BATCH)):
         pass
 

@@ -1,4 +1,4 @@
-"""Who someone is elsewhere: the account of an issuer's subject (O6)."""
+"""Links the subject of an OpenID Connect issuer to an account (O6)."""
 
 from dataclasses import dataclass
 
@@ -16,11 +16,11 @@ class LinkedAccount:
     account: Account
     disabled: bool
     newest_iat: float | None
-    """When its issuer last spoke of it, in seconds; None: that was never told."""
+    """When the issuer made the newest token that was seen, in seconds since the epoch."""
 
 
 async def lock(connection: Connection, issuer: str, subject: str) -> None:
-    """Until the transaction ends nobody else makes an account for this one."""
+    """Until the transaction ends, no other request creates an account for this subject."""
     await SQL.lock(connection, issuer=issuer, subject=subject)
 
 
@@ -28,9 +28,8 @@ async def find(connection: Connection, issuer: str, subject: str) -> LinkedAccou
     row = await SQL.find(connection, issuer=issuer, subject=subject)
     if row is None:
         return None
-    return LinkedAccount(
-        account_from_row(row), row["disabled_at"] is not None, row["newest_iat"]
-    )
+    disabled = row["disabled_at"] is not None
+    return LinkedAccount(account_from_row(row), disabled, row["newest_iat"])
 
 
 async def add(
@@ -47,5 +46,4 @@ async def add(
 async def update_newest_iat(
     connection: Connection, issuer: str, subject: str, iat: float
 ) -> None:
-    """A token of that time was seen."""
     await SQL.update_newest_iat(connection, issuer=issuer, subject=subject, iat=iat)

@@ -1,4 +1,4 @@
-"""Small artifacts in Postgres, by the caller's transaction; larger ones in their store."""
+"""Stores small artifacts in Postgres with the rows that refer to them, large ones outside."""
 
 import hashlib
 from dataclasses import dataclass
@@ -8,24 +8,24 @@ from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Connection
 from deemster.store.queries import statements
 
-SQL = statements("artifacts")
+SQL = statements("inline_artifacts")
 INLINE_MAX_BYTES: Final = 64 * 1024
-"""Up to this size they lie in Postgres (J11)."""
+"""Artifacts up to this size are stored in Postgres (J11)."""
 
 
 @dataclass(frozen=True, slots=True)
 class PendingArtifact:
     digest: str
     content: bytes | None
-    """What is still to be written, with the row that refers to it."""
+    """What is still to be written, in the transaction of the row that refers to it."""
 
     async def write(self, connection: Connection) -> None:
         if self.content is not None:
-            await SQL.put(connection, digest=self.digest, content=self.content)
+            await SQL.write(connection, digest=self.digest, content=self.content)
 
 
 async def prepare(artifacts: Artifacts, content: bytes) -> PendingArtifact:
-    """Before the transaction: no row may refer to what isn't there."""
+    """Call it before the transaction: a row must not refer to an artifact that is missing."""
     digest = digest_of(content)
     if len(content) <= INLINE_MAX_BYTES:
         return PendingArtifact(digest, content)
@@ -34,10 +34,9 @@ async def prepare(artifacts: Artifacts, content: bytes) -> PendingArtifact:
 
 
 def digest_of(content: bytes) -> str:
-    """The name of an artifact."""
     return hashlib.sha256(content).hexdigest()
 
 
 async def fetch(connection: Connection, artifacts: Artifacts, digest: str) -> bytes:
-    content = await SQL.get(connection, digest=digest)
+    content = await SQL.fetch(connection, digest=digest)
     return bytes(content) if content is not None else await artifacts.get(digest)

@@ -1,4 +1,4 @@
-"""Leases: who runs what, how far it is, and whose worker was not heard of (Q5, Q6, J10)."""
+"""Leases: which worker judges which submission, and how far it is (Q5, Q6, J10)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,9 +20,9 @@ class StaleLease:
 
 @dataclass(frozen=True, slots=True)
 class RunningCounts:
-    """How many run now."""
+    """How many submissions are being judged."""
 
-    everything: int
+    total: int
     of_language: int
     of_account: int
 
@@ -44,7 +44,7 @@ async def renew(
     worker: WorkerId,
     running: Mapping[tuple[SubmissionId, int], Progress],
 ) -> set[SubmissionId]:
-    """Those that are still this worker's; the others were rescued or cancelled."""
+    """Returns what this worker still holds; the rest was rescued or cancelled."""
     rows = SQL.renew(
         connection,
         worker=worker,
@@ -70,7 +70,7 @@ async def find_stale(connection: Connection, *, limit: int) -> list[StaleLease]:
 async def count_running(
     connection: Connection, language: str, account: AccountId
 ) -> RunningCounts:
-    """Counted under a lock: two who start at once see each other (Q9)."""
+    """Counts under a lock, so that two starts at the same time see each other (Q9)."""
     await SQL.lock_caps(connection)
     row = await SQL.count_running(connection, language=language, account=account)
-    return RunningCounts(row["everything"], row["of_language"], row["of_account"])
+    return RunningCounts(**row)

@@ -1,4 +1,4 @@
-"""The one way in which a state changes: guarded by the state before, and by the attempt."""
+"""Changes the state of submissions by one statement, guarded by state and attempt."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ from deemster.store.queries import statements
 
 SQL = statements("lifecycle")
 REDISPATCHING = frozenset({Event.RETRY, Event.RESCUE, Event.RESEND})
-"""They need a new job, so they give it a new number."""
+"""These events need a new job, so they increase the dispatch number."""
 
 
 class StateChanged(LostRace):
-    """Its state or its attempt is another by now."""
+    """The submission's state or attempt is no longer the expected one."""
 
     code: ClassVar[str] = "moved_on"
 
@@ -37,7 +37,9 @@ async def advance(
 ) -> Step:
     moved = await advance_all(connection, event, {submission: attempt}, reason=reason)
     if submission not in moved:
-        raise StateChanged(f"{submission} is not where attempt {attempt} left it: no {event}.")
+        raise StateChanged(
+            f"{submission} was changed since attempt {attempt}: the event {event} is dropped."
+        )
     return moved[submission]
 
 
@@ -48,7 +50,7 @@ async def advance_all(
     *,
     reason: str | None = None,
 ) -> dict[SubmissionId, Step]:
-    """Those that could be moved, with their attempt and dispatch; the others had moved on."""
+    """Returns the submissions that were advanced; the others had changed meanwhile."""
     move = MOVES[event]
     rows = SQL.advance(
         connection,

@@ -1,4 +1,4 @@
-"""Wakes those who wait for rows: a hint that may be lost, so they look now and then too."""
+"""Wakes waiting processes by LISTEN and NOTIFY; a notice may be lost, so they also poll."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -12,9 +12,9 @@ from deemster.domain.ids import SubmissionId
 from deemster.store.pool import Connection, Pool, connect, connection, outages_as_errors
 
 OUTBOX_CHANNEL: Final = "deemster_outbox"
-"""There is something to send."""
+"""The outbox has rows to send."""
 STOP_CHANNEL: Final = "deemster_stop"
-"""A submission that runs was cancelled; its id follows."""
+"""A running submission was cancelled; the payload is its id."""
 GATHER_S: Final = 0.01
 RETRY_S: Final = 1.0
 
@@ -22,74 +22,74 @@ log = structlog.get_logger()
 
 
 class Notifier:
-    """Rings once for many: NOTIFY takes a lock of the whole server when it commits."""
+    """Sends one NOTIFY for many calls: its commit takes a lock of the whole server."""
 
     def __init__(self, pool: Pool, channel: str) -> None:
         self._pool = pool
         self._channel = channel
-        self._wanted = asyncio.Event()
+        self._called = asyncio.Event()
 
     @classmethod
     @asynccontextmanager
     async def open(cls, pool: Pool, channel: str) -> AsyncIterator["Notifier"]:
-        bell = cls(pool, channel)
+        notifier = cls(pool, channel)
         async with asyncio.TaskGroup() as group:
-            ringing = group.create_task(bell._run())
+            task = group.create_task(notifier._run())
             try:
-                yield bell
+                yield notifier
             finally:
-                ringing.cancel()
+                task.cancel()
 
     def notify(self) -> None:
-        self._wanted.set()
+        self._called.set()
 
     async def _run(self) -> None:
         while True:
-            await self._wanted.wait()
-            self._wanted.clear()
+            await self._called.wait()
+            self._called.clear()
             try:
                 async with connection(self._pool) as acquired:
                     await acquired.execute("SELECT pg_notify($1, '')", self._channel)
             except Unavailable:
-                pass  # whoever waits looks by itself
-            except Exception:  # a lost hint must not end the process
+                pass  # the listener polls
+            except Exception:  # a lost notice must not end the process
                 log.exception("wake.not_sent", channel=self._channel)
             await asyncio.sleep(GATHER_S)
 
 
 async def notify_stop(connection: Connection, submission: SubmissionId) -> None:
-    """Heard by the workers when the transaction is done."""
+    """Workers receive it when the transaction commits."""
     await connection.execute("SELECT pg_notify($1, $2)", STOP_CHANNEL, submission)
 
 
 class Listener:
-    """Hears a channel, connecting again whenever the server was away."""
+    """Listens to a channel, and connects again after an outage of the server."""
 
     def __init__(self, url: str, channel: str) -> None:
         self._url = url
         self._channel = channel
-        self._heard = asyncio.Event()
-        self._words: list[str] = []
+        self._received = asyncio.Event()
+        self._payloads: list[str] = []
 
     @classmethod
     @asynccontextmanager
     async def open(cls, url: str, channel: str) -> AsyncIterator["Listener"]:
-        ear = cls(url, channel)
+        listener = cls(url, channel)
         async with asyncio.TaskGroup() as group:
-            listening = group.create_task(ear._run())
+            task = group.create_task(listener._run())
             try:
-                yield ear
+                yield listener
             finally:
-                listening.cancel()
+                task.cancel()
 
     async def wait(self, timeout_s: float) -> list[str]:
-        """What was said since the last time; nothing when that took too long."""
+        """Returns the payloads since the last call; none after the timeout."""
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
-                await self._heard.wait()
-        self._heard.clear()
-        words, self._words = self._words, []
-        return words
+                await self._received.wait()
+        self._received.clear()
+        payloads, self._payloads = self._payloads, []
+        return payloads
 
     async def _run(self) -> None:
         while True:
@@ -97,7 +97,7 @@ class Listener:
                 await self._listen()
             except Unavailable:
                 await asyncio.sleep(RETRY_S)
-            except Exception:  # hints that are missed must not end the process
+            except Exception:  # missed notices must not end the process
                 log.exception("wake.not_heard", channel=self._channel)
                 await asyncio.sleep(RETRY_S)
 
@@ -107,12 +107,13 @@ class Listener:
         listening.add_termination_listener(lambda _: lost.set())
         try:
             with outages_as_errors():
-                await listening.add_listener(self._channel, self._hear)
-            self._hear(listening, 0, self._channel, "")  # something may have been said before
+                await listening.add_listener(self._channel, self._receive)
+            # There may have been a notice before.
+            self._receive(listening, 0, self._channel, "")
             await lost.wait()
         finally:
             listening.terminate()
 
-    def _hear(self, _connection: object, _pid: int, _channel: str, word: object) -> None:
-        self._words.append(str(word))
-        self._heard.set()
+    def _receive(self, _connection: object, _pid: int, _channel: str, payload: object) -> None:
+        self._payloads.append(str(payload))
+        self._received.set()

@@ -1,4 +1,4 @@
-"""The outbox: jobs for the queue, written in the transaction that needs them (Q2)."""
+"""The outbox: jobs for the queue, written in the transaction that creates them (Q2)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ MAX_BACKOFF_S: Final = 30.0
 
 @dataclass(frozen=True, slots=True)
 class OutboxRow:
-    """A row that is claimed by a relay."""
+    """A row that a relay has claimed."""
 
     id: int
     job: Job
@@ -47,7 +47,7 @@ async def mark_sent(connection: Connection, rows: Sequence[OutboxRow]) -> None:
 
 
 async def retry_later(connection: Connection, rows: Sequence[OutboxRow], error: str) -> None:
-    """They are tried again, later each time."""
+    """Releases the rows; the relay sends them again after a delay that grows."""
     await SQL.retry_later(
         connection,
         ids=[row.id for row in rows],
@@ -58,7 +58,7 @@ async def retry_later(connection: Connection, rows: Sequence[OutboxRow], error: 
 
 
 async def retry_now(connection: Connection) -> None:
-    """The queue answers again: what waits after a failure goes now."""
+    """Makes rows that failed due at once, because the queue answers again."""
     await SQL.retry_now(connection)
 
 
@@ -82,7 +82,7 @@ async def add(
 
 
 async def count_unsent(connection: Connection) -> tuple[int, float]:
-    """How many wait to be sent, and for how many seconds the oldest that is due."""
+    """Returns how many rows are unsent, and for how many seconds the oldest has been due."""
     row = await SQL.count_unsent(connection)
     return row["waiting"], row["oldest_s"]
 

@@ -1,4 +1,4 @@
-"""Connections to Postgres, and its outages as errors of ours."""
+"""Connections to Postgres; its outages are raised as `DatabaseDown`."""
 
 import asyncio
 import json
@@ -21,8 +21,8 @@ else:
 CONNECT_TIMEOUT_S: Final = 10
 COMMAND_TIMEOUT_S: Final = 30
 IDLE_TRANSACTION_S: Final = 5
-"""A transaction whose process says nothing for so long is ended by the server: a machine that
-stopped in the middle of one must not hold its locks, which all others would wait for."""
+"""The server ends a transaction that is idle for this time: a machine that froze within one
+must not keep its locks."""
 OUTAGES = (
     OSError,
     TimeoutError,
@@ -38,8 +38,8 @@ OUTAGES = (
     asyncpg.UndefinedTableError,
     asyncpg.UndefinedColumnError,
 )
-"""The server is away, going, coming, full or not migrated yet, or two transactions were in each
-other's way."""
+"""The server is down, starting, stopping, full or not migrated yet, or two transactions were in
+a deadlock."""
 
 
 class DatabaseDown(Unavailable):
@@ -52,14 +52,14 @@ def outages_as_errors() -> Iterator[None]:
         yield
     except OUTAGES as fault:
         raise DatabaseDown(
-            f"The database can't be used now ({type(fault).__name__}: {fault}): try again, and "
-            "see that Postgres runs, that `deemster migrate` was run and that "
-            "DEEMSTER_DATABASE_URL is right."
+            f"The database can't be used ({type(fault).__name__}: {fault}): check that "
+            "Postgres runs, that `deemster migrate` was run and that DEEMSTER_DATABASE_URL is "
+            "right; then try again."
         ) from fault
 
 
 async def connect(url: str) -> OwnConnection:
-    """A connection of one's own: for migrations and for listening."""
+    """Opens a connection outside the pool: for migrations and for LISTEN."""
     with outages_as_errors():
         return await asyncpg.connect(
             url, timeout=CONNECT_TIMEOUT_S, command_timeout=COMMAND_TIMEOUT_S
@@ -68,7 +68,7 @@ async def connect(url: str) -> OwnConnection:
 
 @asynccontextmanager
 async def open_pool(url: str, *, name: str, max_size: int = 10) -> AsyncIterator[Pool]:
-    """Starts without waiting for the server; each use says if it is away."""
+    """Does not wait for the server; each use raises `DatabaseDown` if it is down."""
     pool = asyncpg.create_pool(
         url,
         min_size=0,
@@ -94,9 +94,8 @@ async def open_pool(url: str, *, name: str, max_size: int = 10) -> AsyncIterator
 
 
 async def skip_reset(_connection: Connection) -> None:
-    """Open transactions are rolled back before this; nothing else outlives a statement here.
-
-    What asyncpg would do by itself is a second round trip with each use.
+    """Saves the round trip of asyncpg's reset: nothing but a transaction outlives a statement
+    here, and open ones are rolled back before.
     """
 
 
@@ -109,7 +108,7 @@ async def set_json_codecs(connection: Connection) -> None:
 
 @asynccontextmanager
 async def connection(pool: Pool) -> AsyncIterator[Connection]:
-    """For reading: each statement by itself."""
+    """Lends a connection without a transaction: each statement commits by itself."""
     with outages_as_errors():
         async with pool.acquire(timeout=CONNECT_TIMEOUT_S) as acquired:
             yield acquired

@@ -1,4 +1,4 @@
-"""Problems and their revisions: a submission keeps the one in force when it came (J9)."""
+"""Problems, their owners and their revisions; a submission keeps its revision (J9)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from deemster.store.pool import Connection
 from deemster.store.queries import rows_changed, statements
 
 SQL = statements("problems")
-REVISION = "problems"
-"""Counts the changes of any problem, for keys of caches (C1)."""
+VERSION = "problems"
+"""Counts the changes of all problems together, for cache keys (C1)."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProblemSummary:
-    """What is known of a problem without its package."""
+    """What the database holds of a problem; the rest is in its package."""
 
     id: ProblemId
     digest: RevisionDigest
@@ -28,9 +28,9 @@ class ProblemSummary:
     languages: Sequence[str] | None
     """None: all."""
     details: Mapping[str, Any]
-    """For reading: statements as HTML by language, samples, limits."""
+    """For readers: statements as HTML by language, samples, limits."""
     number: int = 0
-    """Of the revision, from 1; given when it is kept."""
+    """Number of the revision, from 1; `publish` assigns it."""
     retired: bool = False
 
 
@@ -46,45 +46,78 @@ class ProblemListItem:
     accepted: int
 
 
+@dataclass(frozen=True, slots=True)
+class ProblemOwnership:
+    owner: AccountId | None
+    """The account that imported it first; None: a command did, so only admins change it."""
+    revision: RevisionDigest
+    retired: bool
+
+
+async def claim(
+    connection: Connection,
+    problem: ProblemId,
+    revision: RevisionDigest,
+    owner: AccountId | None,
+) -> bool:
+    """Returns True if the problem is new and now belongs to `owner`.
+
+    Of two imports at the same time, the second waits here for the first one's transaction.
+    """
+    return (
+        rows_changed(await SQL.claim(connection, id=problem, revision=revision, owner=owner))
+        > 0
+    )
+
+
+async def get_ownership(connection: Connection, problem: ProblemId) -> ProblemOwnership | None:
+    return ownership_from_row(await SQL.get_ownership(connection, id=problem))
+
+
+async def lock_ownership(connection: Connection, problem: ProblemId) -> ProblemOwnership | None:
+    """The same; no other transaction changes the problem until this one ends."""
+    return ownership_from_row(await SQL.lock_ownership(connection, id=problem))
+
+
 async def publish(
-    connection: Connection, sheet: ProblemSummary, *, by: AccountId | None = None
+    connection: Connection, summary: ProblemSummary, *, by: AccountId | None = None
 ) -> None:
-    """Keeps the revision and puts it in force."""
-    await SQL.add_problem(connection, id=sheet.id, revision=sheet.digest)
-    await SQL.lock_problem(connection, id=sheet.id)
+    """Stores the revision; new submissions are judged by it."""
+    await claim(connection, summary.id, summary.digest, None)
+    await lock_ownership(connection, summary.id)
     await SQL.add_revision(
         connection,
-        id=sheet.id,
-        digest=sheet.digest,
-        title=sheet.title,
-        time_ms=sheet.time_ms,
-        memory_bytes=sheet.memory_bytes,
-        source_bytes=sheet.source_bytes,
-        cases=sheet.cases,
-        languages=list(sheet.languages) if sheet.languages is not None else None,
-        details=dict(sheet.details),
+        id=summary.id,
+        digest=summary.digest,
+        title=summary.title,
+        time_ms=summary.time_ms,
+        memory_bytes=summary.memory_bytes,
+        source_bytes=summary.source_bytes,
+        cases=summary.cases,
+        languages=list(summary.languages) if summary.languages is not None else None,
+        details=dict(summary.details),
         imported_by=by,
     )
-    await SQL.put_in_force(connection, id=sheet.id, digest=sheet.digest)
-    await installation.bump_version(connection, REVISION)
+    await SQL.set_revision(connection, id=summary.id, digest=summary.digest)
+    await installation.bump_version(connection, VERSION)
 
 
 async def retire(connection: Connection, problem: ProblemId) -> bool:
-    """Whether it was there to be retired; its submissions stay readable."""
+    """Returns False if there is no such problem or it is retired; its submissions stay."""
     if not rows_changed(await SQL.retire(connection, id=problem)):
         return False
-    await installation.bump_version(connection, REVISION)
+    await installation.bump_version(connection, VERSION)
     return True
 
 
 async def exists(connection: Connection, problem: ProblemId) -> bool:
-    """Retired or not."""
+    """True for retired problems too."""
     return bool(await SQL.exists(connection, id=problem))
 
 
 async def version(connection: Connection) -> int:
-    """How often problems were changed, whichever."""
-    return await installation.version(connection, REVISION)
+    """How often any problem was changed."""
+    return await installation.version(connection, VERSION)
 
 
 async def get(connection: Connection, problem: ProblemId) -> ProblemSummary | None:
@@ -109,20 +142,17 @@ async def get(connection: Connection, problem: ProblemId) -> ProblemSummary | No
 async def page(
     connection: Connection, *, after: ProblemId | None, limit: int
 ) -> list[ProblemListItem]:
-    return [
-        ProblemListItem(
-            id=ProblemId(row["id"]),
-            title=row["title"],
-            time_ms=row["time_ms"],
-            memory_bytes=row["memory_bytes"],
-            cases=row["cases"],
-            number=row["number"],
-            submits=row["submits"],
-            accepted=row["accepted"],
-        )
-        async for row in SQL.page(connection, after=after, limit=limit)
-    ]
+    """Lists problems that are not retired, by id."""
+    rows = SQL.page(connection, after=after, limit=limit)
+    return [ProblemListItem(**row) async for row in rows]
 
 
 async def digests(connection: Connection) -> set[RevisionDigest]:
+    """The digests of all revisions, which must not be swept."""
     return {RevisionDigest(row["digest"]) async for row in SQL.digests(connection)}
+
+
+def ownership_from_row(row: Mapping[str, Any] | None) -> ProblemOwnership | None:
+    if row is None:
+        return None
+    return ProblemOwnership(row["owner_id"], row["revision"], row["retired_at"] is not None)

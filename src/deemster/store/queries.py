@@ -1,4 +1,4 @@
-"""SQL by name: each file of `sql/` is one set of statements."""
+"""Loads the named SQL statements of a file in `sql/` as functions."""
 
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -11,7 +11,7 @@ HERE = Path(__file__).parent / "sql"
 
 
 class Adapter(AsyncPGAdapter):
-    """Takes connections only: aiosql's own looks with each statement whether it is a pool."""
+    """Takes connections only: aiosql's adapter checks for a pool with each statement."""
 
     async def select(
         self, conn: Any, query_name: str, sql: str, parameters: Any, record_class: Any = None
@@ -37,10 +37,10 @@ class Adapter(AsyncPGAdapter):
 
 
 def statements(name: str) -> Any:
-    """The statements of `sql/<name>.sql`, as functions of a connection and their parameters."""
+    """Each statement of `sql/<name>.sql` becomes a function of a connection and parameters."""
     return aiosql.from_path(HERE / f"{name}.sql", Adapter, mandatory_parameters=False)
 
 
 def rows_changed(status: str) -> int:
-    """How many rows a statement changed, from what Postgres answers: `UPDATE 1`."""
+    """Reads the number from a status such as `UPDATE 1`."""
     return int(status.rsplit(" ", 1)[-1])

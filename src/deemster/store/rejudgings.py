@@ -1,4 +1,4 @@
-"""Sets of submissions that are judged again on trial: what they hold, how far they are (A9)."""
+"""Rejudgings: sets of submissions that are judged again on trial before they count (A9)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -23,7 +23,7 @@ SQL = statements("rejudgings")
 
 @dataclass(frozen=True, slots=True)
 class RejudgingFilter:
-    """Which submissions: those that are all of this."""
+    """Selects submissions that meet all conditions that are not None."""
 
     problem: ProblemId | None = None
     contest: ContestId | None = None
@@ -32,10 +32,10 @@ class RejudgingFilter:
     account: AccountId | None = None
     submitted_from: datetime | None = None
     submitted_to: datetime | None = None
-    """The first moment that is too late."""
+    """Exclusive."""
     ids: Sequence[SubmissionId] | None = None
     outdated: Literal[True] | None = None
-    """By another revision than the one in force (J9)."""
+    """Judged by another revision than the current one (J9)."""
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -43,7 +43,7 @@ class RejudgingFilter:
 
     @property
     def document(self) -> dict[str, Any]:
-        """As it is kept: only what was asked for."""
+        """The JSON form that is stored: only conditions that are not None."""
         return {
             name: value.isoformat() if isinstance(value, datetime) else value
             for name, value in self.parameters.items()
@@ -65,27 +65,25 @@ class Rejudging:
     id: RejudgingId
     wanted: Mapping[str, Any]
     matched: int
-    """How many there were when it was made."""
+    """How many submissions matched when it was created."""
     reason: str | None
     made_by: AccountId | None
     made_by_name: str | None
-    """None: by a command on the machine."""
+    """None: created by a command on the machine."""
     made_at: datetime
     staged_at: datetime | None
-    """When all trials were there."""
+    """When all trials had been created."""
     outcome: str | None
     settled_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
 class MatchedSubmission:
-    """A submission that is to be judged again, and by what."""
-
     id: SubmissionId
     account: AccountId
     problem: ProblemId
     revision: RevisionDigest
-    """In force now."""
+    """The current one, not the one it was judged by."""
     language: str
     main: str | None
     source: str
@@ -95,11 +93,11 @@ class MatchedSubmission:
 
 @dataclass(frozen=True, slots=True)
 class UnfinishedCounts:
-    """Submissions that are as it was asked for, but have no verdict yet: no set has them."""
+    """Submissions that match but have no verdict yet, so they are in no rejudging."""
 
     unended: int
     outdated: int
-    """Of these, by another revision than the one in force."""
+    """Of these, with another revision than the current one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +109,7 @@ class RejudgingProgress:
     failed: int
     cancelled: int
     overtaken: int
-    """Judged, but the old one was judged again by other means: they take nobody's place."""
+    """Judged, but the original was rejudged otherwise meanwhile, so they replace nothing."""
     applied: int
     verdicts_changed: int
     scores_changed: int
@@ -120,7 +118,7 @@ class RejudgingProgress:
 @dataclass(frozen=True, slots=True)
 class VerdictPairCount:
     old: Verdict | None
-    """None: the judge had failed at it."""
+    """None: the judge had failed."""
     new: Verdict
     pairs: int
 
@@ -133,7 +131,7 @@ class ChangedPair:
     account_name: str
     problem: ProblemId
     state: State
-    """Of the new one."""
+    """State of the new one."""
     old_verdict: Verdict | None
     new_verdict: Verdict | None
     old_score: float | None
@@ -152,7 +150,7 @@ async def add(
     made_by: AccountId | None,
     key: str | None,
 ) -> bool:
-    """False: its maker used this key before."""
+    """Returns False if its maker used this key before."""
     status = await SQL.add(
         connection,
         id=rejudging,
@@ -176,7 +174,7 @@ async def find_by_key(connection: Connection, made_by: AccountId, key: str) -> R
 
 
 async def lock(connection: Connection, rejudging: RejudgingId) -> Rejudging | None:
-    """Nobody else stages, applies or drops it until the transaction ends."""
+    """No other transaction stages, applies or drops it until this one ends."""
     row = await SQL.lock(connection, id=rejudging)
     return rejudging_from_row(row) if row else None
 
@@ -202,7 +200,7 @@ async def find_matching(
     after: SubmissionId | None = None,
     ended_by: datetime | None = None,
 ) -> list[MatchedSubmission]:
-    """By id. Without `ended_by`: that have ended now."""
+    """Lists matching submissions by id, only those that ended until `ended_by` (or now)."""
     rows = SQL.find_matching(
         connection, **wanted.parameters, limit=limit, after=after, ended_by=ended_by
     )
@@ -223,7 +221,6 @@ async def find_matching(
 
 
 async def count_unfinished(connection: Connection, wanted: RejudgingFilter) -> UnfinishedCounts:
-    """Now."""
     return UnfinishedCounts(**await SQL.count_unfinished(connection, **wanted.parameters))
 
 
@@ -254,7 +251,7 @@ async def verdict_matrix(
 async def list_changes(
     connection: Connection, rejudging: RejudgingId, *, after: SubmissionId | None, limit: int
 ) -> list[ChangedPair]:
-    """Pairs that differ, and trials without a verdict, by the old one's id."""
+    """Lists pairs that differ, and trials without a verdict, by the original's id."""
     rows = SQL.list_changes(connection, id=rejudging, after=after, limit=limit)
     return [
         ChangedPair(
@@ -282,7 +279,7 @@ async def count_unfinished_trials(connection: Connection, rejudging: RejudgingId
 async def lock_unfinished_trials(
     connection: Connection, rejudging: RejudgingId
 ) -> dict[SubmissionId, tuple[State, int]]:
-    """State and attempt of trials that have not ended; they stay so for this transaction."""
+    """Returns state and attempt of trials that have not ended, and locks their rows."""
     return {
         SubmissionId(row["id"]): (State(row["state"]), row["attempt"])
         async for row in SQL.lock_unfinished_trials(connection, id=rejudging)
@@ -294,11 +291,11 @@ async def release_leases(connection: Connection, submissions: Sequence[Submissio
 
 
 async def apply_trials(connection: Connection, rejudging: RejudgingId) -> None:
-    """Trials for their old ones, with tallies and webhooks; the set is locked and has ended."""
+    """Replaces originals by their trials; the rejudging must be locked and all trials ended."""
     await SQL.replace_originals(connection, id=rejudging)
     await SQL.add_webhooks(connection, id=rejudging)
     await SQL.add_events(connection, id=rejudging, event=APPLY)
-    # Tallies last, accounts before problems: so does everyone who counts.
+    # Counters last, accounts before problems: the same order as in `counters`.
     await SQL.open_account_tallies(connection, id=rejudging)
     await SQL.correct_account_tallies(connection, id=rejudging)
     await SQL.open_problem_tallies(connection, id=rejudging)
@@ -308,7 +305,7 @@ async def apply_trials(connection: Connection, rejudging: RejudgingId) -> None:
 async def finish(
     connection: Connection, rejudging: RejudgingId, outcome: str, *, by: AccountId | None
 ) -> bool:
-    """Trials that took nobody's place are archived. False: it was settled before."""
+    """Archives trials that replaced nothing. Returns False if it had an outcome before."""
     await SQL.archive_rest(connection, id=rejudging)
     settled = await SQL.finish(connection, id=rejudging, outcome=outcome, settled_by=by)
     return settled is not None

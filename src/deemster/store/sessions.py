@@ -1,4 +1,4 @@
-"""Log-ins: who holds the cookie, of which only a hash is kept, and how long it holds (O6)."""
+"""Log-in sessions; only the hash of the cookie is stored (O6)."""
 
 import secrets
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ SQL = statements("sessions")
 @dataclass(frozen=True, slots=True, repr=False)
 class NewSession:
     secret: str
-    """For the cookie; nobody else sees it."""
+    """The value of the cookie, which is not stored."""
     expires_at: datetime
 
     @property
@@ -28,7 +28,7 @@ class NewSession:
 async def begin(
     connection: Connection, account: AccountId, *, keep_s: float, password: str | None = None
 ) -> NewSession | None:
-    """None: it was disabled just now, or its password is not that hash any more."""
+    """Returns None if the account was disabled, or its password hash is not `password`."""
     secret = secrets.token_urlsafe(32)
     expires_at = await SQL.begin(
         connection,
@@ -37,7 +37,7 @@ async def begin(
         keep_s=keep_s,
         password=password,
     )
-    # Who comes in takes some of those along that are over, so that they don't pile up.
+    # Each log-in deletes some expired sessions, so that they don't pile up.
     await SQL.trim(connection)
     return NewSession(secret, expires_at) if expires_at is not None else None
 
@@ -58,7 +58,7 @@ async def end(connection: Connection, digest: bytes) -> None:
 async def end_all(
     connection: Connection, account: AccountId, *, except_digest: bytes | None = None
 ) -> list[bytes]:
-    """The hashes of those that ended."""
+    """Returns the digests of the sessions that ended."""
     return [
         row["digest"]
         async for row in SQL.end_all(connection, account=account, except_digest=except_digest)

@@ -1,4 +1,4 @@
-"""Submissions as they come: each accepted once, with its job and its event (I1, Q2)."""
+"""Inserts new submissions, each once, with its job and its event (I1, Q2)."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -11,35 +11,23 @@ import asyncpg
 from deemster.domain.errors import LimitReached, Refused
 from deemster.domain.ids import AccountId, ProblemId, SubmissionId
 from deemster.domain.submission import AcceptedSubmission, NewSubmission
+from deemster.store.idempotency_keys import KeyReused
 from deemster.store.pool import OUTAGES, Connection
 from deemster.store.queries import statements
 
 SQL = statements("submissions")
 MAX_AHEAD: Final = 100
-"""Of the waiting ones of a user, so many are told apart in rank."""
-
-
-class KeyReused(Refused):
-    """An idempotency key came with another request (I2)."""
-
-    code = "idempotency_key_reused"
-
-    def __init__(
-        self,
-        message: str = "This Idempotency-Key was used before with another request: send the "
-        "same request again, or a new key.",
-    ) -> None:
-        super().__init__(message)
+"""Each waiting submission of a user lowers the priority of the next, up to this many."""
 
 
 class TooSoon(LimitReached):
-    """The last one for this problem was a moment ago (D2)."""
+    """The user's last submission for this problem is too recent (D2)."""
 
     code = "too_soon"
 
 
 class QuotaUsed(LimitReached):
-    """As many as may come on a day came (D2)."""
+    """The user has reached the daily quota (D2)."""
 
     code = "quota_spent"
 
@@ -48,15 +36,15 @@ class QuotaUsed(LimitReached):
 class SubmissionInsert:
     new: NewSubmission
     content: bytes | None = None
-    """The source if it is small; any other is where it belongs by now."""
+    """The source if it is small; a large one is in the artifact store already."""
     is_paced: bool = False
-    """It must keep the interval after the last one of its user for its problem."""
+    """Whether the interval between two submissions of a user for a problem applies."""
     quota: int | None = None
-    """Most of its user on a day."""
+    """How many the user may submit per day."""
 
 
 InsertResult = tuple[AcceptedSubmission, bool]
-"""What the request's answer is, and whether it is new."""
+"""The submission, and whether it is new; False: the key had been used for it before."""
 
 
 async def insert(
@@ -69,39 +57,39 @@ async def insert(
 
 
 async def insert_all(
-    connection: Connection, arrivals: Sequence[SubmissionInsert], *, interval_s: float = 0.0
+    connection: Connection, requests: Sequence[SubmissionInsert], *, interval_s: float = 0.0
 ) -> list[InsertResult | Exception]:
-    """By one statement: its cost is shared, and its commit. Answers in the same order."""
+    """Inserts all with one statement and one commit; returns results in the same order."""
     try:
-        fresh = await insert_rows(connection, arrivals, interval_s)
+        fresh = await insert_rows(connection, requests, interval_s)
     except OUTAGES:
         raise
     except asyncpg.PostgresError as fault:
-        if len(arrivals) == 1:
+        if len(requests) == 1:
             return [fault]
-        # One of them is bad, so none was written: that must not be the others' loss.
+        # One is invalid, so none was written: try each by itself.
         return [
             (await insert_all(connection, [each], interval_s=interval_s))[0]
-            for each in arrivals
+            for each in requests
         ]
     if None in fresh.values():
-        same = [each for each in arrivals if fresh.get(each.new.id, True) is None]
+        same = [each for each in requests if fresh.get(each.new.id, True) is None]
         await return_quota(connection, same)
     return [
         (accepted(each.new, at), True)
         if (at := fresh.get(each.new.id)) is not None
         else await explain_missing(connection, each, interval_s)
-        for each in arrivals
+        for each in requests
     ]
 
 
 async def insert_rows(
-    connection: Connection, arrivals: Sequence[SubmissionInsert], interval_s: float
+    connection: Connection, requests: Sequence[SubmissionInsert], interval_s: float
 ) -> dict[str, datetime | None]:
-    """When those came that are new; None: it was let in, but its key was taken meanwhile."""
-    # In one order everywhere: two of these that wait for each other's keys would be deadlocked.
+    """Returns the times of those that were admitted; None: another just took its key."""
+    # Always in the same order: two statements with the same keys would deadlock otherwise.
     ordered = sorted(
-        arrivals, key=lambda each: (each.new.account, each.new.idempotency_key or "")
+        requests, key=lambda each: (each.new.account, each.new.idempotency_key or "")
     )
     news = [each.new for each in ordered]
     of_account: Counter[AccountId] = Counter()
@@ -136,49 +124,51 @@ async def insert_rows(
 
 
 async def return_quota(connection: Connection, counted: Sequence[SubmissionInsert]) -> None:
-    """To the quota of their users: of several that came with one key at once, one was made."""
+    """Several requests with one key were counted, but only one was inserted."""
     accounts = Counter(each.new.account for each in counted if each.quota is not None)
     for account, count in accounts.items():
         await SQL.return_quota(connection, account=account, count=count)
 
 
 async def explain_missing(
-    connection: Connection, arrival: SubmissionInsert, interval_s: float
+    connection: Connection, request: SubmissionInsert, interval_s: float
 ) -> InsertResult | Refused:
-    """What to answer to one that was not written: why not, or what came first."""
-    found = await check_request(connection, arrival, interval_s)
-    return found if found is not None else too_soon(arrival.new.problem, 0.0)
+    """Returns why a request was not inserted, or what its key was used for before."""
+    found = await check_request(connection, request, interval_s)
+    return found if found is not None else too_soon(request.new.problem, 0.0)
 
 
 async def check_request(
-    connection: Connection, arrival: SubmissionInsert, interval_s: float
+    connection: Connection, request: SubmissionInsert, interval_s: float
 ) -> InsertResult | Refused | None:
-    """What it would be answered now if it can't be taken in; None: it can."""
-    new = arrival.new
+    """Returns the refusal or replay that a request would get now; None: it can be inserted."""
+    new = request.new
     row = await SQL.find_by_key(connection, account=new.account, key=new.idempotency_key)
     if row is not None:
         return replay_of(row, new.request_digest)
     left = await allowance(connection, new.account, new.problem, interval_s)
-    if arrival.quota is not None and left.today >= arrival.quota:
+    if request.quota is not None and left.today >= request.quota:
         return QuotaUsed(
-            f"You may hand in {arrival.quota} a day, and have: go on tomorrow (UTC).",
+            f"You have used your {request.quota} submissions of today: go on tomorrow (UTC).",
             left.day_left_s,
-            limit=arrival.quota,
+            limit=request.quota,
         )
-    return too_soon(new.problem, left.wait_s) if arrival.is_paced and left.wait_s else None
+    return too_soon(new.problem, left.wait_s) if request.is_paced and left.wait_s else None
 
 
 def too_soon(problem: ProblemId, wait_s: float) -> TooSoon:
     wait_s = max(wait_s, 1.0)
     return TooSoon(
-        f"You handed in for {problem} just now: try again in {wait_s:.0f} s.", wait_s, limit=1
+        f"You submitted to {problem} a moment ago: try again in {wait_s:.0f} s.",
+        wait_s,
+        limit=1,
     )
 
 
 async def find_replay(
     connection: Connection, account: AccountId, key: str, digest: bytes
 ) -> InsertResult | None:
-    """What a request was answered when it came first; None: the key is new (I1, I2)."""
+    """Returns what the key was used for before; None: the key is new (I1, I2)."""
     row = await SQL.find_by_key(connection, account=account, key=key)
     answer = replay_of(row, digest) if row is not None else None
     if isinstance(answer, KeyReused):
@@ -187,7 +177,6 @@ async def find_replay(
 
 
 def replay_of(row: Mapping[str, Any], digest: bytes) -> InsertResult | KeyReused:
-    """What was answered to who used the key first (I1)."""
     if row["request_digest"] != digest:
         return KeyReused()
     first = AcceptedSubmission(
@@ -202,9 +191,9 @@ def replay_of(row: Mapping[str, Any], digest: bytes) -> InsertResult | KeyReused
 @dataclass(frozen=True, slots=True)
 class Allowance:
     wait_s: float
-    """Until the next one for the problem."""
+    """Until the next submission for the problem."""
     today: int
-    """Handed in since midnight, UTC."""
+    """Submissions since midnight UTC."""
     day_left_s: float
 
 

@@ -1,4 +1,4 @@
-"""Submissions: read by their owners, begun by workers, recorded when judged."""
+"""Reads submissions, lists them, and records their judgements."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ class SubmissionFilter:
 async def page(
     connection: Connection, wanted: SubmissionFilter, *, before: SubmissionId | None, limit: int
 ) -> list[SubmissionView]:
-    """Newest first (A8)."""
+    """Lists submissions, newest first (A8)."""
     rows = SQL.page(
         connection,
         account=wanted.account,
@@ -67,7 +67,7 @@ async def page(
 async def queue_position(
     connection: Connection, waiting: SubmissionView
 ) -> QueuePosition | None:
-    """Where it stands in the line, and how long that takes at the rate that is measured."""
+    """Returns the place in the queue, and the wait at the measured rate; None: not waiting."""
     if waiting.state not in WAITING:
         return None
     before = await SQL.count_ahead(connection, priority=waiting.priority, id=waiting.id)
@@ -76,7 +76,7 @@ async def queue_position(
 
 
 async def count_urgent(connection: Connection) -> int:
-    """How many wait that are no rejudges: those stand behind every new one."""
+    """Counts those that wait, without rejudges, which come after every new submission."""
     return int(
         await SQL.count_urgent(
             connection, rejudged=PriorityClass.REJUDGE * PRIORITY_CLASS_WIDTH
@@ -106,8 +106,6 @@ async def job_details(connection: Connection, submission: SubmissionId) -> JobDe
 
 @dataclass(frozen=True, slots=True)
 class JudgementRecord:
-    """What a run found, as it is kept."""
-
     verdict: Verdict
     runtime_ms: int
     memory_kb: int
@@ -117,13 +115,13 @@ class JudgementRecord:
     max_score: float | None
     contestant: Mapping[str, Any]
     jury: str
-    """The digest of the artifact that holds what the jury knows."""
+    """Digest of the artifact with the jury's report."""
 
 
 async def record_judgement(
     connection: Connection, submission: SubmissionId, attempt: int, found: JudgementRecord
 ) -> None:
-    """The verdict, if that attempt still runs (J12); the step to its end follows at once."""
+    """Stores the verdict if that attempt still runs (J12); the caller then ends it."""
     status = await SQL.record_verdict(
         connection,
         id=submission,
@@ -138,7 +136,7 @@ async def record_judgement(
     )
     if not rows_changed(status):
         raise StateChanged(
-            f"{submission} does not run as attempt {attempt} any more: no verdict."
+            f"{submission} no longer runs as attempt {attempt}: its verdict is dropped."
         )
     await SQL.add_judgement(
         connection,
@@ -152,7 +150,7 @@ async def record_judgement(
 async def list_possibly_lost(
     connection: Connection, *, quiet_s: float, limit: int
 ) -> list[Job]:
-    """The head of the line, whose jobs should be in the queue."""
+    """Lists jobs that should be in the queue by now, those due first."""
     rows = SQL.list_possibly_lost(connection, quiet_s=quiet_s, limit=limit)
     return [
         Job(
@@ -169,7 +167,7 @@ async def list_possibly_lost(
 
 
 async def archive(connection: Connection, submission: SubmissionId) -> Mapping[str, Any] | None:
-    """What it was; None: it has not ended, or was archived before."""
+    """Returns the row; None: the submission has not ended, or was archived before."""
     row = await SQL.archive(connection, id=submission)
     return dict(row) if row else None
 

@@ -1,4 +1,4 @@
-"""Webhooks to be carried: claimed by one keeper at a time, each attempt written down (H2)."""
+"""Webhook deliveries: claimed by one keeper at a time, with a record of each attempt (H2)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from deemster.store.submissions import view_from_row
 
 SQL = statements("webhooks")
 OVERLAP_S: Final = 24 * 3600.0
-"""After a rotation, the secret before signs too for so long."""
+"""For this time after a rotation, the previous secret signs too."""
 
 
 class DeliveryState(StrEnum):
@@ -25,20 +25,20 @@ class DeliveryState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ClaimedDelivery:
-    """A delivery that is ours to send, and all that is sent with it."""
+    """A delivery that this process may send, with its content."""
 
     id: DeliveryId
     kind: str
     url: str
     number: int
-    """Of the attempt that is to be made, from 1."""
+    """Number of the attempt to be made, from 1."""
     at: datetime
     until: datetime
-    """Ours no longer than this; it tells our claim from any other."""
+    """When the claim ends; it identifies the claim."""
     submission: SubmissionView
     generation: int
     overlaps: bool
-    """The secret of the generation before signs as well."""
+    """Whether the previous secret signs too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ async def record_attempt(
     took_ms: int,
     wait_s: float = 0.0,
 ) -> bool:
-    """Whether the claim still held: what another has taken over is that one's to record."""
+    """Returns False if the claim had ended: then another process records the delivery."""
     number = await SQL.record_attempt(
         connection,
         id=claimed.id,
@@ -127,7 +127,7 @@ async def page(
     before: DeliveryId | None = None,
     limit: int = 1,
 ) -> list[Delivery]:
-    """Newest first."""
+    """Lists deliveries, newest first."""
     rows = SQL.page(
         connection,
         account=wanted.account,
@@ -141,7 +141,7 @@ async def page(
 
 
 async def resend(connection: Connection, delivery: DeliveryId) -> DeliveryId | None:
-    """A new delivery of the same; None: it has not ended, or is being sent again already."""
+    """Adds a delivery of the same; None: it has not ended, or is being sent again already."""
     new = DeliveryId(new_id(DELIVERY))
     done = rows_changed(await SQL.resend(connection, id=new, resend_of=delivery))
     return new if done else None

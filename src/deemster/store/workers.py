@@ -1,4 +1,4 @@
-"""Workers as the database knows them: who lives, how many slots, how fast."""
+"""Workers: which are alive, how many slots they have, and how fast they are."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from deemster.store.queries import statements
 
 SQL = statements("workers")
 SILENT_S: Final = 15.0
-"""A worker that was not heard of for so long is taken for dead."""
+"""A worker without a heartbeat for this time counts as dead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class WorkerView:
     slots: int
     languages: Sequence[str]
     versions: Mapping[str, str]
-    """Of these; a worker of an earlier release tells none."""
+    """Of the languages; empty for workers of earlier releases."""
     busy: int
     cycle_s: float | None
     started_at: datetime
@@ -31,7 +31,6 @@ class WorkerView:
 
     @property
     def draining(self) -> bool:
-        """It takes no more work."""
         return self.draining_at is not None
 
 
@@ -44,9 +43,7 @@ async def register(
     slots: int,
     versions: Mapping[str, str],
 ) -> None:
-    """`process` tells a living process of that host from one that has its number by now;
-    `versions` are those of its languages.
-    """
+    """`process` identifies the process on its host even if its pid is used again."""
     await SQL.register(
         connection,
         id=worker,
@@ -61,20 +58,19 @@ async def register(
 async def update_languages(
     connection: Connection, worker: WorkerId, versions: Mapping[str, str]
 ) -> None:
-    """Its languages are not what they were."""
     await SQL.update_languages(
         connection, id=worker, languages=sorted(versions), versions=dict(versions)
     )
 
 
 class WorkerOrder(Enum):
-    """What a worker hears when it beats."""
+    """What the answer to a heartbeat tells a worker to do."""
 
     WORK = auto()
     DRAIN = auto()
-    """Take no more work, and stay."""
+    """Take no more work, but stay."""
     GONE = auto()
-    """It was taken for dead meanwhile, and must register anew under another id."""
+    """It counted as dead meanwhile, and must register again under another id."""
 
 
 async def heartbeat(
@@ -85,7 +81,7 @@ async def heartbeat(
     cycle_s: float | None,
     ending: bool = False,
 ) -> WorkerOrder:
-    """One that is ending drains, whatever was said since."""
+    """A worker that is `ending` drains, whatever an admin has set."""
     row = await SQL.heartbeat(connection, id=worker, busy=busy, cycle_s=cycle_s, ending=ending)
     if row is None:
         return WorkerOrder.GONE
@@ -93,22 +89,22 @@ async def heartbeat(
 
 
 async def drain(connection: Connection, worker: WorkerId) -> bool:
-    """False: there is no such worker any more."""
+    """Returns False if the worker is gone."""
     return await SQL.drain(connection, id=worker) is not None
 
 
 async def resume(connection: Connection, worker: WorkerId) -> bool:
-    """False: there is no such worker any more."""
+    """Returns False if the worker is gone."""
     return await SQL.resume(connection, id=worker) is not None
 
 
 async def mark_gone(connection: Connection, workers: Sequence[WorkerId]) -> None:
-    """What they were running is rescued at once."""
+    """What they were judging is rescued at once."""
     await SQL.mark_gone(connection, ids=list(workers))
 
 
 async def list_on_host(connection: Connection, host: str) -> Mapping[WorkerId, str]:
-    """The processes of those that are said to live there."""
+    """Maps each worker of that host which is not marked as gone to its process."""
     return {
         WorkerId(row["id"]): row["process"]
         async for row in SQL.list_on_host(connection, host=host)
@@ -116,7 +112,7 @@ async def list_on_host(connection: Connection, host: str) -> Mapping[WorkerId, s
 
 
 async def mark_silent_gone(connection: Connection) -> list[WorkerId]:
-    """Those that were silent too long are dead from now on."""
+    """Marks workers without a heartbeat as gone and returns them."""
     return [
         WorkerId(row["id"])
         async for row in SQL.mark_silent_gone(connection, silent_s=2 * SILENT_S)
@@ -142,7 +138,7 @@ async def list_alive(connection: Connection) -> list[WorkerView]:
 
 
 async def rate_per_s(connection: Connection) -> float | None:
-    """How many submissions a second all of them get done; None: nothing is known of that."""
+    """How many submissions all workers together finish per second; None: unknown."""
     row = await SQL.rate_per_s(connection, silent_s=SILENT_S)
     return row["per_s"] if row else None
 

@@ -19,9 +19,10 @@ from deemster.domain.errors import (
     Unavailable,
 )
 from deemster.pipeline.accept.load_shedding import Overloaded
+from deemster.store.idempotency_keys import KeyReused
 from deemster.store.lifecycle import StateChanged
 from deemster.store.pool import Pool, connection
-from deemster.store.submission_inserts import KeyReused, QuotaUsed, TooSoon
+from deemster.store.submission_inserts import QuotaUsed, TooSoon
 from tests.api.conftest import Api
 from tests.builders import make_problem
 

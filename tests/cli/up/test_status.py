@@ -3,21 +3,21 @@
 from collections import deque
 
 from deemster.cli.up.status import as_line, in_words, rate
-from deemster.store import live_stats
-from deemster.store.live_stats import LiveStats
+from deemster.store import stats
 from deemster.store.pool import Pool, connection
+from deemster.store.stats import LiveStats
 from tests.builders import make_submission, queue_submission, start_submission
 
 
 async def test_the_pulse_counts_what_is_there(pool: Pool) -> None:
     async with connection(pool) as acquired:
-        start = await live_stats.newest(acquired)
+        start = await stats.newest_event(acquired)
     first, _ = [await make_submission(pool) for _ in range(2)]
     await queue_submission(pool, first)
     await start_submission(pool, first)
     async with connection(pool) as acquired:
-        found = await live_stats.take(acquired, after=start)
-        again = await live_stats.take(acquired, after=found.newest)
+        found = await stats.read_live_stats(acquired, after=start)
+        again = await stats.read_live_stats(acquired, after=found.newest)
     assert (found.waiting, found.running, found.judged) == (1, 1, 0)
     assert (again.newest, again.judged) == (found.newest, 0)
 

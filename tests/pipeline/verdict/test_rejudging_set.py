@@ -23,11 +23,11 @@ from deemster.pipeline.verdict.start import Caps, Full
 from deemster.store import audit, counters, rejudgings, submissions
 from deemster.store.artifacts import Artifacts
 from deemster.store.audit import Actor
+from deemster.store.idempotency_keys import KeyReused
 from deemster.store.lifecycle import StateChanged
 from deemster.store.notifications import STOP_CHANNEL, Listener
 from deemster.store.pool import Pool, connection, transaction
 from deemster.store.rejudgings import RejudgingFilter, UnfinishedCounts
-from deemster.store.submission_inserts import KeyReused
 from tests.builders import (
     judged,
     make_account,

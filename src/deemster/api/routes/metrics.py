@@ -18,9 +18,8 @@ from deemster.api.state import app_state
 from deemster.domain.errors import Unavailable
 from deemster.domain.job import QueueName
 from deemster.domain.queue_depth import QueueDepth
-from deemster.store import gauges
-from deemster.store.gauges import Gauges
 from deemster.store.pool import connection
+from deemster.store.stats import Gauges, read_gauges
 
 log = structlog.get_logger()
 router = APIRouter(tags=["health"])
@@ -51,7 +50,7 @@ async def metrics(request: Request, _caller: Caller) -> Response:
 async def look(dependencies: Dependencies) -> Gauges | None:
     try:
         async with connection(dependencies.pool) as acquired:
-            return await gauges.read(acquired)
+            return await read_gauges(acquired)
     except Unavailable as fault:
         log.warning("metrics.database_left_out", error=str(fault))
         return None

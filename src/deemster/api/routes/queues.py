@@ -17,9 +17,8 @@ from deemster.api.state import app_state
 from deemster.domain.errors import NotFound, Unavailable
 from deemster.domain.job import QueueName
 from deemster.domain.queue_depth import JobState, LoadLevel, QueueDepth, is_alarming, load_level
-from deemster.store import queue_counts
 from deemster.store.pool import connection
-from deemster.store.queue_counts import QueueCounts
+from deemster.store.stats import QueueCounts, read_queue_counts
 
 log = structlog.get_logger()
 router = APIRouter(tags=["admin"])
@@ -81,7 +80,7 @@ async def list_queues(request: Request, _caller: Caller) -> Response:
     """Of the queue store and of the database; also while the store is down."""
     dependencies = app_state(request).dependencies
     async with connection(dependencies.pool) as acquired:
-        line = await queue_counts.line(acquired)
+        line = await read_queue_counts(acquired)
     depths = await look(dependencies.queues)
     backlog = max(sum(each.backlog for each in depths.values()), line.waiting)
     return answer(

@@ -109,7 +109,7 @@ async def revoke_token(
             revoked = await accounts.revoke_token(acquired, TokenId(token), account=account)
         if revoked is None:
             raise NotFound("There is no such token: see the list of tokens.")
-        if revoked.was_good:
+        if revoked.was_valid:
             actor = actor_of(request, caller)
             await record(acquired, actor, "token.revoke", token, account=account)
     state.credentials.forget([revoked.digest])

@@ -13,7 +13,7 @@ from deemster.bench.load.fairness import fairness
 from deemster.bench.load.order import LoadOrder, LoadResult
 from deemster.bench.load.stage import HOG, BenchService, body
 from deemster.domain.errors import Unavailable
-from deemster.store import consistency, live_stats
+from deemster.store import consistency, stats
 from deemster.store.pool import connection
 from deemster.wiring.address import Address
 
@@ -70,7 +70,7 @@ class Rush:
             order = self._order(first=count, count=self._plan.hog, seconds=HOG_S, tokens=hog)
             await self._driver.carry_out(order)
         async with connection(self._stage.pool) as acquired:
-            self._newest = await live_stats.newest(acquired)
+            self._newest = await stats.newest_event(acquired)
         self._judged = self._deepest = 0
 
     async def run(self) -> dict[str, Any]:
@@ -137,7 +137,7 @@ class Rush:
     async def _look(self) -> bool:
         """Whether anything waits or runs."""
         async with connection(self._stage.pool) as acquired:
-            found = await live_stats.take(acquired, after=self._newest)
+            found = await stats.read_live_stats(acquired, after=self._newest)
         self._newest = found.newest
         self._judged += found.judged
         self._deepest = max(self._deepest, found.waiting)

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from deemster.cli.up.display import Display
 from deemster.domain.errors import Unavailable
-from deemster.store import live_stats
-from deemster.store.live_stats import LiveStats
+from deemster.store import stats
 from deemster.store.pool import Pool, connection
+from deemster.store.stats import LiveStats
 from deemster.wiring.address import Address, ask
 
 PACE_S: Final = 0.05
@@ -58,8 +58,8 @@ async def show_state(pool: Pool, address: Address, board: Display) -> None:
         try:
             async with connection(pool) as acquired:
                 if after is None:
-                    after = await live_stats.newest(acquired)
-                found = await live_stats.take(acquired, after=after)
+                    after = await stats.newest_event(acquired)
+                found = await stats.read_live_stats(acquired, after=after)
             after = found.newest
             seen.append((now(), found.judged))
             board.state(as_line(found, rate(seen)))

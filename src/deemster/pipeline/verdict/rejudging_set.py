@@ -15,6 +15,7 @@ from deemster.domain.lifecycle import Event, State
 from deemster.domain.submission import NewSubmission
 from deemster.store import audit, rejudgings
 from deemster.store.audit import Actor
+from deemster.store.idempotency_keys import KeyReused
 from deemster.store.lifecycle import advance_all
 from deemster.store.notifications import notify_stop
 from deemster.store.pool import Connection, Pool, connection, transaction
@@ -25,7 +26,7 @@ from deemster.store.rejudgings import (
     RejudgingProgress,
     UnfinishedCounts,
 )
-from deemster.store.submission_inserts import KeyReused, SubmissionInsert, insert_all
+from deemster.store.submission_inserts import SubmissionInsert, insert_all
 
 BATCH: Final = 500
 MOST: Final = 25_000

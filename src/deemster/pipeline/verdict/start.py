@@ -72,7 +72,7 @@ async def check_caps(caps: Caps, connection: Connection, found: JobDetails) -> N
     running = await leases.count_running(connection, found.language, found.account)
     of_language = caps.by_language.get(found.language)
     if (
-        (caps.everywhere is not None and running.everything >= caps.everywhere)
+        (caps.everywhere is not None and running.total >= caps.everywhere)
         or (caps.per_account is not None and running.of_account >= caps.per_account)
         or (of_language is not None and running.of_language >= of_language)
     ):

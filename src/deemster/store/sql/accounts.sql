@@ -1,19 +1,20 @@
 -- name: add!
--- Unless someone has the name, in whatever case.
+-- Adds an account unless the name is taken; case does not matter.
 INSERT INTO account (id, name, role) VALUES (:id, :name, :role)
     ON CONFLICT (lower(name COLLATE "C")) DO NOTHING;
 
 -- name: find_by_name^
--- In whatever case it is written.
+-- Finds an account by its name; case does not matter.
 SELECT id, name, role, created_at, disabled_at FROM account
  WHERE lower(name COLLATE "C") = lower(:name::text COLLATE "C");
 
 -- name: list_all
+-- Lists all accounts by name.
 SELECT id, name, role, tier, daily_quota, created_at, disabled_at, password IS NOT NULL AS has_password
   FROM account ORDER BY name;
 
 -- name: page
--- Newest first, from before one on.
+-- Lists accounts, newest first, starting before one.
 SELECT id, name, role, tier, daily_quota, created_at, disabled_at, password IS NOT NULL AS has_password
   FROM account
  WHERE (:before::text IS NULL OR id < :before)
@@ -22,19 +23,21 @@ SELECT id, name, role, tier, daily_quota, created_at, disabled_at, password IS N
  ORDER BY id DESC LIMIT :limit;
 
 -- name: get^
+-- Reads one account.
 SELECT id, name, role, tier, daily_quota, created_at, disabled_at, password IS NOT NULL AS has_password
   FROM account WHERE id = :id;
 
 -- name: lock_admins
--- All that may run this judge, held so that of two who go at once one stays; not from rows that refer to them.
+-- Locks all active admins, so that of two who leave at the same time one stays.
+-- NO KEY UPDATE: other rows may still refer to them.
 SELECT id FROM account WHERE role = 'admin' AND disabled_at IS NULL ORDER BY id FOR NO KEY UPDATE;
 
 -- name: lock_account^
--- Until the transaction ends it is neither disabled nor given another token.
+-- Locks an account, so that it is not disabled and gets no other token meanwhile.
 SELECT name, disabled_at FROM account WHERE id = :id FOR NO KEY UPDATE;
 
 -- name: update!
--- What is NULL stays; a quota may become NULL, so it says whether it is meant.
+-- Changes what is not NULL; a quota may become NULL, so `quota_given` says whether it is set.
 UPDATE account
    SET role = coalesce(:role, role),
        tier = coalesce(:tier, tier),
@@ -44,51 +47,53 @@ UPDATE account
  WHERE id = :id;
 
 -- name: end_sessions_and_tokens
--- Its log-ins and its tokens end.
+-- Ends all sessions and tokens of an account.
 WITH ended AS (DELETE FROM session WHERE account_id = :id RETURNING digest),
      revoked AS (UPDATE token SET revoked_at = now()
                   WHERE account_id = :id AND revoked_at IS NULL RETURNING digest)
 SELECT digest FROM ended UNION ALL SELECT digest FROM revoked;
 
--- name: credentials_by_name^
--- By its name, in whatever case, or by its id.
+-- name: credentials^
+-- Reads the password hash of an account, by name or by id.
 SELECT id, name, role, disabled_at, password FROM account
  WHERE lower(name COLLATE "C") = lower(:name::text COLLATE "C") OR id = :id;
 
 -- name: set_password!
+-- Sets the password hash.
 UPDATE account SET password = :password, password_set_at = now() WHERE id = :id;
 
 -- name: replace_password!
--- Unless it was changed while the old one was looked at.
+-- Sets the password hash unless it was changed since the old one was read.
 UPDATE account SET password = :password, password_set_at = now()
  WHERE id = :id AND disabled_at IS NULL AND password IS NOT DISTINCT FROM :old::text;
 
 -- name: rehash_password!
--- The same password, hashed better: unless it has changed since.
+-- Stores a better hash of the same password unless the password was changed.
 UPDATE account SET password = :password WHERE id = :id AND password = :old;
 
 -- name: add_token^
+-- Adds a token.
 INSERT INTO token (id, account_id, name, digest, scopes, expires_at)
 VALUES (:id, :account, :name, :digest, :scopes::text[],
         CASE WHEN :days::int IS NOT NULL THEN now() + make_interval(days => :days::int) END)
 RETURNING id, name, scopes, created_at, expires_at, revoked_at, last_used_at, false AS expired;
 
 -- name: find_by_token_digest^
--- Who holds it, if it is good.
+-- Finds the account of a valid token.
 SELECT a.id, a.name, a.role, a.tier, a.daily_quota, t.id AS token_id, t.scopes
   FROM token t JOIN account a ON a.id = t.account_id
  WHERE t.digest = :digest AND t.revoked_at IS NULL AND a.disabled_at IS NULL
    AND (t.expires_at IS NULL OR t.expires_at > now());
 
 -- name: mark_tokens_used!
--- Seen now, many by one commit; written at most once a minute. One that another process writes is left to it.
+-- Records the use of tokens, at most once a minute; skips those another process is writing.
 UPDATE token SET last_used_at = now() WHERE id IN (
     SELECT id FROM token
      WHERE id = ANY (:ids::text[]) AND (last_used_at IS NULL OR last_used_at < now() - interval '1 minute')
        FOR NO KEY UPDATE SKIP LOCKED);
 
 -- name: token_page
--- Newest first, from before one on.
+-- Lists tokens of an account, newest first, starting before one.
 SELECT id, name, scopes, created_at, expires_at, revoked_at, last_used_at,
        coalesce(expires_at <= now(), false) AS expired
   FROM token
@@ -96,11 +101,12 @@ SELECT id, name, scopes, created_at, expires_at, revoked_at, last_used_at,
  ORDER BY id DESC LIMIT :limit;
 
 -- name: count_valid_tokens$
+-- Counts the valid tokens of an account.
 SELECT count(*) FROM token
  WHERE account_id = :account AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now());
 
 -- name: revoke_token^
--- Of one account, or whoever's it is. It may be revoked already.
+-- Revokes a token, of one account or of any; it may have been revoked before.
 WITH old AS (
     SELECT id, revoked_at FROM token
      WHERE id = :id AND (:account::text IS NULL OR account_id = :account) FOR NO KEY UPDATE)
@@ -108,4 +114,4 @@ UPDATE token t SET revoked_at = coalesce(old.revoked_at, now())
   FROM old WHERE t.id = old.id
 RETURNING t.account_id, t.digest, t.id, t.name, t.scopes, t.created_at, t.expires_at, t.revoked_at,
           t.last_used_at, coalesce(t.expires_at <= now(), false) AS expired,
-          old.revoked_at IS NULL AS was_good;
+          old.revoked_at IS NULL AS was_valid;

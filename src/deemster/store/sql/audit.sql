@@ -1,10 +1,10 @@
 -- name: record!
--- One deed.
+-- Adds an entry to the audit log.
 INSERT INTO audit (account_id, actor, act, target, details, request_id)
 VALUES (:account, :actor, :act, :target, :details, :request_id);
 
 -- name: page
--- Newest first, from before one on.
+-- Lists entries, newest first, starting before one.
 SELECT id, at, account_id, actor, act, target, details, request_id FROM audit
  WHERE (:before::bigint IS NULL OR id < :before)
    AND (:actor::text IS NULL OR actor = :actor)

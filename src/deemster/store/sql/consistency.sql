@@ -1,5 +1,5 @@
 -- name: count_rows^
--- What is there of submissions that were accepted: each must have its row, its event and its job (Q2).
+-- Counts the rows that accepted submissions must have: each its row, event and job (Q2).
 WITH mine AS MATERIALIZED (
     SELECT id, state, source FROM submission WHERE id = ANY (:ids::text[])
 )
@@ -14,16 +14,16 @@ SELECT (SELECT count(*) FROM mine) AS rows,
          WHERE e.event IN ('complete', 'fail', 'cancel')) AS ends;
 
 -- name: list_waiting
--- The ids that wait, as they are in the line.
+-- Lists the ids that wait, in the order of the queue.
 SELECT id FROM submission WHERE state IN ('PENDING', 'QUEUED') ORDER BY priority, id LIMIT :limit;
 
 -- name: list_starts
--- When judging began, in that order.
+-- Lists when judging started, in that order.
 SELECT id, extract(epoch FROM started_at)::float AS started_s FROM submission
  WHERE started_at >= to_timestamp(:since_s) ORDER BY started_at, id;
 
 -- name: list_waits
--- What came since then, when it was begun, and whether it is the one account's.
+-- Lists when submissions came and started, and whether they are of one account.
 SELECT a.name = :hog AS of_hog, extract(epoch FROM s.submitted_at)::float AS submitted_s,
        COALESCE(extract(epoch FROM s.started_at), 0)::float AS started_s
   FROM submission s JOIN account a ON a.id = s.account_id

@@ -1,22 +1,23 @@
 -- name: count_account!
--- Also takes back what was counted; then there is a row, and what would be inserted matters not.
+-- Adds to an account's counters for a problem; negative numbers undo a count, and then the row exists.
 INSERT INTO account_tally AS t (account_id, problem_id, submits, accepted)
 VALUES (:account, :problem, GREATEST(:submits::int, 0), GREATEST(:accepted::int, 0))
 ON CONFLICT (account_id, problem_id) DO UPDATE
    SET submits = t.submits + :submits, accepted = t.accepted + :accepted;
 
 -- name: count_problem!
--- The same, for everyone together.
+-- Adds to a problem's counters.
 INSERT INTO problem_tally AS t (problem_id, submits, accepted)
 VALUES (:problem, GREATEST(:submits::int, 0), GREATEST(:accepted::int, 0))
 ON CONFLICT (problem_id) DO UPDATE
    SET submits = t.submits + :submits, accepted = t.accepted + :accepted;
 
 -- name: problem_counts^
+-- Reads a problem's counters.
 SELECT submits, accepted FROM problem_tally WHERE problem_id = :problem;
 
 -- name: account_counts^
--- What an account did, how many of today count for its quota, and how long today lasts.
+-- Sums an account's counters, with today's submissions and the seconds until midnight UTC.
 SELECT COALESCE(sum(submits), 0)::bigint AS submits, COALESCE(sum(accepted), 0)::bigint AS accepted,
        count(*) FILTER (WHERE accepted > 0) AS solved,
        count(*) FILTER (WHERE submits > 0 AND accepted = 0) AS tried,
@@ -27,12 +28,12 @@ SELECT COALESCE(sum(submits), 0)::bigint AS submits, COALESCE(sum(accepted), 0):
   FROM account_tally WHERE account_id = :account;
 
 -- name: tried_problems
--- Of a page of problems, those that an account tried.
+-- Lists which of these problems an account tried, and whether it solved them.
 SELECT problem_id, accepted > 0 AS solved FROM account_tally
  WHERE account_id = :account AND problem_id = ANY (:problems::text[]) AND submits > 0;
 
 -- name: find_mismatches
--- Tallies that differ from the submissions they count; there are none, ever.
+-- Lists counters that differ from the submissions; there should be none.
 WITH truth AS (
     SELECT account_id, problem_id, count(*) AS submits, count(*) FILTER (WHERE verdict = 'Accepted') AS accepted
       FROM submission

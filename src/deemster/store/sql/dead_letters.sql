@@ -1,23 +1,24 @@
 -- name: add!
--- After the last attempt (Q7).
+-- Adds a dead letter after the last attempt (Q7).
 INSERT INTO dead_letter (submission_id, task, attempt, error, context)
 VALUES (:id, :task, :attempt, :error, :context);
 
 -- name: page
--- Newest first; only those that nobody dealt with, unless all are asked for.
+-- Lists dead letters, newest first; resolved ones only on request.
 SELECT * FROM dead_letter
  WHERE (:include_resolved::bool OR outcome IS NULL) AND (:before::bigint IS NULL OR id < :before)
  ORDER BY id DESC LIMIT :limit;
 
 -- name: get^
+-- Reads one dead letter.
 SELECT * FROM dead_letter WHERE id = :id;
 
 -- name: resolve^
--- Dealt with, once.
+-- Resolves a dead letter, once.
 UPDATE dead_letter SET outcome = :outcome, settled_at = now(), settled_by = :by, requeued_as = :requeued_as
  WHERE id = :id AND outcome IS NULL
 RETURNING id;
 
 -- name: submission_history
--- What happened to a submission, in order.
+-- Lists the events of a submission, in order.
 SELECT event, state, attempt, reason, at FROM submission_event WHERE submission_id = :id ORDER BY id;

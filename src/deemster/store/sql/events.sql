@@ -1,11 +1,11 @@
 -- name: current_snapshot$
--- Which transactions are done, and which are not yet.
+-- Reads which transactions have ended.
 SELECT pg_current_snapshot()::text;
 
 -- name: changed_since
--- Whose events can be seen now and could not be seen then: their transactions had not begun, or had not
--- ended. Asked for like this, one that stays open for an hour costs no look at all events of that hour. At
--- least one row, for the snapshot.
+-- Lists events that are visible now and were not in the snapshot `seen`: their transactions had not
+-- started, or not ended. This way a transaction that stays open for an hour does not make each call read all
+-- events of that hour. There is at least one row, for the new snapshot.
 SELECT n.snapshot, e.submission_id, e.xact,
        (SELECT s.account_id FROM submission s WHERE s.id = e.submission_id) AS account_id
   FROM (SELECT pg_current_snapshot()::text AS snapshot) n
@@ -16,7 +16,7 @@ SELECT n.snapshot, e.submission_id, e.xact,
               WHERE xact = ANY (ARRAY(SELECT pg_snapshot_xip(:seen::text::pg_snapshot)))) e ON true;
 
 -- name: list_after
--- Events after a mark, of transactions before another, in the one order in which none is missed.
+-- Lists events after a cursor, of transactions before `before`, in the order that misses none.
 SELECT * FROM told_event
  WHERE (xact, id) > (:xact::xid8, :id::bigint) AND xact < :before::xid8
    AND (:contest::text IS NULL OR contest_id = :contest)
@@ -24,8 +24,8 @@ SELECT * FROM told_event
  LIMIT :limit;
 
 -- name: list_of_account
--- The same of one account. Found first and sorted then: what an old mark costs depends on the account's own
--- events, not on everyone's.
+-- Lists the same for one account. Filtered before sorted: the cost of an old cursor depends on the
+-- account's own events, not on everyone's.
 WITH own AS MATERIALIZED (
     SELECT * FROM told_event
      WHERE account_id = :account
@@ -36,16 +36,16 @@ WITH own AS MATERIALIZED (
 SELECT * FROM own ORDER BY xact, id LIMIT :limit;
 
 -- name: list_of_submissions
--- All of some submissions. Their ids are in order: each was given under the submission's lock.
+-- Lists all events of some submissions. Their ids are in order: each was assigned under the submission's lock.
 SELECT * FROM told_event WHERE submission_id = ANY (:submissions::text[]) ORDER BY id;
 
 -- name: running_progress
--- How far those are that run.
+-- Reads the progress of running submissions.
 SELECT submission_id, cases_done, cases_total FROM lease
  WHERE submission_id = ANY (:submissions::text[]) AND cases_total > 0;
 
 -- name: reset_future_transactions!
--- Events of another server's transactions, restored into this one, are before all of its own.
+-- Moves events with restored transaction numbers before all of this server's own.
 UPDATE submission_event SET xact = '1'
  WHERE id IN (SELECT id FROM submission_event
                WHERE xact >= pg_snapshot_xmax(pg_current_snapshot()) ORDER BY xact, id LIMIT :limit);

@@ -1,5 +1,5 @@
 -- name: take!
--- This worker runs it now.
+-- Gives a submission to a worker, for a newer attempt only.
 INSERT INTO lease (submission_id, attempt, worker_id, lease_s)
 VALUES (:id, :attempt, :worker, :lease_s)
 ON CONFLICT (submission_id) DO UPDATE
@@ -8,7 +8,7 @@ ON CONFLICT (submission_id) DO UPDATE
  WHERE lease.attempt < EXCLUDED.attempt;
 
 -- name: renew
--- One beat for all that a worker runs; what is missing in the answer is not its own any more.
+-- Renews all leases of a worker; submissions missing in the answer are no longer its own.
 UPDATE lease l
    SET beat_at = now(), cases_done = w.cases_done, cases_total = w.cases_total
   FROM unnest(:ids::text[], :attempts::int[], :done::int[], :total::int[])
@@ -17,11 +17,11 @@ UPDATE lease l
 RETURNING l.submission_id;
 
 -- name: release!
--- It runs no more.
+-- Deletes the lease of a submission.
 DELETE FROM lease WHERE submission_id = :id;
 
 -- name: find_stale
--- Running, and its worker silent for longer than its lease, or known to be gone, or no lease at all (Q6).
+-- Lists running submissions whose worker is silent for longer than the lease, or gone, or that have no lease (Q6).
 SELECT s.id, s.attempt, l.worker_id
   FROM submission s
   LEFT JOIN lease l ON l.submission_id = s.id AND l.attempt = s.attempt
@@ -33,13 +33,12 @@ SELECT s.id, s.attempt, l.worker_id
  LIMIT :limit;
 
 -- name: count_running^
--- How many run: of a language, of an account, and altogether (Q9). What is judged again is none of
--- its account's doing.
-SELECT count(*) AS everything,
+-- Counts running submissions: of a language, of an account, and all (Q9). Rejudges do not count for the account.
+SELECT count(*) AS total,
        count(*) FILTER (WHERE language = :language) AS of_language,
        count(*) FILTER (WHERE account_id = :account AND rejudge_of IS NULL) AS of_account
   FROM submission WHERE state = 'RUNNING';
 
 -- name: lock_caps!
--- Starts that must be counted come one after the other.
+-- Lets starts that must be counted come one after the other.
 SELECT pg_advisory_xact_lock(hashtext('deemster caps'));

@@ -1,5 +1,5 @@
 -- name: advance
--- Guarded steps of submissions. One that is missing in the answer had moved on: its state, or its attempt.
+-- Advances submissions. Those missing in the answer had another state or attempt.
 WITH wanted AS (
     SELECT s.id FROM submission s
       JOIN unnest(:ids::text[], :attempts::int[]) AS w (id, attempt) ON w.id = s.id AND w.attempt = s.attempt
@@ -22,7 +22,7 @@ WITH wanted AS (
     INSERT INTO submission_event (submission_id, event, state, attempt, reason)
     SELECT id, :event, state, attempt, :reason::text FROM moved
 ), announced AS (
-    -- What is judged on trial is told nobody.
+    -- Trials of a rejudging send no webhooks.
     INSERT INTO webhook_delivery (id, submission_id, account_id, kind, url)
     SELECT 'whd_' || substr(id, 5), id, account_id, 'submission.finished', webhook_url
       FROM moved WHERE :ends::bool AND webhook_url IS NOT NULL AND staged_in IS NULL
@@ -31,5 +31,5 @@ WITH wanted AS (
 SELECT id, attempt, dispatch FROM moved;
 
 -- name: lock_state^
--- The state of a submission, which nobody changes until this transaction ends.
+-- Reads and locks the state of a submission.
 SELECT state, attempt FROM submission WHERE id = :id FOR UPDATE;

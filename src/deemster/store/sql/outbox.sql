@@ -1,5 +1,5 @@
 -- name: claim
--- Rows that are due, for this relay alone until the claim runs out (Q2).
+-- Claims rows that are due, for one relay until the claim ends (Q2).
 WITH due AS (
     SELECT id FROM outbox
      WHERE sent_at IS NULL AND available_at <= now() AND (claimed_until IS NULL OR claimed_until < now())
@@ -17,34 +17,34 @@ SELECT c.id, c.submission_id, c.task, c.dispatch, c.attempt, c.tries, s.priority
  ORDER BY c.id;
 
 -- name: mark_sent!
--- They are on the road.
+-- Marks rows as sent.
 UPDATE outbox SET sent_at = now(), claimed_until = NULL, error = NULL
  WHERE id = ANY (:ids::bigint[]) AND sent_at IS NULL;
 
 -- name: retry_later!
--- The queue did not take them: each waits longer after each try.
+-- Releases rows that the queue did not take; the delay grows with each try.
 UPDATE outbox
    SET claimed_until = NULL, error = :error,
        available_at = now() + make_interval(secs => LEAST(:max_s::float, :first_s::float * 2 ^ LEAST(tries, 16)))
  WHERE id = ANY (:ids::bigint[]) AND sent_at IS NULL;
 
 -- name: retry_now!
--- The queue takes jobs again: what waited for that is due now.
+-- Makes rows that failed due now.
 UPDATE outbox SET available_at = now()
  WHERE sent_at IS NULL AND error IS NOT NULL AND available_at > now();
 
 -- name: add!
--- A job to be sent, in the transaction that makes it needed.
+-- Adds a job, in the transaction that creates it.
 INSERT INTO outbox (submission_id, task, dispatch, attempt, available_at)
 VALUES (:id, :task, :dispatch, :attempt, now() + make_interval(secs => :delay_s));
 
 -- name: count_unsent^
--- How many wait to be sent, and how long the oldest of those that are due.
+-- Counts unsent rows, and for how long the oldest has been due.
 SELECT count(*) AS waiting,
        COALESCE(EXTRACT(epoch FROM now() - min(available_at) FILTER (WHERE available_at <= now())), 0)::float AS oldest_s
   FROM outbox WHERE sent_at IS NULL;
 
 -- name: trim!
--- Sent long ago; the events tell the story (Q12).
+-- Deletes rows that were sent long ago; events keep the history (Q12).
 DELETE FROM outbox WHERE id IN (
     SELECT id FROM outbox WHERE sent_at < now() - make_interval(secs => :older_than_s) LIMIT :limit);

@@ -1,11 +1,17 @@
--- name: add_problem!
--- A problem that is new gets its row; its revision follows in the same transaction.
-INSERT INTO problem (id, revision) VALUES (:id, :revision) ON CONFLICT (id) DO NOTHING;
+-- name: claim!
+-- Adds a problem that is new, with its owner; its revision follows in the same transaction.
+INSERT INTO problem (id, revision, owner_id) VALUES (:id, :revision, :owner) ON CONFLICT (id) DO NOTHING;
 
--- name: lock_problem^
-SELECT id, revision FROM problem WHERE id = :id FOR UPDATE;
+-- name: get_ownership^
+-- Reads the owner and the current revision of a problem.
+SELECT owner_id, revision, retired_at FROM problem WHERE id = :id;
+
+-- name: lock_ownership^
+-- Reads the same and locks the problem's row.
+SELECT owner_id, revision, retired_at FROM problem WHERE id = :id FOR UPDATE;
 
 -- name: add_revision!
+-- Adds a revision with the next number, unless the problem has it.
 INSERT INTO problem_revision (problem_id, digest, number, title, time_ms, memory_bytes, source_bytes, cases,
                               languages, details, imported_by)
 SELECT :id, :digest, COALESCE(max(number), 0) + 1, :title, :time_ms, :memory_bytes, :source_bytes, :cases,
@@ -13,25 +19,27 @@ SELECT :id, :digest, COALESCE(max(number), 0) + 1, :title, :time_ms, :memory_byt
   FROM problem_revision WHERE problem_id = :id
 ON CONFLICT (problem_id, digest) DO NOTHING;
 
--- name: put_in_force!
+-- name: set_revision!
+-- Makes a revision the current one; a retired problem returns.
 UPDATE problem SET revision = :digest, retired_at = NULL WHERE id = :id;
 
 -- name: retire!
--- It can't be solved any more, until it is put in force again.
+-- Closes a problem for submissions until a revision is published again.
 UPDATE problem SET retired_at = now() WHERE id = :id AND retired_at IS NULL;
 
 -- name: exists$
+-- Tells whether there is such a problem, retired or not.
 SELECT EXISTS (SELECT FROM problem WHERE id = :id);
 
 -- name: get^
--- What a submission is judged by.
+-- Reads a problem with its current revision.
 SELECT p.id, p.retired_at, r.* FROM problem p
   JOIN problem_revision r ON r.problem_id = p.id AND r.digest = p.revision
  WHERE p.id = :id;
 
 -- name: page
--- By id, from after one on.
-SELECT p.id, r.title, r.time_ms, r.memory_bytes, r.cases, r.digest, r.number, r.languages,
+-- Lists problems by id, starting after one.
+SELECT p.id, r.title, r.time_ms, r.memory_bytes, r.cases, r.number,
        COALESCE(t.submits, 0) AS submits, COALESCE(t.accepted, 0) AS accepted
   FROM problem p
   JOIN problem_revision r ON r.problem_id = p.id AND r.digest = p.revision
@@ -40,5 +48,5 @@ SELECT p.id, r.title, r.time_ms, r.memory_bytes, r.cases, r.digest, r.number, r.
  ORDER BY p.id LIMIT :limit;
 
 -- name: digests
--- Of all revisions that some problem or submission refers to.
+-- Lists the digests of all revisions of all problems.
 SELECT DISTINCT digest FROM problem_revision;

@@ -1,35 +1,37 @@
 -- name: add!
--- A set, still without its trials; none if its maker used this key before.
+-- Adds a rejudging without its trials, unless its maker used the key before.
 INSERT INTO rejudging (id, wanted, matched, reason, made_by, key)
 VALUES (:id, :wanted, :matched, :reason, :made_by, :key)
 ON CONFLICT (made_by, key) WHERE key IS NOT NULL DO NOTHING;
 
 -- name: get^
+-- Reads one rejudging.
 SELECT r.*, a.name AS made_by_name FROM rejudging r LEFT JOIN account a ON a.id = r.made_by
  WHERE r.id = :id;
 
 -- name: find_by_key^
--- What a key of an admin stands for (I1).
+-- Finds the rejudging that an admin's key was used for (I1).
 SELECT r.*, a.name AS made_by_name FROM rejudging r LEFT JOIN account a ON a.id = r.made_by
  WHERE r.made_by = :made_by AND r.key = :key;
 
 -- name: lock^
--- The set, which nobody else stages, applies or drops until this transaction ends.
+-- Reads and locks a rejudging, so that no other transaction stages, applies or drops it.
 SELECT r.*, NULL AS made_by_name FROM rejudging r WHERE id = :id FOR NO KEY UPDATE;
 
 -- name: page
--- Newest first, from before a set on.
+-- Lists rejudgings, newest first, starting before one.
 SELECT r.*, a.name AS made_by_name FROM rejudging r LEFT JOIN account a ON a.id = r.made_by
  WHERE :before::text IS NULL OR r.id < :before
  ORDER BY r.id DESC LIMIT :limit;
 
 -- name: list_unstaged
--- Sets whose maker may have died before all trials were there.
+-- Lists rejudgings whose maker may have died before all trials were created.
 SELECT id FROM rejudging WHERE staged_at IS NULL AND outcome IS NULL ORDER BY id LIMIT :limit;
 
 -- name: find_matching
--- What a set is made of, by id, from after one on: ended by a verdict or a failure, and in force. What ends
--- later than the set was made is not in it, also if it was handed in for older test data: `outdated` finds it.
+-- Lists submissions for a rejudging, by id, starting after one: ended with a verdict or a failure, and not
+-- archived. Those that end after the rejudging was created are not in it, even if they were judged by an
+-- older revision: `outdated` finds them.
 SELECT s.id, s.account_id, s.problem_id, p.revision, s.language, s.main, s.source, s.webhook_url, s.contest_id
   FROM submission s JOIN problem p ON p.id = s.problem_id
  WHERE s.archived_at IS NULL AND s.staged_in IS NULL AND s.state IN ('COMPLETED', 'FAILED')
@@ -47,7 +49,7 @@ SELECT s.id, s.account_id, s.problem_id, p.revision, s.language, s.main, s.sourc
  ORDER BY s.id LIMIT :limit;
 
 -- name: count_unfinished^
--- What may be like that once it has ended: nobody knows its verdict yet. By states, for the sake of their indexes.
+-- Counts submissions that match but have no verdict yet. Compares states, so that their indexes are used.
 SELECT count(*) AS unended, count(*) FILTER (WHERE s.revision <> p.revision) AS outdated
   FROM submission s JOIN problem p ON p.id = s.problem_id
  WHERE (s.state IN ('PENDING', 'QUEUED') OR s.state = 'RUNNING') AND s.staged_in IS NULL
@@ -61,20 +63,21 @@ SELECT count(*) AS unended, count(*) FILTER (WHERE s.revision <> p.revision) AS 
    AND (:outdated::bool IS NULL OR s.revision <> p.revision);
 
 -- name: last_staged$
--- Trials are made by the order of what they are of: whoever goes on begins after this one.
+-- Trials are created in the order of their originals: staging continues after this one.
 SELECT max(rejudge_of) FROM submission WHERE staged_in = :id;
 
 -- name: mark_staged!
+-- Records that all trials were created.
 UPDATE rejudging SET staged_at = now() WHERE id = :id AND staged_at IS NULL;
 
 -- name: finish$
--- Applied or dropped: once.
+-- Sets the outcome, applied or dropped, once.
 UPDATE rejudging SET outcome = :outcome, settled_at = now(), settled_by = :settled_by
  WHERE id = :id AND outcome IS NULL
 RETURNING id;
 
 -- name: progress^
--- How far the trials are.
+-- Counts the trials by state.
 SELECT count(*) AS trials,
        count(*) FILTER (WHERE t.state IN ('PENDING', 'QUEUED')) AS waiting,
        count(*) FILTER (WHERE t.state IN ('RUNNING', 'ANALYZING', 'AI_EVALUATING')) AS running,
@@ -90,14 +93,14 @@ SELECT count(*) AS trials,
  WHERE t.staged_in = :id OR t.applied_in = :id;
 
 -- name: verdict_matrix
--- Old verdicts against new ones; an old NULL is a failure of the judge.
+-- Counts pairs of old and new verdicts; an old NULL is a failure of the judge.
 SELECT o.verdict AS old, t.verdict AS new, count(*) AS pairs
   FROM submission t JOIN submission o ON o.id = t.rejudge_of
  WHERE (t.staged_in = :id OR t.applied_in = :id) AND t.state = 'COMPLETED'
  GROUP BY o.verdict, t.verdict ORDER BY count(*) DESC, o.verdict, t.verdict;
 
 -- name: list_changes
--- Pairs that differ, and trials without a verdict, by the old one's id.
+-- Lists pairs that differ, and trials without a verdict, by the original's id.
 SELECT o.id AS old, t.id AS new, o.account_id, a.name AS account_name, o.problem_id, t.state,
        o.verdict AS old_verdict, t.verdict AS new_verdict, o.score AS old_score, t.score AS new_score,
        t.applied_in IS NOT NULL AS applied,
@@ -112,21 +115,22 @@ SELECT o.id AS old, t.id AS new, o.account_id, a.name AS account_name, o.problem
  ORDER BY o.id LIMIT :limit;
 
 -- name: count_unfinished_trials$
--- Trials that have not ended.
+-- Counts trials that have not ended.
 SELECT count(*) FROM submission WHERE staged_in = :id AND finished_at IS NULL;
 
 -- name: lock_unfinished_trials
--- The same, which nobody starts or settles until this transaction ends.
+-- Lists the same and locks them, so that none starts or ends meanwhile.
 SELECT id, state, attempt FROM submission
  WHERE staged_in = :id AND finished_at IS NULL
  ORDER BY id FOR NO KEY UPDATE;
 
 -- name: release_leases!
+-- Deletes the leases of submissions.
 DELETE FROM lease WHERE submission_id = ANY (:ids::text[]);
 
 -- name: replace_originals!
--- Old ones are archived, their trials take their places. What was judged again meanwhile has left, also if that
--- is known only once its row is locked; in the order of ids, as everyone locks.
+-- Archives originals and puts their trials in their place. Originals that were rejudged otherwise meanwhile
+-- are left out, even if that shows only once their row is locked. Rows are locked by id, as everywhere.
 WITH pair AS (
     SELECT o.id AS old, t.id AS new
       FROM submission t JOIN submission o ON o.id = t.rejudge_of
@@ -139,11 +143,11 @@ WITH pair AS (
 UPDATE submission s SET staged_in = NULL, applied_in = :id FROM pair WHERE s.id = pair.new;
 
 -- name: archive_rest!
--- Trials that take nobody's place.
+-- Archives trials that replaced nothing.
 UPDATE submission SET archived_at = now() WHERE staged_in = :id AND archived_at IS NULL;
 
 -- name: add_webhooks!
--- Whose verdict or score is another now, and who wanted to hear of it, does.
+-- Adds webhooks for replaced submissions whose verdict or score changed.
 INSERT INTO webhook_delivery (id, submission_id, account_id, kind, url)
 SELECT 'whd_' || substr(t.id, 5), t.id, t.account_id, 'submission.finished', t.webhook_url
   FROM submission t JOIN submission o ON o.id = t.rejudge_of
@@ -152,18 +156,18 @@ SELECT 'whd_' || substr(t.id, 5), t.id, t.account_id, 'submission.finished', t.w
 ON CONFLICT DO NOTHING;
 
 -- name: add_events!
--- Streams and caches hear of those that took a place.
+-- Adds events for replaced submissions, for streams and caches.
 INSERT INTO submission_event (submission_id, event, state, attempt)
 SELECT id, :event, state, attempt FROM submission WHERE applied_in = :id;
 
 -- name: open_account_tallies!
--- Rows for those of whom nothing was counted until now.
+-- Adds missing rows for accounts.
 INSERT INTO account_tally (account_id, problem_id, submits, accepted)
 SELECT DISTINCT account_id, problem_id, 0, 0 FROM submission WHERE applied_in = :id ORDER BY 1, 2
 ON CONFLICT DO NOTHING;
 
 -- name: correct_account_tallies!
--- What an applied set changed: a verdict counts, none does not. Rows are locked in one order (I3).
+-- Applies the changes of verdicts to the counters of accounts; rows are locked in one order (I3).
 WITH change AS (
     SELECT t.account_id, t.problem_id, count(*) - count(o.verdict) AS submits,
            count(*) FILTER (WHERE t.verdict = 'Accepted')
@@ -179,12 +183,13 @@ UPDATE account_tally y SET submits = y.submits + l.submits, accepted = y.accepte
   FROM locked l WHERE y.account_id = l.account_id AND y.problem_id = l.problem_id;
 
 -- name: open_problem_tallies!
+-- Adds missing rows for problems.
 INSERT INTO problem_tally (problem_id, submits, accepted)
 SELECT DISTINCT problem_id, 0, 0 FROM submission WHERE applied_in = :id ORDER BY 1
 ON CONFLICT DO NOTHING;
 
 -- name: correct_problem_tallies!
--- The same, for everyone together.
+-- Does the same for the counters of problems.
 WITH change AS (
     SELECT t.problem_id, count(*) - count(o.verdict) AS submits,
            count(*) FILTER (WHERE t.verdict = 'Accepted')

@@ -1,10 +1,10 @@
 -- name: insert_rows
--- Submissions with their outbox rows and events; one whose idempotency key is taken, that comes too soon
--- after another, or beyond its user's quota, is missing in the answer and leaves nothing (I1, Q2, D2). One whose
--- key was taken while this ran has no time in the answer: it was counted, and is to be given back. A
--- user's n-th waiting one is behind everyone's earlier ones, up to a bound: rows of who has many waiting
--- must not be counted all, each time. What is judged again is none of its user's doing. Keys are not looked for by
--- EXISTS: planned while the table was empty, that reads all of it into a hash, each time.
+-- Inserts submissions with their outbox rows and events. A submission whose key is taken, that comes too soon
+-- after another or that exceeds its user's quota is missing in the answer and leaves nothing (I1, Q2, D2). If its
+-- key was taken while this ran, its time in the answer is NULL: it was counted, and the caller returns the quota.
+-- A user's n-th waiting submission comes after everyone's earlier ones, up to a bound, so that not all waiting rows
+-- are counted each time; rejudges do not count. Keys are not looked up by EXISTS: a plan made while the table was
+-- empty would read the whole table into a hash each time.
 WITH asked AS (
     SELECT * FROM unnest(:ids::text[], :accounts::text[], :problems::text[], :revisions::text[],
                          :languages::text[], :mains::text[], :sources::text[], :contents::bytea[],
@@ -72,12 +72,12 @@ WITH asked AS (
 SELECT a.id, f.submitted_at FROM admitted a LEFT JOIN fresh f USING (id);
 
 -- name: return_quota!
--- Of what was counted for today, what was not made.
+-- Subtracts submissions that were counted for today but not inserted.
 UPDATE day_count SET submits = GREATEST(submits - :count::int, 0), before = 0
  WHERE account_id = :account AND day = (now() AT TIME ZONE 'UTC')::date;
 
 -- name: allowance^
--- What is left to a user: seconds until the next one for a problem, and submissions of today (D2).
+-- Reads the seconds until a user's next submission for a problem, and the user's submissions of today (D2).
 SELECT GREATEST(0, extract(epoch FROM (SELECT last_at FROM pace WHERE account_id = :account AND problem_id = :problem)
                                       + make_interval(secs => :interval_s::float) - now()))::float AS wait_s,
        COALESCE((SELECT submits FROM day_count
@@ -86,16 +86,16 @@ SELECT GREATEST(0, extract(epoch FROM (SELECT last_at FROM pace WHERE account_id
                           - (now() AT TIME ZONE 'UTC'))::float AS day_left_s;
 
 -- name: trim_days!
--- Days that are over count for nothing.
+-- Deletes the counts of past days.
 DELETE FROM day_count WHERE day < (now() AT TIME ZONE 'UTC')::date - 1;
 
 -- name: find_by_key^
--- What a key stands for (I1); a retry is compared with the request that was first (I2).
+-- Finds the submission that a key was used for (I1), with the digest of its request (I2).
 SELECT id, problem_id, language, submitted_at, request_digest FROM submission
  WHERE account_id = :account AND idempotency_key = :key;
 
 -- name: get^
--- All that is said of one submission.
+-- Reads one submission with everything that is shown of it.
 SELECT s.*, a.name AS account_name, j.contestant, l.cases_done, l.cases_total,
        r.time_ms AS limit_ms, r.number AS revision_number, n.id AS superseded_by
   FROM submission s
@@ -107,7 +107,7 @@ SELECT s.*, a.name AS account_name, j.contestant, l.cases_done, l.cases_total,
  WHERE s.id = :id;
 
 -- name: page
--- Newest first, from before a submission on (A8). Without archived ones unless asked for.
+-- Lists submissions, newest first, starting before one (A8); archived ones only on request.
 SELECT s.*, a.name AS account_name
   FROM submission s JOIN account a ON a.id = s.account_id
  WHERE (:account::text IS NULL OR s.account_id = :account)
@@ -122,49 +122,44 @@ SELECT s.*, a.name AS account_name
  ORDER BY s.id DESC
  LIMIT :limit;
 
--- name: events
--- What happened to a submission, in order.
-SELECT id, event, state, attempt, reason, at FROM submission_event
- WHERE submission_id = :id AND id > :after ORDER BY id;
-
 -- name: count_ahead$
--- How many are before it in the line (A4); the line is that of the queue: priority, then time.
+-- Counts the submissions ahead in the queue, which is ordered by priority, then time (A4).
 SELECT count(*) FROM submission
  WHERE state IN ('PENDING', 'QUEUED')
    AND (priority, id) < (:priority::int, :id);
 
 -- name: count_urgent$
--- How many wait, without what stands behind all new ones anyway.
+-- Counts submissions that wait, without those of the lowest class.
 SELECT count(*) FROM submission WHERE state IN ('PENDING', 'QUEUED') AND priority < :rejudged::int;
 
 -- name: job_details^
--- What a worker needs to begin: the row as it is, and nothing of others.
+-- Reads what a worker needs to start.
 SELECT s.id, s.state, s.attempt, s.account_id, s.problem_id, s.revision, s.language, s.main, s.source,
        s.staged_in IS NOT NULL AS staged, r.time_ms, r.cases
   FROM submission s JOIN problem_revision r ON r.problem_id = s.problem_id AND r.digest = s.revision
  WHERE s.id = :id;
 
 -- name: record_verdict!
--- The verdict, while the attempt that found it still runs (S5, J12).
+-- Stores the verdict while the attempt that found it still runs (S5, J12).
 UPDATE submission
    SET verdict = :verdict, runtime_ms = :runtime_ms, memory_kb = :memory_kb, passed_cases = :passed_cases,
        total_cases = :total_cases, score = :score, max_score = :max_score
  WHERE id = :id AND attempt = :attempt AND state = 'RUNNING' AND verdict IS NULL;
 
 -- name: add_judgement!
--- What was found, for the contestant and for the jury.
+-- Stores the reports for the contestant and for the jury.
 INSERT INTO judgement (submission_id, attempt, contestant, jury)
 VALUES (:id, :attempt, :contestant, :jury);
 
 -- name: archive^
--- A submission that a newer one takes the place of (A9).
+-- Archives a submission that a newer one replaces (A9).
 UPDATE submission SET archived_at = now()
  WHERE id = :id AND archived_at IS NULL AND staged_in IS NULL
    AND state IN ('COMPLETED', 'FAILED', 'CANCELLED')
 RETURNING id, account_id, problem_id, revision, language, main, source, state, verdict, webhook_url, contest_id;
 
 -- name: list_possibly_lost
--- The head of the line: queued for a while, nothing of them in the outbox, looked up in the queue (Q6).
+-- Lists submissions that have been queued for a while with nothing in the outbox; the queue is asked for them (Q6).
 SELECT s.id, s.attempt, s.dispatch, s.priority, s.problem_id, s.revision
   FROM submission s
  WHERE s.state IN ('PENDING', 'QUEUED') AND s.state = 'QUEUED'

@@ -1,7 +1,6 @@
 -- name: claim
--- Deliveries that are due, for this keeper alone until the claim runs out: few of each receiving host, so
--- that one which is dead holds nobody else up, and each account's first before anyone's second, counting those
--- that are under way.
+-- Claims deliveries that are due, for one keeper until the claim ends: few per host, so that a dead host delays
+-- no other, and each account's first before anyone's second, counting those being sent.
 WITH RECURSIVE hosts AS (
     (SELECT host FROM webhook_delivery WHERE state = 'waiting' ORDER BY host LIMIT 1)
     UNION ALL
@@ -44,7 +43,7 @@ SELECT c.id AS delivery_id, c.kind, c.url, c.tries, c.claimed_until, now() AS cl
   LEFT JOIN webhook_key k ON k.account_id = c.account_id;
 
 -- name: record_attempt$
--- What became of an attempt, while its claim holds; no row back means that it was another's by then.
+-- Records an attempt while its claim holds; returns no row if the claim had ended.
 WITH mine AS (
     UPDATE webhook_delivery
        SET tries = tries + 1, claimed_until = NULL, state = :state,
@@ -58,7 +57,7 @@ SELECT id, tries, :at, :status, :error, :took_ms FROM mine
 RETURNING number;
 
 -- name: page
--- Newest first, each with its attempts (A8).
+-- Lists deliveries, newest first, with their attempts (A8).
 SELECT d.*, ARRAY(SELECT row(w.number, w.at, w.status, w.error, w.took_ms) FROM webhook_attempt w
                    WHERE w.delivery_id = d.id ORDER BY w.number) AS attempts
   FROM webhook_delivery d
@@ -71,26 +70,26 @@ SELECT d.*, ARRAY(SELECT row(w.number, w.at, w.status, w.error, w.took_ms) FROM 
  LIMIT :limit;
 
 -- name: resend!
--- The same once more, unless one that was asked for before still waits.
+-- Adds the same delivery again unless an earlier resend still waits.
 INSERT INTO webhook_delivery (id, submission_id, account_id, kind, url, resend_of)
 SELECT :id, submission_id, account_id, kind, url, id FROM webhook_delivery
  WHERE id = :resend_of AND state <> 'waiting'
 ON CONFLICT (resend_of) WHERE resend_of IS NOT NULL AND state = 'waiting' DO NOTHING;
 
 -- name: get_signing_key^
--- Which secret of an account signs, and until when the one before does too.
+-- Reads which secret of an account signs, and until when the previous one does too.
 SELECT COALESCE(max(generation), 1) AS generation, max(rotated_at) AS rotated_at,
        max(rotated_at + make_interval(secs => :overlap_s::float))
            FILTER (WHERE rotated_at > now() - make_interval(secs => :overlap_s::float)) AS previous_until
   FROM webhook_key WHERE account_id = :account;
 
 -- name: rotate_signing_key!
--- The next secret; the first one has no row.
+-- Moves to the next secret; the first one has no row.
 INSERT INTO webhook_key AS k (account_id, generation) VALUES (:account, 2)
 ON CONFLICT (account_id) DO UPDATE SET generation = k.generation + 1, rotated_at = now();
 
 -- name: trim!
--- Ended long ago; one that was sent again goes after its repeats.
+-- Deletes deliveries that ended long ago, resends before their originals.
 DELETE FROM webhook_delivery WHERE id IN (
     SELECT d.id FROM webhook_delivery d
      WHERE d.ended_at < now() - make_interval(secs => :older_than_s::float)

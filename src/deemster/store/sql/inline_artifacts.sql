@@ -1,5 +1,7 @@
--- name: put!
+-- name: write!
+-- Stores a small artifact; the same content is stored once.
 INSERT INTO artifact (digest, content) VALUES (:digest, :content) ON CONFLICT DO NOTHING;
 
--- name: get$
+-- name: fetch$
+-- Reads a small artifact.
 SELECT content FROM artifact WHERE digest = :digest;
