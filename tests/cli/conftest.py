@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from deemster.cli.app import main
+from deemster.cli.app import run as run_command
 from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.judge.build.toolchain import Missing, locate
 from deemster.store.pool import Pool, open_pool
@@ -102,7 +102,7 @@ def operate(
         out, err, code = io.StringIO(), io.StringIO(), 0
         with redirect_stdout(out), redirect_stderr(err):
             try:
-                main()
+                run_command()
             except SystemExit as end:
                 code = int(end.code or 0)
         return Done(code, out.getvalue().encode(), err.getvalue())

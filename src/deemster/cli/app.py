@@ -49,8 +49,13 @@ def options(
 
 
 def main() -> None:
+    """The entry point of the process: cleans up what it inherited, then runs the command."""
     hold_standard_descriptors()
     reset_signals()
+    run()
+
+
+def run() -> None:
     try:
         app()
     except DeemsterError as fault:
