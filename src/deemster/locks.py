@@ -4,7 +4,7 @@ import asyncio
 import fcntl
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 async def acquire(work: Callable[[], T], undo: Callable[[T], object]) -> T:
-    """Gets something in a thread; when the caller is cancelled meanwhile, it is given back."""
+    """Runs `work` in a thread, and undoes it if the caller is cancelled meanwhile."""
     working = asyncio.get_running_loop().run_in_executor(None, work)
 
     def give_back(done: asyncio.Future[T]) -> None:
@@ -43,3 +43,14 @@ def lock_directory(path: Path, kind: int) -> int:
         os.close(descriptor)
         raise
     return descriptor
+
+
+def lock_current(path: Path, kind: int) -> int | None:
+    """None: the directory is gone or was replaced meanwhile, or another lock excludes this."""
+    with suppress(BlockingIOError, FileNotFoundError):
+        descriptor = lock_directory(path, kind)
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(descriptor), path.lstat()):
+                return descriptor
+        os.close(descriptor)
+    return None

@@ -21,7 +21,6 @@ from deemster.domain.errors import Refused, Unavailable
 from deemster.domain.limits import MIB
 from deemster.locks import locked
 from deemster.problems.archive import Bounds
-from deemster.problems.digest import unseal
 from deemster.problems.distribution import YOUNG_S, RevisionDistributor
 from deemster.problems.pack import pack
 from deemster.problems.revision import (
@@ -32,7 +31,7 @@ from deemster.problems.revision import (
 )
 from deemster.store.artifacts import ArtifactEntry, ArtifactMissing, Artifacts
 from deemster.store.artifacts.files import FileBackend
-from tests.problems.trees import read_tree, write_tree
+from tests.problems.trees import read_tree, unseal, write_tree
 from tests.services.s3 import own_s3
 from tests.waiting import wait_until
 
@@ -551,7 +550,8 @@ async def test_who_waits_for_another_process_goes_on_when_that_is_gone(
 
 KILLED = """
 import asyncio, json, os, pathlib, signal, sys
-from deemster.problems.revision import RevisionStore, remove
+from deemster.directory_store import remove_tree
+from deemster.problems.revision import RevisionStore
 from deemster.problems.distribution import RevisionDistributor
 from deemster.store.artifacts import Artifacts
 
@@ -587,7 +587,7 @@ def check():
     if found:
         assert found == [digest]
         asyncio.run(store.verify(digest))
-        remove(root / digest)
+        remove_tree(root / digest)
     return bool(found)
 
 steps, there = 0, 0

@@ -18,9 +18,8 @@ from deemster.domain.errors import Refused, Unavailable
 from deemster.domain.limits import MIB
 from deemster.locks import lock_directory
 from deemster.problems.archive import Bounds
-from deemster.problems.digest import unseal
 from deemster.problems.revision import KEPT_S, STAGING, Revision, RevisionStore
-from tests.problems.trees import read_tree, write_tree
+from tests.problems.trees import read_tree, unseal, write_tree
 from tests.waiting import wait_until
 
 FILES = {"testdata/1.in": "1\n", "testdata/1.out": "1\n", "problem.yaml": "title: x\n"}

@@ -1,5 +1,6 @@
 """Packages as dictionaries: name to content."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -19,3 +20,11 @@ def read_tree(root: Path) -> dict[str, bytes]:
         for path in sorted(root.rglob("*"))
         if path.is_file()
     }
+
+
+def unseal(directory: Path) -> None:
+    """Makes the directories writable, so that pytest can remove them."""
+    directory.chmod(0o700)
+    for place, below, _ in os.walk(directory):
+        for name in below:
+            (Path(place) / name).chmod(0o700)

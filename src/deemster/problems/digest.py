@@ -51,11 +51,3 @@ def seal(directory: Path) -> None:
             path = here / name
             path.chmod(0o555 if path.stat().st_mode & 0o100 else 0o444)
         here.chmod(0o555)
-
-
-def unseal(directory: Path) -> None:
-    """So that its owner can remove it."""
-    directory.chmod(0o700)
-    for place, below, _ in os.walk(directory):
-        for name in below:
-            (Path(place) / name).chmod(0o700)

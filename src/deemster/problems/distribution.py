@@ -5,20 +5,20 @@ import fcntl
 import os
 import secrets
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from deemster.cache.single_flight import SingleFlight
+from deemster.directory_store import remove
 from deemster.domain.errors import Unavailable
 from deemster.domain.limits import MIB
-from deemster.locks import acquire, lock_directory
+from deemster.locks import acquire, lock_current
 from deemster.problems.pack import pack
 from deemster.problems.revision import (
     Revision,
     RevisionDamaged,
     RevisionMissing,
     RevisionStore,
-    remove,
 )
 from deemster.store.artifacts import Artifacts, Keep
 
@@ -110,8 +110,7 @@ class RevisionDistributor:
         try:
             yield path
         finally:
-            remove(path)
-            os.close(lock)
+            remove(path, lock)
 
 
 def tar_name(digest: str) -> str:
@@ -138,17 +137,8 @@ def no_room(fault: OSError) -> Unavailable:
 
 
 def try_lock(path: Path) -> int | None:
-    """None: somebody else has it, or it was just swept."""
     path.mkdir(mode=0o700, exist_ok=True)
-    try:
-        lock = lock_directory(path, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, FileNotFoundError):
-        return None
-    with suppress(FileNotFoundError):
-        if os.path.samestat(os.fstat(lock), path.stat()):
-            return lock
-    os.close(lock)
-    return None
+    return lock_current(path, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def release(lock: int | None) -> None:

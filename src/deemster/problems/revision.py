@@ -13,26 +13,23 @@ exclusive lock on it, which nobody gets while it is used.
 """
 
 import asyncio
-import fcntl
 import json
 import os
 import re
-import shutil
-import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from errno import EEXIST, ENOTEMPTY
 from pathlib import Path
 
 from deemster.cache.ttl import TtlCache
+from deemster.directory_store import DirectoryStore, create, remove, staged, sweep
 from deemster.domain.errors import NotFound, Refused, Unavailable
 from deemster.domain.limits import MIB
 from deemster.domain.problem import Problem
-from deemster.locks import acquire, lock_directory, locked
+from deemster.locks import acquire
 from deemster.problems.archive import Bounds, Unpacked, unpack
-from deemster.problems.digest import measure, seal, unseal
+from deemster.problems.digest import measure, seal
 from deemster.problems.formats.detect import prepare, read_problem
 
 DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -91,6 +88,7 @@ class RevisionStore:
     ) -> None:
         self._root = root
         self._staging = root / STAGING
+        self._directories = DirectoryStore(root, self._staging, names=DIGEST.pattern)
         self._max_bytes = max_bytes
         self._bounds = bounds or Bounds()
         self._sound = TtlCache[bool](keep_s=KEPT_S, max_entries=MOST_SOUND, clock=clock)
@@ -144,7 +142,8 @@ class RevisionStore:
 
     async def digests(self) -> list[str]:
         """Of all that are there, the one used last first."""
-        return [path.name for path in reversed(await asyncio.to_thread(self._by_last_use))]
+        paths = await asyncio.to_thread(self._directories.by_last_use)
+        return [path.name for path in reversed(paths)]
 
     # ---- opening ----
 
@@ -153,7 +152,7 @@ class RevisionStore:
             raise Refused(
                 f"{digest[:80]!r} names no revision: it is 64 digits, 0 to 9, a to f."
             )
-        lock = self._lock_present(digest)
+        lock = self._directories.hold(digest)
         if lock is None:
             raise RevisionMissing(f"There is no revision {digest}: import its package again.")
         try:
@@ -161,20 +160,6 @@ class RevisionStore:
         except BaseException:
             os.close(lock)
             raise
-
-    def _lock_present(self, digest: str) -> int | None:
-        """A shared lock, if what has that name still has it when the lock is there."""
-        path = self._root / digest
-        while True:
-            try:
-                lock = lock_directory(path, fcntl.LOCK_SH)
-            except FileNotFoundError:
-                return None
-            with suppress(FileNotFoundError):
-                if os.path.samestat(os.fstat(lock), path.stat()):
-                    os.utime(path)
-                    return lock
-            os.close(lock)
 
     def _is_sound(self, digest: str) -> bool:
         """Looked at once an hour, if it is opened: it can't change, but a disk can fail."""
@@ -209,10 +194,10 @@ class RevisionStore:
     def _import(self, path: Path, digest: str | None = None) -> Held:
         held = None
         try:
-            self._sweep()
-            with self._place() as place:
+            sweep(self.make_staging())
+            with staged(self._staging) as place:
                 held = self._make(path, place, digest)
-            self._evict()
+            self._directories.evict(self._max_bytes, size_of)
         except BaseException as fault:
             if held is not None:
                 held.release()
@@ -247,7 +232,7 @@ class RevisionStore:
         seal(directory)
         about = {"name": directory.name, "size_bytes": measured.size_bytes}
         (container / ABOUT).write_text(json.dumps(about), encoding="utf-8")
-        lock = self._publish(container, measured.digest, place)
+        lock = self._publish(container, measured.digest)
         self._sound.put(measured.digest, True)
         revision = Revision(measured.digest, self._directory(measured.digest), problem)
         return Held(revision, lock)
@@ -265,110 +250,43 @@ class RevisionStore:
         except Refused as fault:
             raise damaged_on_the_way(digest) from fault
 
-    def _publish(self, container: Path, digest: str, place: Path) -> int:
-        """A shared lock on the revision, be it this one or one that was there before."""
-        for attempt in range(PUBLISH_TRIES):
-            lock = lock_directory(container, fcntl.LOCK_SH)
-            try:
-                container.rename(self._root / digest)
-            except OSError as fault:
-                os.close(lock)
-                if fault.errno not in {EEXIST, ENOTEMPTY}:
-                    raise
-            else:
+    def _publish(self, container: Path, digest: str) -> int:
+        """A shared lock on the revision, either the new one or an equal one from before."""
+        for _ in range(PUBLISH_TRIES):
+            lock = self._directories.publish(container, digest)
+            if lock is not None:
                 return lock
-            present = self._lock_present(digest)
+            present = self._directories.hold(digest)
             if present is None:
                 continue
             self._sound.forget(digest)
             if self._is_sound(digest):
                 return present
             os.close(present)
-            self._take_away(digest, place / f"damaged{attempt}")
+            self._directories.drop(digest)
         raise Unavailable(
             f"The revision {digest} is damaged on disk, and in use: stop what uses it, and "
             "import the package again."
         )
 
-    # ---- removing ----
-
-    def _evict(self) -> None:
-        """Those that were used least lately go, until the rest has room."""
-        with self._place() as place, locked(self._root, fcntl.LOCK_EX):
-            oldest_first = {path: read_about(path) for path in self._by_last_use()}
-            total = sum(about.size_bytes for about in oldest_first.values() if about)
-            for path, about in oldest_first.items():
-                # One that can't be read takes an unknown room, and is of no use.
-                if about is not None and total <= self._max_bytes:
-                    continue
-                if self._take_away(path.name, place / path.name) and about is not None:
-                    total -= about.size_bytes
-
-    def _take_away(self, digest: str, target: Path) -> bool:
-        """Moves a revision that nobody uses to where it will be removed."""
-        path = self._root / digest
-        try:
-            with locked(path, fcntl.LOCK_EX | fcntl.LOCK_NB) as lock:
-                # Another one may have got the name between the opening and the lock.
-                if not os.path.samestat(os.fstat(lock), path.stat()):
-                    return False
-                path.rename(target)
-        except (BlockingIOError, FileNotFoundError):
-            return False
-        return True
-
-    def _by_last_use(self) -> list[Path]:
-        found = []
-        with suppress(FileNotFoundError), os.scandir(self._root) as entries:
-            for entry in entries:
-                with suppress(FileNotFoundError):
-                    if DIGEST.fullmatch(entry.name):
-                        found.append((entry.stat().st_mtime_ns, Path(entry.path)))
-        return [path for _, path in sorted(found)]
-
     # ---- staging ----
 
     def make_staging(self) -> Path:
-        """For directories that are removed when nobody has a lock on them any more."""
-        self._staging.mkdir(mode=0o700, parents=True, exist_ok=True)
+        """The directory whose subdirectories are removed when no process has a lock on them."""
+        self._directories.create_directories()
         self._root.chmod(0o700)
         return self._staging
 
     @asynccontextmanager
     async def place(self) -> AsyncIterator[Path]:
-        """A directory of one's own, gone afterwards, also if this process is killed."""
-        stack = ExitStack()
-        path = await acquire(
-            lambda: stack.enter_context(self._place()), lambda _: stack.close()
+        """A new directory, removed afterwards, also if this process is killed."""
+        path, lock = await acquire(
+            lambda: create(self.make_staging()), lambda created: remove(*created)
         )
         try:
             yield path
         finally:
-            await asyncio.to_thread(stack.close)
-
-    @contextmanager
-    def _place(self) -> Iterator[Path]:
-        """A directory of one's own, gone afterwards; its lock tells that it is in use."""
-        self.make_staging()
-        # A sweep waits for this lock, and so sees no directory that has no lock yet.
-        with locked(self._staging, fcntl.LOCK_SH):
-            place = Path(tempfile.mkdtemp(dir=self._staging))
-            lock = lock_directory(place, fcntl.LOCK_SH)
-        try:
-            yield place
-        finally:
-            remove(place)
-            os.close(lock)
-
-    def _sweep(self) -> None:
-        """Removes what killed processes left."""
-        with (
-            suppress(BlockingIOError, FileNotFoundError),
-            locked(self._staging, fcntl.LOCK_EX | fcntl.LOCK_NB),
-        ):
-            for path in self._staging.iterdir():
-                with suppress(OSError), locked(path, fcntl.LOCK_EX | fcntl.LOCK_NB):
-                    remove(path)
+            await asyncio.to_thread(remove, path, lock)
 
 
 def move(unpacked: Unpacked, container: Path) -> Path:
@@ -386,10 +304,9 @@ def damaged_on_the_way(digest: str) -> RevisionDamaged:
     )
 
 
-def remove(path: Path) -> None:
-    with suppress(OSError):
-        unseal(path)
-    shutil.rmtree(path, ignore_errors=True)
+def size_of(container: Path) -> int | None:
+    about = read_about(container)
+    return about.size_bytes if about else None
 
 
 def read_about(container: Path) -> About | None:

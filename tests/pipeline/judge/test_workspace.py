@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from deemster.directory_store import sweep
 from deemster.domain.errors import Unavailable
 from deemster.pipeline.judge.scratch import MAX_FILES, OutputCollector
-from deemster.pipeline.judge.workspace import sweep, workspace, write_files
+from deemster.pipeline.judge.workspace import workspace, write_files
 from tests.waiting import until
 
 

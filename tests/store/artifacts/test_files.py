@@ -51,7 +51,7 @@ async def test_a_put_is_on_the_disk_before_it_has_its_name(
     monkeypatch.setattr(os, "fsync", watched)
     await artifacts.put(b"content")
     (first, named_first), (second, named_second) = synced
-    assert first.parent == files.directory / INCOMING
+    assert first.parent.parent == files.directory / INCOMING
     assert not named_first
     assert second == path.parent
     assert named_second
@@ -156,7 +156,7 @@ async def test_a_put_that_is_killed_anywhere_leaves_nothing_half(
     assert said["steps"] >= 8
     assert 0 < said["there"] < said["steps"]
     assert 0 < said["left_behind"] < said["steps"]
-    (files.directory / INCOMING / "left").touch()
+    (files.directory / INCOMING / "left").mkdir()
     digest = await files.open().put(b"content")
     assert files.names() == {f"content/{digest[:2]}/{digest}"}
 

@@ -4,7 +4,7 @@
 root/                       0700, ours alone
   content/<ab>/<digest>     0600, whole from the moment that it has this name
   revisions/<digest>.tar
-  .incoming/                what is being written, each file locked by its writer
+  .incoming/                a locked directory for each file that is being written
 ```
 
 obstore's own file store is not used: it offers no fsync.
@@ -12,16 +12,16 @@ obstore's own file store is not used: it offers no fsync.
 
 import fcntl
 import os
-import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
 
+from deemster.directory_store import staged, sweep
 from deemster.domain.errors import Unavailable
 from deemster.locks import locked
 from deemster.store.artifacts.backend import BATCH, CHUNK_BYTES, ArtifactEntry, missing
 
+NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 INCOMING = ".incoming"
 """No artifact's name begins with a dot."""
 
@@ -39,13 +39,14 @@ class FileBackend:
         if not self._tidied:
             self._tidied = True
             self.tidy()
-        with self._faults(), self._fresh() as (path, file):
-            for chunk in chunks:
-                file.write(chunk)
-            file.flush()
-            if os.fstat(file.fileno()).st_size != size_bytes:
-                raise Unavailable(f"What was to be kept as {name} changed meanwhile.")
-            os.fsync(file.fileno())
+        with self._faults(), self._staged() as place:
+            path = place / "content"
+            with os.fdopen(os.open(path, NEW_FILE, 0o600), "wb") as file:
+                file.writelines(chunks)
+                file.flush()
+                if os.fstat(file.fileno()).st_size != size_bytes:
+                    raise Unavailable(f"What was to be kept as {name} changed meanwhile.")
+                os.fsync(file.fileno())
             self._make_directory(target.parent)
             # `remove` looks at the time and unlinks under this lock: it can't take the new one.
             with locked(self._root, fcntl.LOCK_SH):
@@ -99,36 +100,18 @@ class FileBackend:
         return False
 
     def ping(self) -> None:
-        with self._faults(), self._fresh():
+        with self._faults(), self._staged():
             pass
 
     def tidy(self) -> None:
-        with (
-            self._faults(),
-            suppress(BlockingIOError, FileNotFoundError),
-            locked(self._incoming, fcntl.LOCK_EX | fcntl.LOCK_NB),
-        ):
-            for path in self._incoming.iterdir():
-                with suppress(FileNotFoundError, BlockingIOError), path.open("rb") as file:
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    path.unlink()
+        with self._faults():
+            sweep(self._incoming)
 
-    @contextmanager
-    def _fresh(self) -> Iterator[tuple[Path, BinaryIO]]:
-        """A file of one's own, gone afterwards unless it got another name."""
+    def _staged(self) -> AbstractContextManager[Path]:
         if not self._incoming.is_dir():
             self._incoming.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._root.chmod(0o700)
-        # `tidy` waits for this lock, and so sees no file that has no lock yet.
-        with locked(self._incoming, fcntl.LOCK_SH):
-            descriptor, name = tempfile.mkstemp(dir=self._incoming)
-            fcntl.flock(descriptor, fcntl.LOCK_SH)
-        path = Path(name)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                yield path, file
-        finally:
-            path.unlink(missing_ok=True)
+        return staged(self._incoming)
 
     def _make_directory(self, path: Path) -> None:
         if path.is_dir():

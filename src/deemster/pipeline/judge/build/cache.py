@@ -8,8 +8,6 @@ blocks: call it in a thread.
 import errno
 import fcntl
 import os
-import secrets
-import shutil
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -19,7 +17,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from deemster.locks import lock_directory, locked
+from deemster.directory_store import DirectoryStore, staged, sweep
 from deemster.pipeline.judge.build.manifest import (
     Manifest,
     Seal,
@@ -31,7 +29,6 @@ from deemster.pipeline.judge.build.manifest import (
     read_manifest,
     write_manifest,
 )
-from deemster.pipeline.judge.workspace import create, remove, sweep
 
 FILES = "files"
 ROOM = 0.9
@@ -63,8 +60,8 @@ class DirectoryCache:
         """`durable` entries are written through to the disk and then trusted by size and time;
         others are read whole and compared at their first use in a process."""
         self._root = root
-        self._entries = root / "entries"
-        self._filling = root / "filling"
+        self._staging = root / "filling"
+        self._directories = DirectoryStore(root / "entries", self._staging)
         self._ledger = root / "bytes"
         self._max_bytes = max_bytes
         self._durable = durable
@@ -76,35 +73,32 @@ class DirectoryCache:
         self._root.chmod(0o700)
         if os.statvfs(self._root).f_flag & os.ST_NOEXEC:
             raise OSError(errno.EACCES, "nothing may be executed there", str(self._root))
-        self._entries.mkdir(mode=0o700, exist_ok=True)
-        self._filling.mkdir(mode=0o700, exist_ok=True)
-        sweep(self._filling)
+        self._directories.create_directories()
+        sweep(self._staging)
 
     def take(self, key: str) -> CachedDirectory | None:
-        """The entry, held until it is released; one that was damaged is thrown away."""
-        path = self._entries / key
+        """The entry, held until it is released; a damaged one is removed."""
         try:
-            held = lock_directory(path, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            lock = self._directories.hold(key)
         except OSError:
             return None
-        if not is_at(path, held):
-            os.close(held)
+        if lock is None:
             return None
         try:
-            return self._look(key, path, held)
+            return self._read(key, lock)
         except (OSError, Unfit):
-            os.close(held)
+            os.close(lock)
             self.drop(key)
             return None
 
-    def _look(self, key: str, path: Path, held: int) -> CachedDirectory:
+    def _read(self, key: str, lock: int) -> CachedDirectory:
+        path = self._directories.path(key)
         written_at, manifest = read_manifest(path)
         directory = None
         if manifest.files is not None:
             directory = path / FILES
             self._check_files(key, directory, manifest.files)
-        os.utime(held)
-        return CachedDirectory(manifest.record, directory, time.time() - written_at, held)
+        return CachedDirectory(manifest.record, directory, time.time() - written_at, lock)
 
     def _check_files(self, key: str, directory: Path, seals: Mapping[str, Seal]) -> None:
         written = compare(directory, seals)
@@ -130,42 +124,25 @@ class DirectoryCache:
         """
         if directory is not None and disk_bytes(directory) > self._max_bytes * ROOM:
             return
-        path, held = create(self._filling)
-        try:
+        with staged(self._staging) as path, suppress(Unfit):
             files = None
             if directory is not None:
                 files = copy_tree(directory, path / FILES, durable=self._durable)
             manifest = Manifest(record=dict(record), files=files)
             write_manifest(path, manifest, durable=self._durable)
             size = disk_bytes(path)
-            if abandoned.is_set():
+            if abandoned.is_set() or (lock := self._directories.publish(path, key)) is None:
                 return
-            path.rename(self._entries / key)
-        except Unfit:
-            return
-        except OSError as fault:
-            if fault.errno in {errno.ENOTEMPTY, errno.EEXIST}:
-                return
-            raise
-        finally:
-            remove(path, held)
-        if self._add_to_ledger(size) > self._max_bytes:
-            self._make_room()
+            os.close(lock)
+            if self._add_to_ledger(size) > self._max_bytes:
+                self._make_room()
 
     def drop(self, key: str) -> bool:
-        """Removes an entry that nobody uses."""
-        path = self._entries / key
-        try:
-            with locked(path, fcntl.LOCK_EX | fcntl.LOCK_NB) as held:
-                if not is_at(path, held):
-                    return False
-                # Its lock goes with it: a sweep leaves it alone until it is gone.
-                aside = path.rename(self._filling / f"{key[:16]}-{secrets.token_hex(8)}")
-                shutil.rmtree(aside, ignore_errors=True)
-        except OSError:
-            return False
+        """Removes an entry that is not in use."""
         self._verified.pop(key, None)
-        return True
+        with suppress(OSError):
+            return self._directories.drop(key)
+        return False
 
     # -- staying within the bound --
 
@@ -178,32 +155,12 @@ class DirectoryCache:
             return total
 
     def _count(self) -> int:
-        return sum(disk_bytes(path) for path in self._entries.iterdir())
+        return sum(map(disk_bytes, self._directories.by_last_use()))
 
     def _make_room(self) -> None:
-        """Removes what was not used for longest. One process does it for all."""
-        try:
-            with locked(self._root, fcntl.LOCK_EX | fcntl.LOCK_NB):
-                total = self._remove_oldest()
-        except BlockingIOError:
-            return
+        total = self._directories.evict(int(self._max_bytes * ROOM), disk_bytes)
         with open_ledger(self._ledger) as ledger:
             write_ledger(ledger, total)
-
-    def _remove_oldest(self) -> int:
-        aged = []
-        for path in self._entries.iterdir():
-            try:
-                aged.append((path.stat().st_mtime_ns, path.name, disk_bytes(path)))
-            except FileNotFoundError:  # someone else dropped it
-                continue
-        total = sum(size for _, _, size in aged)
-        for _, name, size in sorted(aged):
-            if total <= self._max_bytes * ROOM:
-                break
-            if self.drop(name):
-                total -= size
-        return total
 
 
 def disk_bytes(directory: Path) -> int:
@@ -214,14 +171,6 @@ def disk_bytes(directory: Path) -> int:
             with suppress(FileNotFoundError):
                 total += path.lstat().st_blocks * BLOCK_BYTES
     return total
-
-
-def is_at(path: Path, held: int) -> bool:
-    """Whether the directory that is held is still the one of that name."""
-    try:
-        return os.path.samestat(path.lstat(), os.fstat(held))
-    except FileNotFoundError:
-        return False
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from deemster.cache.single_flight import SingleFlight
+from deemster.directory_store import sweep
 from deemster.domain.errors import Unavailable
 from deemster.domain.language import CompileStep, PrecompileStep, fill
 from deemster.domain.limits import MIB
@@ -25,7 +26,6 @@ from deemster.pipeline.judge.build.toolchain import Toolchain
 from deemster.pipeline.judge.scratch import OutputCollector
 from deemster.pipeline.judge.workspace import (
     make_directory,
-    sweep,
     workspace,
     write_files,
 )
