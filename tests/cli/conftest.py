@@ -1,4 +1,4 @@
-"""The command as users start it: a process of its own."""
+"""Fixtures that run the `deemster` command."""
 
 import io
 import json
@@ -49,7 +49,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 @pytest.fixture
 def deemster(tmp_path: Path, environment: dict[str, str]) -> Deemster:
-    """Runs the command in an empty directory; afterwards no work directory may be left."""
+    """Runs the command as a process in an empty directory; it must leave no work directory."""
     (tmp_path / "here").mkdir()
 
     def run(*arguments: str, stdin: bytes = b"", **variables: str) -> Done:
@@ -74,7 +74,7 @@ Write = Callable[[str, str], str]
 
 @pytest.fixture
 def write(tmp_path: Path, deemster: Deemster) -> Write:
-    """Puts a program into the directory; skips where its language isn't installed."""
+    """Writes a program into the directory; skips if its language isn't installed."""
     catalogue = load_catalogue()
 
     def write_program(name: str, text: str) -> str:
@@ -91,7 +91,7 @@ def write(tmp_path: Path, deemster: Deemster) -> Write:
 def operate(
     database_url: str, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> Deemster:
-    """The command on a migrated database of the test's own, in this process: many are tried."""
+    """Runs the command in this process, on a migrated database of the test's own."""
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("DEEMSTER_DATABASE_URL", database_url)
@@ -107,16 +107,16 @@ def operate(
                 code = int(end.code or 0)
         return Done(code, out.getvalue().encode(), err.getvalue())
 
-    def run_apart(*arguments: str) -> Done:
-        """A thread has no loop yet, which the test may have."""
+    def run_in_thread(*arguments: str) -> Done:
+        """A thread has no event loop yet; the test may have one."""
         with ThreadPoolExecutor(1) as threads:
             return threads.submit(run, *arguments).result(PATIENCE_S)
 
-    return run_apart
+    return run_in_thread
 
 
 @pytest.fixture
 async def pool(database_url: str) -> AsyncIterator[Pool]:
-    """On the database that `operate` works with."""
+    """On the database of `operate`."""
     async with open_pool(database_url, name="test") as opened:
         yield opened

@@ -1,4 +1,4 @@
-"""What all commands have in common."""
+"""Options, settings and errors that all commands share."""
 
 import pytest
 
@@ -22,12 +22,12 @@ def test_settings_are_shown_with_their_source(deemster: Deemster) -> None:
     assert shown["runner"]["source"] in {"default", "DEEMSTER_RUNNER"}
 
 
-def test_a_misspelt_setting_is_pointed_out(deemster: Deemster) -> None:
+def test_an_unknown_variable_is_reported(deemster: Deemster) -> None:
     done = deemster("settings", DEEMSTER_DATADIR="/x")
-    assert "DEEMSTER_DATADIR is no setting" in done.err
+    assert "DEEMSTER_DATADIR is not a setting" in done.err
 
 
-def test_a_wrong_setting_is_one_sentence(deemster: Deemster) -> None:
+def test_an_invalid_setting_is_reported_in_one_sentence(deemster: Deemster) -> None:
     done = deemster("settings", DEEMSTER_SANDBOX_WITHOUT="walls")
     assert done.code == 2
     assert "DEEMSTER_SANDBOX_WITHOUT" in done.err

@@ -1,43 +1,43 @@
-"""Every command that is promised is there, and is imported only when it is used."""
+"""All commands exist, and each is imported only when it is used."""
 
 import subprocess
 import sys
 
 import pytest
 
-from deemster.cli.commands import COMMANDS, make
+from deemster.cli.commands import COMMANDS, load_command
 from tests.cli.conftest import Deemster
 
-PROMISED = {
+EXPECTED = {
     *("up", "api", "relay", "worker", "keeper", "run", "problem", "submit", "doctor"),
     *("languages", "bench", "user", "dlq", "rejudge", "backup", "restore", "migrate"),
 }
 
 
-def test_all_that_is_promised_is_there() -> None:
-    assert set(COMMANDS) >= PROMISED
+def test_all_expected_commands_exist() -> None:
+    assert set(COMMANDS) >= EXPECTED
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_can_be_made_and_says_what_it_does(name: str) -> None:
-    command = make(name)
+def test_the_summary_is_the_first_paragraph_of_the_help(name: str) -> None:
+    command = load_command(name)
     assert command.name == name
     assert command.help.partition("\n\n")[0] == COMMANDS[name].summary
 
 
-def test_a_command_imports_no_other() -> None:
+def test_a_command_does_not_import_the_others() -> None:
     code = (
-        "import sys; from deemster.cli.commands import make; make('settings');"
+        "import sys; from deemster.cli.commands import load_command; load_command('settings');"
         "sys.exit(any(name in sys.modules for name in ('asyncpg', 'uvloop', 'fastapi')))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-@pytest.mark.parametrize("asked", [["--help"], []])
-def test_the_help_page_names_all_commands(deemster: Deemster, asked: list[str]) -> None:
-    page = deemster(*asked).out.decode()
+@pytest.mark.parametrize("arguments", [["--help"], []])
+def test_the_help_page_lists_all_commands(deemster: Deemster, arguments: list[str]) -> None:
+    page = deemster(*arguments).out.decode()
     assert all(f" {name} " in page for name in COMMANDS)
-    assert " Judge submissions, in the cage. " in page
+    assert " Run a worker, which judges submissions in the sandbox. " in page
 
 
 def test_the_help_page_imports_no_command() -> None:
@@ -48,13 +48,13 @@ def test_the_help_page_imports_no_command() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_a_mistyped_command_is_guessed(deemster: Deemster) -> None:
+def test_a_similar_command_is_suggested_for_an_unknown_one(deemster: Deemster) -> None:
     done = deemster("summit")
     assert done.code == 2
     assert "Did you mean 'submit'?" in done.err
 
 
-def test_a_child_ends_if_its_parent_is_another(deemster: Deemster) -> None:
+def test_a_child_ends_if_its_parent_has_ended(deemster: Deemster) -> None:
     done = deemster("--parent", "1", "settings")
     assert done.code == 1
     assert "The parent ended" in done.err

@@ -16,11 +16,11 @@ from tests.cli.conftest import Deemster
 
 @pytest.fixture
 async def dead(pool: Pool) -> SubmissionId:
-    """One that the judge failed at for the last time."""
+    """A submission whose last attempt failed."""
     submission = await make_submission(pool)
     await queue_submission(pool, submission)
     running = await start_submission(pool, submission)
-    await retry_or_fail(pool, running, Unavailable("the cage broke"), most_attempts=1)
+    await retry_or_fail(pool, running, Unavailable("the sandbox broke"), most_attempts=1)
     return submission
 
 
@@ -36,17 +36,17 @@ async def test_q7_a_dead_letter_is_listed_and_shown(
     number = await number_of(pool, dead)
     [listed] = operate("dlq", "list", "--json").json["letters"]
     assert (listed["id"], listed["submission"], listed["attempt"]) == (number, dead, 1)
-    assert "the cage broke" in operate("dlq", "list").out.decode()
+    assert "the sandbox broke" in operate("dlq", "list").out.decode()
     shown = operate("dlq", "show", str(number), "--json").json
-    assert shown["error"] == "Unavailable: the cage broke"
+    assert shown["error"] == "Unavailable: the sandbox broke"
     assert shown["context"]["language"] == "python3"
     assert f"submission: {dead}".encode() in operate("dlq", "show", str(number)).out
 
 
-async def test_q7_all_letters_are_listed_however_many(
+async def test_q7_dead_letters_beyond_one_page_are_listed_too(
     operate: Deemster, pool: Pool, dead: SubmissionId, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dlq, "AT_ONCE", 2)
+    monkeypatch.setattr(dlq, "PAGE", 2)
     first = await number_of(pool, dead)
     async with connection(pool) as acquired:
         for attempt in range(2, 6):
@@ -56,7 +56,7 @@ async def test_q7_all_letters_are_listed_however_many(
     assert listed[-1]["id"] == first
 
 
-async def test_q7_a_requeued_letter_keeps_its_story(
+async def test_q7_a_requeued_dead_letter_keeps_its_history(
     operate: Deemster, pool: Pool, dead: SubmissionId
 ) -> None:
     number = await number_of(pool, dead)
@@ -78,7 +78,7 @@ async def test_q7_a_requeued_letter_keeps_its_story(
     assert len(operate("dlq", "list", "--all", "--json").json["letters"]) == 1
 
 
-async def test_q7_a_letter_is_dealt_with_once(
+async def test_q7_a_dead_letter_is_settled_only_once(
     operate: Deemster, pool: Pool, dead: SubmissionId
 ) -> None:
     number = str(await number_of(pool, dead))
@@ -88,19 +88,19 @@ async def test_q7_a_letter_is_dealt_with_once(
     assert "was already" in again.err
 
 
-async def test_who_dealt_with_a_letter_is_written_down(
+async def test_the_audit_log_names_who_settled_a_dead_letter(
     operate: Deemster, pool: Pool, dead: SubmissionId
 ) -> None:
     number = str(await number_of(pool, dead))
     operate("dlq", "requeue", number)
     operate("dlq", "discard", number)
     async with connection(pool) as acquired:
-        [deed] = await audit.page(acquired, before=None, limit=10)
-    assert (deed.act, deed.target, deed.account) == ("dead_letter.requeue", number, None)
-    assert deed.actor.endswith(" by command")
+        [entry] = await audit.page(acquired, before=None, limit=10)
+    assert (entry.act, entry.target, entry.account) == ("dead_letter.requeue", number, None)
+    assert entry.actor.endswith(" by command")
 
 
-def test_a_letter_that_is_not_there_is_told(operate: Deemster) -> None:
+def test_an_unknown_dead_letter_is_an_error(operate: Deemster) -> None:
     done = operate("dlq", "show", "77")
     assert done.code == 2
     assert "There is no dead letter 77" in done.err

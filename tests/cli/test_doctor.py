@@ -1,4 +1,4 @@
-"""X8: each layer is tried, and what is missing is said with its mend."""
+"""X8: `deemster doctor` tries every sandbox layer, and says how to fix what is missing."""
 
 import json
 import shutil
@@ -26,7 +26,7 @@ def by_name(found: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {check["name"]: check for check in found["checks"]}
 
 
-def test_x8_a_machine_that_can_run_these_tests_is_well() -> None:
+def test_x8_all_required_checks_pass_on_a_machine_that_runs_these_tests() -> None:
     code, found = doctor()
     broken = [check for check in found["checks"] if check["required"] and not check["ok"]]
     assert (code, found["ok"], broken) == (0, True, [])
@@ -34,7 +34,7 @@ def test_x8_a_machine_that_can_run_these_tests_is_well() -> None:
     assert "language c" in by_name(found)
 
 
-def test_x8_a_missing_runner_makes_every_layer_fail_with_a_mend(tmp_path: Path) -> None:
+def test_x8_a_missing_runner_makes_every_layer_fail(tmp_path: Path) -> None:
     code, found = doctor(DEEMSTER_RUNNER=str(tmp_path / "none"))
     checks = by_name(found)
     assert (code, found["ok"]) == (1, False)
@@ -42,10 +42,10 @@ def test_x8_a_missing_runner_makes_every_layer_fail_with_a_mend(tmp_path: Path) 
     assert not checks["seccomp filter"]["ok"]
 
 
-def test_x8_a_layer_given_up_is_told() -> None:
+def test_x8_layers_that_are_turned_off_are_listed() -> None:
     code, found = doctor(DEEMSTER_SANDBOX_WITHOUT="net")
     assert code == 0
-    assert by_name(found)["layers given up"]["detail"] == "net"
+    assert by_name(found)["layers turned off"]["detail"] == "net"
 
 
 @pytest.mark.skipif(shutil.which("unshare") is None, reason="needs unshare")
@@ -75,5 +75,5 @@ def test_x8_in_a_fresh_user_namespace_the_boxes_have_one_id(tmp_path: Path) -> N
         ("load-notify-filter", "SECCOMP"),
     ],
 )
-def test_x8_every_kind_of_failure_has_its_mend(step: str, words: str) -> None:
+def test_x8_every_kind_of_failure_has_a_suggested_fix(step: str, words: str) -> None:
     assert words in suggest_fix(f"step {step} failed (Operation not permitted)")

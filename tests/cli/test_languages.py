@@ -1,4 +1,4 @@
-"""`deemster languages`."""
+"""`deemster languages` lists and tests the languages."""
 
 from deemster.pipeline.judge.build.languages import load_catalogue
 from tests.cli.conftest import Deemster
@@ -36,13 +36,13 @@ def test_only_the_named_languages_are_shown(deemster: Deemster) -> None:
     assert [each["id"] for each in done.json["languages"]] == ["python3", "c"]
 
 
-def test_a_language_that_is_not_known_is_refused(deemster: Deemster) -> None:
+def test_an_unknown_language_is_refused(deemster: Deemster) -> None:
     done = deemster("languages", "klingon")
     assert done.code == 2
     assert "There is no language 'klingon'" in done.err
 
 
-def test_self_tests_pass_in_the_cage(deemster: Deemster) -> None:
+def test_self_tests_pass_in_the_sandbox(deemster: Deemster) -> None:
     done = deemster("languages", "c", "javascript", "python3", "text", "--test", "--json")
     assert done.code == 0, done.out
     for each in done.json["languages"]:
@@ -52,6 +52,6 @@ def test_self_tests_pass_in_the_cage(deemster: Deemster) -> None:
 
 def test_packages_are_those_of_missing_languages_only(deemster: Deemster) -> None:
     listed = deemster("languages", "--json").json["languages"]
-    wanted = {name for each in listed if not each["found"] for name in each["packages"]}
+    missing = {name for each in listed if not each["found"] for name in each["packages"]}
     done = deemster("languages", "--packages")
-    assert set(done.out.decode().split()) == wanted
+    assert set(done.out.decode().split()) == missing

@@ -1,4 +1,4 @@
-"""`deemster problem`: a new package, and what `verify` says of it."""
+"""`deemster problem new` and `verify`."""
 
 import shutil
 from pathlib import Path
@@ -33,9 +33,7 @@ def test_a_new_package_is_complete_and_passes(deemster: Deemster, package: Path)
         assert each["memory_kb"] > 0
 
 
-def test_a_submission_that_is_not_as_labelled_is_told(
-    deemster: Deemster, package: Path
-) -> None:
+def test_a_submission_with_a_wrong_label_is_reported(deemster: Deemster, package: Path) -> None:
     submissions = package / "submissions"
     wrong = next((submissions / "wrong_answer").iterdir())
     shutil.copy(wrong, submissions / "accepted" / f"pretends{wrong.suffix}")
@@ -45,7 +43,7 @@ def test_a_submission_that_is_not_as_labelled_is_told(
     assert b"The verdict is Wrong Answer, expected Accepted." in done.out
 
 
-def test_an_invalid_input_is_told(deemster: Deemster, package: Path) -> None:
+def test_an_invalid_input_is_reported(deemster: Deemster, package: Path) -> None:
     answer = next((package / "data" / "secret").glob("*.ans"))
     shutil.copy(answer, package / "data" / "secret" / "odd.ans")
     (package / "data" / "secret" / "odd.in").write_text("not a number\n")
@@ -55,7 +53,7 @@ def test_an_invalid_input_is_told(deemster: Deemster, package: Path) -> None:
     assert any(text.startswith("secret/odd: ") for text in errors)
 
 
-def test_a_package_that_cannot_be_read_does_not_keep_others_from_it(
+def test_other_packages_are_verified_when_one_can_not_be_read(
     deemster: Deemster, package: Path
 ) -> None:
     broken = package.parent / "broken"
@@ -79,19 +77,19 @@ def test_a_zipped_package_is_verified_too(deemster: Deemster, package: Path) -> 
 
 
 @pytest.mark.parametrize("name", ["Mine", "a b", "../x", ""])
-def test_a_name_that_no_package_may_have_is_refused(deemster: Deemster, name: str) -> None:
+def test_an_invalid_package_name_is_refused(deemster: Deemster, name: str) -> None:
     done = deemster("problem", "new", name)
     assert done.code == 2
     assert "lower-case letters" in done.err
 
 
-def test_a_package_is_never_written_over(deemster: Deemster, package: Path) -> None:
+def test_an_existing_package_is_not_overwritten(deemster: Deemster, package: Path) -> None:
     done = deemster("problem", "new", "mine")
     assert done.code == 2
     assert "is there already" in done.err
 
 
-def test_a_validator_in_no_known_language_is_told_and_the_rest_is_judged(
+def test_submissions_are_judged_although_a_validator_has_an_unknown_language(
     deemster: Deemster, package: Path
 ) -> None:
     (package / "input_validators" / "odd.snobol.sno").write_text("END\n")
@@ -103,9 +101,7 @@ def test_a_validator_in_no_known_language_is_told_and_the_rest_is_judged(
     assert all(each["matches"] for each in found["submissions"])
 
 
-def test_a_judge_error_that_a_label_expects_is_no_disagreement(
-    deemster: Deemster, tmp_path: Path
-) -> None:
+def test_a_judge_error_can_be_the_expected_verdict(deemster: Deemster, tmp_path: Path) -> None:
     root = tmp_path / "here" / "broken"
     test = "language: PY3\ntime: 2\nmemory: 65536\nsource: a.py\nexpect: IE\n"
     checker = "{name: bridged, args: {files: check.py, lang: PY3}}"

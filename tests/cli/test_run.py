@@ -1,4 +1,4 @@
-"""`deemster run` as its users see it."""
+"""`deemster run` as a process: output, limits, exit codes and JSON."""
 
 import os
 import pty
@@ -40,14 +40,14 @@ ADD = "a, b = map(int, input().split())\nprint(a + b)"
 
 
 @pytest.mark.parametrize("name", sorted(HELLO))
-def test_hello_is_printed_in_every_language(
+def test_a_hello_program_runs_in_each_language(
     deemster: Deemster, write: Write, name: str
 ) -> None:
     done = deemster("run", write(name, HELLO[name]))
     assert (done.code, done.out, done.err) == (0, b"hello\n", "")
 
 
-def test_json_has_all_the_keys_and_no_other(deemster: Deemster, write: Write) -> None:
+def test_json_has_exactly_the_documented_keys(deemster: Deemster, write: Write) -> None:
     done = deemster("run", write("hello.c", HELLO["hello.c"]), "--json")
     assert done.code == 0
     assert set(done.json) == KEYS
@@ -60,30 +60,34 @@ def test_json_has_all_the_keys_and_no_other(deemster: Deemster, write: Write) ->
     assert done.json["wall_ms"] >= 0
 
 
-def test_nothing_to_compile_is_null_in_json(deemster: Deemster, tmp_path: Path) -> None:
+def test_compile_is_null_for_a_language_without_compiler(
+    deemster: Deemster, tmp_path: Path
+) -> None:
     (tmp_path / "here" / "answer.txt").write_text("42\n")
     done = deemster("run", "answer.txt", "--language", "text", "--json")
     assert done.json["compile"] is None
     assert done.json["stdout"] == "42\n"
 
 
-def test_input_comes_from_this_commands_own_input(deemster: Deemster, write: Write) -> None:
+def test_the_program_reads_the_standard_input_of_the_command(
+    deemster: Deemster, write: Write
+) -> None:
     assert deemster("run", write("add.py", ADD), stdin=b"40 2\n").out == b"42\n"
 
 
-def test_input_comes_from_a_file(deemster: Deemster, write: Write, tmp_path: Path) -> None:
+def test_the_program_reads_a_file(deemster: Deemster, write: Write, tmp_path: Path) -> None:
     (tmp_path / "here" / "in").write_text("1 2\n")
     done = deemster("run", write("add.py", ADD), "--stdin", "in", stdin=b"40 2\n")
     assert done.out == b"3\n"
 
 
-def test_much_input_and_output_pass_through(deemster: Deemster, write: Write) -> None:
+def test_large_input_and_output_pass_through(deemster: Deemster, write: Write) -> None:
     name = write("cat.py", "import shutil, sys\nshutil.copyfileobj(sys.stdin, sys.stdout)")
     data = b"0123456789\n" * 500_000
     assert deemster("run", name, stdin=data).out == data
 
 
-def test_no_input_at_all_is_empty_input(
+def test_closed_or_null_input_is_empty_input(
     write: Write, tmp_path: Path, environment: dict[str, str]
 ) -> None:
     name = write("read.py", "import sys\nprint(len(sys.stdin.read()))")
@@ -100,7 +104,7 @@ def test_no_input_at_all_is_empty_input(
 
 
 @pytest.mark.parametrize(
-    ("text", "options", "status", "said"),
+    ("text", "options", "status", "message"),
     [
         (
             "while True: pass",
@@ -136,43 +140,43 @@ def test_no_input_at_all_is_empty_input(
         ),
     ],
 )
-def test_a_bad_end_is_said_in_words_and_in_json(
+def test_a_failure_is_explained_in_words_and_in_json(
     deemster: Deemster,
     write: Write,
     text: str,
     options: tuple[str, ...],
     status: str,
-    said: str,
+    message: str,
 ) -> None:
     name = write("bad.py", text)
-    for_person = deemster("run", name, *options)
-    assert for_person.code == 1
-    assert f"deemster: {said}" in for_person.err.splitlines()[-1]
-    for_program = deemster("run", name, *options, "--json")
-    assert for_program.code == 1
-    assert for_program.json["status"] == status
-    assert for_program.err == ""
+    plain = deemster("run", name, *options)
+    assert plain.code == 1
+    assert f"deemster: {message}" in plain.err.splitlines()[-1]
+    as_json = deemster("run", name, *options, "--json")
+    assert as_json.code == 1
+    assert as_json.json["status"] == status
+    assert as_json.err == ""
 
 
-def test_partial_output_is_kept_at_the_limit(deemster: Deemster, write: Write) -> None:
+def test_output_up_to_the_limit_is_kept(deemster: Deemster, write: Write) -> None:
     done = deemster("run", write("flood.py", "while True: print('x' * 999)"), "--json")
     assert len(done.json["stdout"]) == 64 << 20
 
 
-def test_a_refused_call_is_named_in_json(deemster: Deemster, write: Write) -> None:
+def test_json_names_the_forbidden_system_call(deemster: Deemster, write: Write) -> None:
     name = write("s.py", "import socket; socket.socket()")
     assert deemster("run", name, "--json").json["syscall"] == "socket"
 
 
-def test_output_that_is_no_text_reaches_a_pipe_unchanged(
-    deemster: Deemster, write: Write
-) -> None:
+def test_binary_output_reaches_a_pipe_unchanged(deemster: Deemster, write: Write) -> None:
     name = write("b.py", "import os; os.write(1, bytes(range(256)))")
     assert deemster("run", name).out == bytes(range(256))
     assert "\ufffd" in deemster("run", name, "--json").json["stdout"]
 
 
-def test_a_compile_error_shows_the_compilers_words(deemster: Deemster, write: Write) -> None:
+def test_a_compile_error_shows_the_output_of_the_compiler(
+    deemster: Deemster, write: Write
+) -> None:
     name = write("bad.c", "int main(void) { return x; }")
     done = deemster("run", name)
     assert done.code == 1
@@ -185,40 +189,43 @@ def test_a_compile_error_shows_the_compilers_words(deemster: Deemster, write: Wr
     assert done.json["exit_code"] is None
 
 
-def test_a_language_can_be_named(deemster: Deemster, write: Write, tmp_path: Path) -> None:
+def test_the_language_can_be_given(deemster: Deemster, write: Write, tmp_path: Path) -> None:
     write("x.py", "")
     (tmp_path / "here" / "program.txt").write_text("print(7)")
     assert deemster("run", "program.txt", "--language", "py").out == b"7\n"
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("missing.py",), "There is no file missing.py"),
         (("..",), ".. is a directory"),
         (("notes.txt",), "The language of 'notes.txt' is unknown"),
         (("notes.txt", "--language", "klingon"), "There is no language 'klingon'"),
         (("big.py",), "make it smaller"),
-        (("notes.txt", "--language", "py", "--stdin", "missing"), "can't be read"),
+        (
+            ("notes.txt", "--language", "py", "--stdin", "missing"),
+            "Can't read the input missing",
+        ),
         (("notes.txt", "--language", "py", "--stdin", "."), "is a directory"),
     ],
 )
-def test_what_cannot_be_run_is_said_in_one_sentence(
-    deemster: Deemster, tmp_path: Path, arguments: tuple[str, ...], said: str
+def test_a_wrong_argument_is_reported_in_one_sentence(
+    deemster: Deemster, tmp_path: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     (tmp_path / "here" / "notes.txt").write_text("x")
     (tmp_path / "here" / "big.py").write_text("#" * 2_000_000)
     done = deemster("run", *arguments)
     assert done.code == 2
     assert done.out == b""
-    assert said in done.err
+    assert message in done.err
     assert done.err.startswith("deemster: ")
     assert done.err.count("\n") == 1
 
 
 @pytest.mark.parametrize("option", ["--time", "--wall", "--memory"])
 @pytest.mark.parametrize("value", ["0", "-1", "x", "nan"])
-def test_a_senseless_limit_is_refused(
+def test_an_invalid_limit_is_refused(
     deemster: Deemster, write: Write, option: str, value: str
 ) -> None:
     done = deemster("run", write("x.py", ""), option, value)
@@ -226,7 +233,7 @@ def test_a_senseless_limit_is_refused(
     assert option in done.err
 
 
-def test_a_broken_runner_is_our_fault(deemster: Deemster, write: Write) -> None:
+def test_a_broken_runner_exits_with_2(deemster: Deemster, write: Write) -> None:
     name = write("x.py", "")
     done = deemster("run", name, "--json", DEEMSTER_RUNNER="/nowhere/runner")
     assert done.code == 2
@@ -239,7 +246,7 @@ def test_a_broken_runner_is_our_fault(deemster: Deemster, write: Write) -> None:
     assert done.err.count("\n") == 1
 
 
-def test_a_reader_that_leaves_ends_the_run_quietly(
+def test_the_run_ends_quietly_when_the_reader_leaves(
     write: Write, tmp_path: Path, environment: dict[str, str]
 ) -> None:
     name = write("yes.py", "while True: print('y', flush=True)")
@@ -287,13 +294,13 @@ def test_an_interrupt_ends_the_program_and_leaves_nothing(
         assert process.stdout is not None
         assert process.stdout.readline() == b"started\n"
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=PATIENCE_S)
+        _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
-    assert b"Traceback" not in said
+    assert b"Traceback" not in err
     assert not list((tmp_path / "work").iterdir())
 
 
-def test_a_program_talks_with_someone_at_a_terminal(
+def test_a_program_talks_with_a_user_at_a_terminal(
     write: Write, tmp_path: Path, environment: dict[str, str]
 ) -> None:
     name = write("talk.py", "name = input('name? ')\nprint('hello', name)")
@@ -317,10 +324,10 @@ def test_a_program_talks_with_someone_at_a_terminal(
     assert seen.count(b"name? ") == 1
 
 
-def read_until(descriptor: int, wanted: bytes) -> bytes:
+def read_until(descriptor: int, expected: bytes) -> bytes:
     seen = b""
     until = time.monotonic() + PATIENCE_S
-    while wanted not in seen:
+    while expected not in seen:
         assert time.monotonic() < until, seen
         seen += os.read(descriptor, 4096)
     return seen

@@ -1,4 +1,4 @@
-"""`deemster submit` against the real API: sent once in effect, its faults in plain words."""
+"""`deemster submit` against the real API: retries, waiting, errors and exit codes."""
 
 import asyncio
 import os
@@ -10,11 +10,9 @@ from typing import Any
 
 import pytest
 
-from deemster.cli.submit import client as client_module
-from deemster.cli.submit.client import Client, admin_token, is_local, longer
-from deemster.cli.submit.command import exit_code, until_ended
-from deemster.cli.submit.progress import in_words
-from deemster.cli.submit.show import lines_of
+from deemster.cli import client as client_module
+from deemster.cli.client import Client, admin_token, is_local, longer
+from deemster.cli.submit import describe, exit_code, lines_of, until_ended
 from deemster.domain.account import Role
 from deemster.domain.errors import Refused, Unavailable
 from deemster.domain.ids import SubmissionId
@@ -43,7 +41,7 @@ async def wait_for(address: Address) -> None:
 async def api(
     tmp_path: Path, database_url: str, redis_url: str, queue_env: str
 ) -> AsyncIterator[Address]:
-    """A process of its own, as on a machine of its own."""
+    """An API process."""
     address = find_free("127.0.0.1", 0)
     process = await asyncio.create_subprocess_exec(
         *(*COMMAND, "api"),
@@ -67,52 +65,52 @@ async def api(
 
 @asynccontextmanager
 async def losing_answers(to: Address, times: int) -> AsyncIterator[tuple[Address, list[int]]]:
-    """A way there on which the first answers get lost; and the connections that were made."""
+    """A proxy that loses the first answers, and the connections made to it."""
     made: list[int] = []
     ended: list[int] = []
 
-    async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def forward(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         number = len(made) + 1
         made.append(number)
-        there_reader, there_writer = await asyncio.open_connection(to.local_host, to.port)
-        back: Coroutine[Any, Any, object] = (
-            there_reader.read(1) if number <= times else pass_on(there_reader, writer)
+        upstream_reader, upstream_writer = await asyncio.open_connection(to.local_host, to.port)
+        answering: Coroutine[Any, Any, object] = (
+            upstream_reader.read(1) if number <= times else copy(upstream_reader, writer)
         )
         async with asyncio.TaskGroup() as group:
-            ways = [
-                group.create_task(pass_on(reader, there_writer)),
-                group.create_task(back),
+            tasks = [
+                group.create_task(copy(reader, upstream_writer)),
+                group.create_task(answering),
             ]
-            await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
-            for way in ways:
-                way.cancel()
-        for each in (writer, there_writer):
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in tasks:
+                task.cancel()
+        for each in (writer, upstream_writer):
             each.close()
             await each.wait_closed()
         ended.append(number)
 
-    server = await asyncio.start_server(carry, "127.0.0.1", 0)
+    server = await asyncio.start_server(forward, "127.0.0.1", 0)
     async with server:
         yield Address("127.0.0.1", server.sockets[0].getsockname()[1]), made
         await until(lambda: len(ended) == len(made))
 
 
-async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     while data := await reader.read(1 << 16):
         writer.write(data)
         await writer.drain()
 
 
-async def test_i1_an_answer_that_gets_lost_makes_no_second_submission(
+async def test_i1_a_retry_after_a_lost_answer_makes_no_second_submission(
     api: Address, pool: Pool, tmp_path: Path
 ) -> None:
-    """I1: the same key goes with every try; and faults are told as the server tells them."""
+    """I1: all retries send the same key; errors show the detail that the server sent."""
     await make_problem(pool)
     async with connection(pool) as acquired:
         account = await accounts.add(acquired, "ada", Role.USER)
         token = await accounts.add_token(acquired, account.id, "test")
-    async with losing_answers(api, times=2) as (way, made):
-        server = Server(way.url, token)
+    async with losing_answers(api, times=2) as (proxy, made):
+        server = Server(proxy.url, token)
         async with Client.open(server, tmp_path) as client:
             answer = await client.submit("prob_sum", "python3", "a.py", b"print(1)\n")
     assert len(made) == 3
@@ -123,16 +121,20 @@ async def test_i1_an_answer_that_gets_lost_makes_no_second_submission(
 
     async with Client.open(Server(api.url, token), tmp_path) as client:
         binary = await client.submit("prob_sum", "python3", "a.py", b"print('\xff')\n")
-        assert (await client.look(binary["id"]))["queue_position"] == 2
-        with pytest.raises(Refused, match=r"refused it \(404\): There is no problem prob_x"):
+        assert (await client.read(binary["id"]))["queue_position"] == 2
+        with pytest.raises(
+            Refused, match=r"refused the request \(404\): There is no problem prob_x"
+        ):
             await client.submit("prob_x", "python3", "a.py", b"print(1)\n")
     async with Client.open(Server(api.url, "deem_wrong"), tmp_path) as client:
-        with pytest.raises(Refused, match="does not know this token"):
+        with pytest.raises(Refused, match="refused the token"):
             await client.submit("prob_sum", "python3", "a.py", b"print(1)\n")
 
 
-async def test_waiting_is_done_by_the_server(api: Address, pool: Pool, tmp_path: Path) -> None:
-    """H1: it is asked once, and answers when there is something to tell."""
+async def test_h1_the_client_lets_the_server_wait(
+    api: Address, pool: Pool, tmp_path: Path
+) -> None:
+    """H1: the client asks once, and the server answers when the submission has ended."""
     await make_problem(pool)
     async with connection(pool) as acquired:
         account = await accounts.add(acquired, "ada", Role.USER)
@@ -142,22 +144,22 @@ async def test_waiting_is_done_by_the_server(api: Address, pool: Pool, tmp_path:
         asyncio.TaskGroup() as group,
     ):
         answer = await client.submit("prob_sum", "python3", "a.py", b"print(1)\n")
-        looked = asyncio.Event()
-        ask_for = client.look
+        asked = asyncio.Event()
+        read = client.read
 
-        async def look(submission: str, wait_s: float = 0) -> Any:
-            assert not looked.is_set(), "asked again"
-            looked.set()
-            return await ask_for(submission, wait_s)
+        async def read_once(submission: str, wait_s: float = 0) -> Any:
+            assert not asked.is_set(), "asked again"
+            asked.set()
+            return await read(submission, wait_s)
 
-        client.look = look  # type: ignore[method-assign]
+        client.read = read_once  # type: ignore[method-assign]
         waiting = group.create_task(until_ended(client, answer))
-        await looked.wait()
+        await asked.wait()
         await cancel(pool, SubmissionId(answer["id"]))
     assert waiting.result()["status"] == "cancelled"
 
 
-async def test_a_server_that_is_not_there_is_told(
+async def test_a_server_that_does_not_answer_is_an_error(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(client_module, "PAUSES_S", (0.01, 0.01))
@@ -165,13 +167,13 @@ async def test_a_server_that_is_not_there_is_told(
         port = gone.getsockname()[1]
     async with Client.open(Server(f"http://127.0.0.1:{port}", "x"), tmp_path) as client:
         with pytest.raises(Unavailable, match=r"ConnectError.*DEEMSTER_URL"):
-            await client.look("sub_x")
+            await client.read("sub_x")
     async with Client.open(Server("gopher://x", "x"), tmp_path) as client:
-        with pytest.raises(Refused, match="is no address of a server"):
-            await client.look("sub_x")
+        with pytest.raises(Refused, match="is not a valid URL"):
+            await client.read("sub_x")
 
 
-def test_the_admins_own_token_stays_on_this_machine(tmp_path: Path) -> None:
+def test_the_admins_token_is_only_used_on_this_machine(tmp_path: Path) -> None:
     (tmp_path / "admin.token").write_text("deem_secret\n")
     assert admin_token("http://127.0.0.1:8000", tmp_path) == "deem_secret"
     with pytest.raises(Refused, match="DEEMSTER_TOKEN"):
@@ -192,19 +194,21 @@ def test_the_admins_own_token_stays_on_this_machine(tmp_path: Path) -> None:
         ("cancelled", None, 2),
     ],
 )
-def test_the_exit_code_tells_the_verdict(status: str, verdict: str | None, code: int) -> None:
+def test_the_exit_code_depends_on_the_verdict(
+    status: str, verdict: str | None, code: int
+) -> None:
     assert exit_code({"status": status, "verdict": verdict}) == code
 
 
-def test_what_is_waited_for_is_told() -> None:
-    assert in_words({"queue_position": 3, "estimated_wait_s": 4.2}) == (
-        "waiting, number 3 in the line, about 4 s"
+def test_the_progress_describes_the_status() -> None:
+    assert describe({"queue_position": 3, "estimated_wait_s": 4.2}) == (
+        "waiting at position 3, about 4 s"
     )
-    assert in_words({"status": "queued", "queue_position": 1, "estimated_wait_s": None}) == (
-        "waiting, number 1 in the line"
+    assert describe({"status": "queued", "queue_position": 1, "estimated_wait_s": None}) == (
+        "waiting at position 1"
     )
-    assert in_words({"status": "running", "progress": {"case": 2, "of": 9}}) == "case 2 of 9"
-    assert in_words({"status": "running"}) == "running"
+    assert describe({"status": "running", "progress": {"case": 2, "of": 9}}) == "case 2 of 9"
+    assert describe({"status": "running"}) == "running"
 
 
 def test_a_retry_waits_as_long_as_the_server_asks() -> None:
@@ -215,7 +219,7 @@ def test_a_retry_waits_as_long_as_the_server_asks() -> None:
     assert longer(None, "5") is None
 
 
-def test_a_verdict_is_put_into_lines() -> None:
+def test_a_verdict_is_printed_in_lines() -> None:
     answer = {
         "id": "sub_1",
         "status": "finished",
@@ -230,7 +234,7 @@ def test_a_verdict_is_put_into_lines() -> None:
     assert list(lines_of(answer)) == [
         "Time Limit Exceeded",
         "3 of 9 cases, 2100 ms, 12,345 KB, sub_1",
-        "failed in case 4: it may take 2000 ms",
+        "failed in case 4: the time limit is 2000 ms",
     ]
     failed = {"id": "sub_1", "status": "failed", "verdict": None, "error": "It broke."}
     assert list(lines_of(failed)) == ["sub_1 is failed", "It broke."]

@@ -1,4 +1,4 @@
-"""`deemster user`: accounts, and tokens of which only a hash is kept (O6)."""
+"""`deemster user` manages accounts, passwords and tokens (O6)."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ async def make(pool: Pool, name: str = "ada", role: Role = Role.USER) -> Account
         return await accounts.add(acquired, name, role)
 
 
-async def deeds(pool: Pool) -> list[tuple[str, dict[str, Any]]]:
+async def audit_entries(pool: Pool) -> list[tuple[str, dict[str, Any]]]:
     async with connection(pool) as acquired:
         rows = await acquired.fetch("SELECT actor, act, details FROM audit ORDER BY id")
     assert all(row["actor"].endswith("by command") for row in rows)
@@ -47,7 +47,7 @@ async def test_all_accounts_are_listed(operate: Deemster, pool: Pool) -> None:
     assert b"grace" in operate("user", "list").out
 
 
-async def test_a_name_is_given_once(operate: Deemster, pool: Pool) -> None:
+async def test_a_name_can_be_used_only_once(operate: Deemster, pool: Pool) -> None:
     async with connection(pool) as acquired:
         await accounts.add(acquired, "ada", Role.USER)
     done = operate("user", "add", "ada")
@@ -55,7 +55,7 @@ async def test_a_name_is_given_once(operate: Deemster, pool: Pool) -> None:
     assert "There is an account ada already" in done.err
 
 
-async def test_a_name_is_found_in_any_case_and_shown_as_chosen(
+async def test_a_name_is_found_in_any_case_and_shown_as_it_was_added(
     operate: Deemster, pool: Pool
 ) -> None:
     await make(pool, "Ada")
@@ -65,12 +65,12 @@ async def test_a_name_is_found_in_any_case_and_shown_as_chosen(
     assert len(operate("user", "tokens", "aDA", "--json").json["tokens"]) == 1
 
 
-def test_wrong_names_are_told(operate: Deemster) -> None:
+def test_invalid_and_unknown_names_are_errors(operate: Deemster) -> None:
     assert "can't be the name of an account" in operate("user", "add", "../x").err
     assert "There is no account nobody" in operate("user", "token", "nobody").err
 
 
-def test_without_a_database_it_says_what_to_do(deemster: Deemster) -> None:
+def test_an_error_without_a_database_says_what_to_do(deemster: Deemster) -> None:
     done = deemster("user", "list")
     assert done.code == 2
     assert "start `deemster up`" in done.err
@@ -80,7 +80,7 @@ def test_without_a_database_it_says_what_to_do(deemster: Deemster) -> None:
 async def test_a_password_is_set_and_ends_the_log_ins(
     deemster: Deemster, database_url: str, pool: Pool
 ) -> None:
-    """O6: as one line of standard input, and nowhere else to be seen."""
+    """O6: the password is read from standard input, and is never printed."""
     account = await make(pool)
     async with connection(pool) as acquired:
         session = await sessions.begin(acquired, account.id, keep_s=60)
@@ -99,7 +99,7 @@ async def test_a_password_is_set_and_ends_the_log_ins(
     assert found is not None
     assert found.password is not None
     assert HASHER.verify(found.password, words)
-    assert await deeds(pool) == [("user.password", {})]
+    assert await audit_entries(pool) == [("user.password", {})]
 
 
 def test_a_short_password_is_refused(deemster: Deemster, database_url: str) -> None:
@@ -133,11 +133,11 @@ async def test_tokens_are_listed_and_revoked(operate: Deemster, pool: Pool) -> N
     assert b"revoked" in operate("user", "tokens", "ada").out
     async with connection(pool) as acquired:
         assert await accounts.find_by_token(acquired, token) is None
-    assert [act for act, _ in await deeds(pool)] == ["token.make", "token.revoke"]
+    assert [act for act, _ in await audit_entries(pool)] == ["token.make", "token.revoke"]
     assert "There is no token tok_none" in operate("user", "revoke", "tok_none").err
 
 
-async def test_a_role_is_given_and_taken_but_for_the_last_admin(
+async def test_the_role_of_the_last_admin_can_not_be_changed(
     operate: Deemster, pool: Pool
 ) -> None:
     await make(pool)
@@ -147,13 +147,13 @@ async def test_a_role_is_given_and_taken_but_for_the_last_admin(
     assert "last admin" in done.err
     await make(pool, "grace", Role.ADMIN)
     assert operate("user", "role", "ada", "author").code == 0
-    assert await deeds(pool) == [
+    assert await audit_entries(pool) == [
         ("user.change", {"role": "admin"}),
         ("user.change", {"role": "author"}),
     ]
 
 
-async def test_who_is_disabled_loses_tokens_and_comes_back_without(
+async def test_a_disabled_account_loses_its_tokens_for_good(
     operate: Deemster, pool: Pool
 ) -> None:
     await make(pool)
@@ -167,10 +167,10 @@ async def test_who_is_disabled_loses_tokens_and_comes_back_without(
 
 
 @pytest.mark.parametrize(
-    "words", [("tokens",), ("disable",), ("enable",), ("role", "author"), ("token",)]
+    "arguments", [("tokens",), ("disable",), ("enable",), ("role", "author"), ("token",)]
 )
-def test_nobody_is_told_to_be_nobody(operate: Deemster, words: tuple[str, ...]) -> None:
-    command, *more = words
+def test_an_unknown_account_is_an_error(operate: Deemster, arguments: tuple[str, ...]) -> None:
+    command, *more = arguments
     done = operate("user", command, "nobody", *more)
     assert done.code == 2
     assert "There is no account nobody" in done.err

@@ -1,1 +1,1 @@
-"""The commands, one module each."""
+"""The `deemster` command: parses arguments, calls the packages below, and prints."""

@@ -1,24 +1,22 @@
-"""Puts the commands together; what they share is how they end."""
+"""The `deemster` command itself: its global options, and how errors become exit codes."""
 
 import os
 import signal
-import sys
 from typing import Annotated, NoReturn
 
 import typer
 
 from deemster import __version__
-from deemster.cli.commands import Lazily
+from deemster.cli.commands import LazyGroup
+from deemster.cli.exit_codes import ExitCode
+from deemster.cli.output import print_error
 from deemster.domain.errors import DeemsterError
 from deemster.wiring.process import die_with_parent
 
-EXIT_OURS = 2
-"""Deemster itself could not do what was asked."""
-
 app = typer.Typer(
     name="deemster",
-    cls=Lazily,
-    help="A self-hosted online judge: runs untrusted code in a cage and says what happened.",
+    cls=LazyGroup,
+    help="A self-hosted online judge: runs untrusted code in a sandbox and reports the result.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -27,8 +25,8 @@ app = typer.Typer(
 )
 
 
-def show_version(wanted: bool) -> None:
-    if wanted:
+def print_version(requested: bool) -> None:
+    if requested:
         print(f"deemster {__version__}")
         raise typer.Exit
 
@@ -37,11 +35,13 @@ def show_version(wanted: bool) -> None:
 def options(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=show_version, is_eager=True, help="Which it is."),
+        typer.Option(
+            "--version", callback=print_version, is_eager=True, help="Print the version."
+        ),
     ] = False,
     parent: Annotated[
         int | None,
-        typer.Option("--parent", hidden=True, help="End with the process of this number."),
+        typer.Option("--parent", hidden=True, help="End when the process with this id ends."),
     ] = None,
 ) -> None:
     if parent is not None:
@@ -49,8 +49,7 @@ def options(
 
 
 def main() -> None:
-    """The entry point of the process: cleans up what it inherited, then runs the command."""
-    hold_standard_descriptors()
+    open_standard_descriptors()
     reset_signals()
     run()
 
@@ -59,21 +58,20 @@ def run() -> None:
     try:
         app()
     except DeemsterError as fault:
-        end(fault)
+        fail(fault)
     except BaseExceptionGroup as faults:
-        ours = faults.subgroup(DeemsterError)
-        if ours is None:
+        known = faults.subgroup(DeemsterError)
+        if known is None:
             raise
-        end(first_of(ours))
+        fail(first_of(known))
 
 
-def end(fault: BaseException) -> NoReturn:
-    print(f"deemster: {fault}", file=sys.stderr)
-    raise SystemExit(EXIT_OURS) from None
+def fail(fault: BaseException) -> NoReturn:
+    print_error(fault)
+    raise SystemExit(ExitCode.UNABLE) from None
 
 
 def first_of(faults: BaseException) -> BaseException:
-    """Of all that failed together, one is told."""
     while isinstance(faults, BaseExceptionGroup):
         faults = faults.exceptions[0]
     return faults
@@ -82,14 +80,14 @@ def first_of(faults: BaseException) -> BaseException:
 def reset_signals() -> None:
     """A parent may have blocked SIGTERM, or ignored SIGCHLD, which hides how children end.
 
-    An ignored SIGINT or SIGHUP stays ignored where nothing handles it: `nohup` means that.
+    An ignored SIGINT or SIGHUP stays ignored, which is what `nohup` is for.
     """
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
 
 
-def hold_standard_descriptors() -> None:
-    """Fills closed ones, or the next file opened would become the standard output."""
+def open_standard_descriptors() -> None:
+    """Opens those that are closed, or the next file opened would become the standard output."""
     for descriptor in range(3):
         try:
             os.fstat(descriptor)

@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 import uvloop
-from rich import progress
-from rich.console import Console
 
+from deemster.cli.progress import Progress
 from deemster.domain.limits import MIB
 from deemster.settings import load_settings
 from deemster.store.backup.restore import restore_backup
@@ -17,57 +16,49 @@ from deemster.store.backup.write import write_backup
 
 
 def backup(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A new file.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File to create.")],
     artifacts: Annotated[
         bool,
         typer.Option(
-            help="Without them: for those who keep copies of their bucket by other means."
+            help="Include artifacts. Leave them out if you back up the bucket itself."
         ),
     ] = True,
 ) -> None:
-    """Write everything that is kept into one file: database, sources, test data, secret key.
+    """Write the database, sources, test data and secret key to one file.
 
-    Also while the service runs. It holds secrets: keep it where nobody else reads. The admin's
-    token is not in it. For example:
+    The service can go on running. The file holds secrets: keep it where nobody else can read
+    it. The admin's token is not in it. For example:
 
         deemster backup /backups/judge.tar
     """
-    with shown("writing") as on_bytes:
+    with bytes_shown("Writing") as on_bytes:
         work = write_backup(load_settings(), file, on_bytes, artifacts=artifacts)
         manifest = uvloop.run(work)
-    print(f"Wrote {file}: {manifest.members:,} parts, {manifest.bytes / MIB:,.1f} MB.")
+    print(f"Wrote {file}: {manifest.members:,} files, {manifest.bytes / MIB:,.1f} MB.")
 
 
 def restore(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What `backup` wrote.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="File that `deemster backup` wrote.")
+    ],
     force: Annotated[
-        bool, typer.Option("--force", help="Replace what is there: it is lost.")
+        bool, typer.Option("--force", help="Overwrite existing data, which is lost.")
     ] = False,
 ) -> None:
-    """Bring back everything from a backup, into an empty data directory or database.
+    """Restore a backup into an empty data directory or database.
 
-    Stop the service first; start it again afterwards. For example:
+    Stop the service first, and start it again afterwards. For example:
 
         DEEMSTER_DATA_DIR=/srv/new deemster restore /backups/judge.tar
     """
-    with shown("restoring") as on_bytes:
+    with bytes_shown("Restoring") as on_bytes:
         work = restore_backup(load_settings(), file, on_bytes, force=force)
         manifest = uvloop.run(work)
-    print(f"Restored {file}: {manifest.members:,} parts. Next: `deemster up`.")
+    print(f"Restored {file}: {manifest.members:,} files. Next: run `deemster up`.")
 
 
 @contextmanager
-def shown(what: str) -> Iterator[Callable[[int], None]]:
-    """On a terminal, how much has gone by."""
-    console = Console(stderr=True)
-    with progress.Progress(
-        progress.SpinnerColumn(),
-        progress.TextColumn("{task.description}"),
-        progress.DownloadColumn(),
-        progress.TimeElapsedColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    ) as bars:
-        task = bars.add_task(what, total=None)
-        yield lambda done: bars.update(task, completed=done)
+def bytes_shown(action: str) -> Iterator[Callable[[int], None]]:
+    with Progress() as progress:
+        task = progress.add_task(f"{action} (MB)", total=None)
+        yield lambda done: progress.update(task, completed=done / MIB)

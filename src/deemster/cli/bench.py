@@ -6,7 +6,7 @@ from deemster.bench import accept, burst, judge, sandbox
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Measure what this machine does, as ratios against the bare limit.",
+    help="Measure the performance of this machine, as ratios to a bare minimum.",
 )
 app.command("sandbox")(sandbox.sandbox)
 app.command("judge")(judge.judge)

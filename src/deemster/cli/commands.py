@@ -1,4 +1,4 @@
-"""Which commands there are; each is imported when it is used, so that all start fast."""
+"""Lists all commands, and imports each one only when it is used, so that all start fast."""
 
 from collections.abc import Iterator, MutableMapping
 from importlib import import_module
@@ -10,101 +10,76 @@ from typer.main import get_command, get_group
 
 
 class CommandEntry(NamedTuple):
-    where: str
-    """Module and name, below this package."""
+    target: str
+    """Module below this package, and the name in it."""
     summary: str
-    """The first paragraph of its help, so that the page of all commands needs none of them."""
+    """First paragraph of the command's help, so that `deemster --help` imports no command."""
 
 
 COMMANDS: Final = {
     "up": CommandEntry(
         "up.command:up",
-        "Start the whole service: a database, the API, and what judges submissions.",
+        "Start the whole service on this machine: database, API, relay, worker and keeper.",
     ),
-    "api": CommandEntry(
-        "roles.api:api",
-        "Answer HTTP requests, on the address and port that `deemster settings` shows.",
-    ),
+    "api": CommandEntry("roles:api", "Run the HTTP API."),
     "relay": CommandEntry(
-        "roles.relay:relay",
-        "Carry accepted submissions from the database to the queue.",
+        "roles:relay", "Run the relay, which sends accepted submissions to the queue."
     ),
     "worker": CommandEntry(
-        "roles.worker:worker",
-        "Judge submissions, in the cage.",
+        "roles:worker", "Run a worker, which judges submissions in the sandbox."
     ),
     "keeper": CommandEntry(
-        "roles.keeper:keeper",
-        "Rescue what dead workers left, send again what the queue lost, trim what is over.",
+        "roles:keeper",
+        "Run the keeper, which rescues stuck submissions, sends webhooks and deletes old data.",
     ),
-    "run": CommandEntry(
-        "run:run",
-        "Run one program in the sandbox.",
-    ),
-    "problem": CommandEntry(
-        "problem:app",
-        "Check, make, import, list and retire problems.",
-    ),
-    "submit": CommandEntry(
-        "submit.command:submit",
-        "Submit a program to a running service.",
-    ),
+    "run": CommandEntry("run:run", "Run one program in the sandbox."),
+    "problem": CommandEntry("problem:app", "Check, create, import, list and retire problems."),
+    "submit": CommandEntry("submit:submit", "Submit a program to a running service."),
     "doctor": CommandEntry(
         "doctor:doctor",
-        "Check this machine: every sandbox layer and toolchain, and how to mend what is "
-        "missing.",
+        "Check this machine's sandbox and toolchains, and say how to fix what is missing.",
     ),
     "languages": CommandEntry(
         "languages:languages",
-        "Show the languages: found or missing, with exact versions.",
+        "List the languages, with the exact version of each that is installed.",
     ),
     "bench": CommandEntry(
-        "bench:app",
-        "Measure what this machine does, as ratios against the bare limit.",
+        "bench:app", "Measure the performance of this machine, as ratios to a bare minimum."
     ),
-    "user": CommandEntry(
-        "user:app",
-        "Accounts, and the tokens by which programs act for them.",
-    ),
+    "user": CommandEntry("user:app", "Manage accounts, their passwords and their tokens."),
     "dlq": CommandEntry(
-        "dlq:app",
-        "Dead letters: submissions that the judge itself failed at, again and again.",
+        "dlq:app", "Manage dead letters: submissions that could not be judged in any attempt."
     ),
     "rejudge": CommandEntry(
         "rejudge:app",
-        "Judge submissions again: at once, or on trial (`--stage`) to be applied or dropped.",
+        "Judge submissions again, at once or in a set (`--stage`) to apply or drop later.",
     ),
     "backup": CommandEntry(
-        "backup:backup",
-        "Write everything that is kept into one file: database, sources, test data, "
-        "secret key.",
+        "backup:backup", "Write the database, sources, test data and secret key to one file."
     ),
     "restore": CommandEntry(
-        "backup:restore",
-        "Bring back everything from a backup, into an empty data directory or database.",
+        "backup:restore", "Restore a backup into an empty data directory or database."
     ),
     "migrate": CommandEntry(
-        "migrate:migrate",
-        "Bring the database's tables to the form that this version needs.",
+        "migrate:migrate", "Migrate the database's tables to this version."
     ),
     "settings": CommandEntry(
-        "settings:settings",
-        "Show every setting, its value and its source.",
+        "settings:settings", "Show every setting with its value and its source."
     ),
 }
 """In the order of the help page."""
 
 
 class Commands(MutableMapping[str, Any]):
-    """As `TyperGroup` wants them: a command is made when it is looked up."""
+    """The mapping that `TyperGroup` expects; it imports a command when it is looked up."""
 
     def __init__(self) -> None:
-        self._made: dict[str, Any] = {}
+        self._loaded: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
-        if name not in self._made:
-            self._made[name] = make(name)
-        return self._made[name]
+        if name not in self._loaded:
+            self._loaded[name] = load_command(name)
+        return self._loaded[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(COMMANDS)
@@ -113,32 +88,32 @@ class Commands(MutableMapping[str, Any]):
         return len(COMMANDS)
 
     def __setitem__(self, name: str, command: Any) -> None:
-        self._made[name] = command
+        self._loaded[name] = command
 
     def __delitem__(self, name: str) -> None:
-        del self._made[name]
+        del self._loaded[name]
 
 
-class Lazily(TyperGroup):
+class LazyGroup(TyperGroup):
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
         self.commands = Commands()
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         self.commands = {
-            name: TyperCommand(name, help=place.summary) for name, place in COMMANDS.items()
+            name: TyperCommand(name, help=entry.summary) for name, entry in COMMANDS.items()
         }
         super().format_help(ctx, formatter)
 
 
-def make(name: str) -> Any:
-    module, _, attribute = COMMANDS[name].where.partition(":")
+def load_command(name: str) -> Any:
+    module, _, attribute = COMMANDS[name].target.partition(":")
     found = getattr(import_module(f"deemster.cli.{module}"), attribute)
     if isinstance(found, typer.Typer):
         command: Any = get_group(found)
     else:
-        alone = typer.Typer(add_completion=False, rich_markup_mode="markdown")
-        alone.command()(found)
-        command = get_command(alone)
+        single = typer.Typer(add_completion=False, rich_markup_mode="markdown")
+        single.command()(found)
+        command = get_command(single)
     command.name = name
     return command

@@ -1,15 +1,16 @@
-"""`deemster dlq`: dead letters, which no attempt could judge (Q7)."""
+"""`deemster dlq`: lists dead letters and deals with them (Q7)."""
 
-import json
 from dataclasses import asdict
 from typing import Annotated
 
 import typer
 import uvloop
 from rich.console import Console
-from rich.table import Table
 
-from deemster.cli.for_each import for_each
+from deemster.cli.exit_codes import ExitCode
+from deemster.cli.options import AsJson
+from deemster.cli.output import make_table, print_json
+from deemster.cli.progress import for_each
 from deemster.domain.errors import NotFound
 from deemster.domain.ids import SubmissionId
 from deemster.pipeline.verdict import dead_letter_actions
@@ -20,17 +21,15 @@ from deemster.store.dead_letters import DeadLetter
 from deemster.store.pool import connection
 from deemster.wiring.resources import open_command_database, operator
 
-EXIT_OURS = 2
-AT_ONCE = 1000
-Number = Annotated[int, typer.Argument(metavar="NUMBER", help="As `dlq list` shows it.")]
+PAGE = 1000
+Number = Annotated[int, typer.Argument(metavar="NUMBER", help="Number that `dlq list` shows.")]
 Numbers = Annotated[
-    list[int], typer.Argument(metavar="NUMBER…", help="As `dlq list` shows them.")
+    list[int], typer.Argument(metavar="NUMBER…", help="Numbers that `dlq list` shows.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 app = typer.Typer(
     name="dlq",
-    help="Dead letters: submissions that the judge itself failed at, again and again.",
+    help="Manage dead letters: submissions that could not be judged in any attempt.",
     no_args_is_help=True,
     add_completion=False,
 )
@@ -39,18 +38,16 @@ app = typer.Typer(
 @app.command("list")
 def list_(
     settled: Annotated[
-        bool, typer.Option("--all", help="Also those that were dealt with.")
+        bool, typer.Option("--all", help="Include those that were requeued or discarded.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List the dead letters that nobody has dealt with, newest first."""
+    """List the open dead letters, newest first."""
     letters = uvloop.run(read_all(settled))
     if as_json:
-        print(as_text({"letters": [asdict(letter) for letter in letters]}))
+        print_json({"letters": [asdict(letter) for letter in letters]})
         return
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("number", "submission", "died", "attempts", "error", ""):
-        table.add_column(heading, overflow="fold")
+    table = make_table("number", "submission", "failed", "attempts", "error", "outcome")
     for letter in letters:
         table.add_row(
             str(letter.id),
@@ -65,10 +62,10 @@ def list_(
 
 @app.command()
 def show(number: Number, as_json: AsJson = False) -> None:
-    """Show all that is known of one dead letter."""
+    """Show everything that is known about one dead letter."""
     letter = uvloop.run(read_one(number))
     if as_json:
-        print(as_text(asdict(letter)))
+        print_json(asdict(letter))
         return
     for name, value in asdict(letter).items():
         if value is not None:
@@ -77,41 +74,40 @@ def show(number: Number, as_json: AsJson = False) -> None:
 
 @app.command()
 def requeue(numbers: Numbers, as_json: AsJson = False) -> None:
-    """Judge again: a new submission takes the place of each; the old one stays readable."""
+    """Judge the submissions again; each gets a new id, and the old one stays readable."""
     done, failed = uvloop.run(requeue_all(numbers))
     if as_json:
-        print(as_text({"requeued": done}))
+        print_json({"requeued": done})
     else:
         for number, submission in done.items():
             print(f"{number}: judged again as {submission}")
     if failed:
-        raise typer.Exit(EXIT_OURS)
+        raise typer.Exit(ExitCode.UNABLE)
 
 
 @app.command()
 def discard(numbers: Numbers, as_json: AsJson = False) -> None:
-    """Take them off the list for good; their submissions stay failed."""
+    """Close the dead letters; their submissions stay failed."""
     done, failed = uvloop.run(discard_all(numbers))
     if as_json:
-        print(as_text({"discarded": list(done)}))
+        print_json({"discarded": list(done)})
     else:
         for number in done:
             print(f"{number}: discarded")
     if failed:
-        raise typer.Exit(EXIT_OURS)
+        raise typer.Exit(ExitCode.UNABLE)
 
 
 async def read_all(settled: bool) -> list[DeadLetter]:
-    """After a bad night there are many, and whoever counts them must not stop at a page."""
     found: list[DeadLetter] = []
     async with open_command_database(load_settings()) as pool, connection(pool) as acquired:
         while True:
             before = found[-1].id if found else None
             page = await dead_letters.page(
-                acquired, include_resolved=settled, before=before, limit=AT_ONCE
+                acquired, include_resolved=settled, before=before, limit=PAGE
             )
             found += page
-            if len(page) < AT_ONCE:
+            if len(page) < PAGE:
                 return found
 
 
@@ -124,21 +120,20 @@ async def read_one(number: int) -> DeadLetter:
 
 
 async def requeue_all(numbers: list[int]) -> tuple[dict[int, SubmissionId], int]:
+    actor = Actor(operator())
     async with open_command_database(load_settings()) as pool:
 
         async def act(number: int) -> SubmissionId:
-            return (await dead_letter_actions.requeue(pool, number, actor=Actor(operator()))).id
+            return (await dead_letter_actions.requeue(pool, number, actor=actor)).id
 
-        return await for_each(numbers, act)
+        return await for_each("Dead letters", numbers, act)
 
 
 async def discard_all(numbers: list[int]) -> tuple[dict[int, None], int]:
     actor = Actor(operator())
     async with open_command_database(load_settings()) as pool:
         return await for_each(
-            numbers, lambda each: dead_letter_actions.discard(pool, each, actor=actor)
+            "Dead letters",
+            numbers,
+            lambda number: dead_letter_actions.discard(pool, number, actor=actor),
         )
-
-
-def as_text(values: object) -> str:
-    return json.dumps(values, default=str)

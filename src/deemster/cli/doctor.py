@@ -1,44 +1,42 @@
-"""`deemster doctor`: each layer of the cage and each toolchain: ok, or how to mend it."""
+"""`deemster doctor`: checks the sandbox and the toolchains, and says how to fix them."""
 
-import json
 from collections.abc import AsyncIterator
 from dataclasses import asdict
-from typing import Annotated
 
 import typer
 import uvloop
 from rich.console import Console
 from rich.markup import escape
 
+from deemster.cli.exit_codes import ExitCode
+from deemster.cli.options import AsJson
+from deemster.cli.output import print_json
 from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.judge.build.toolchain import Missing, Toolchains
 from deemster.sandbox.checks import Check, check_sandbox
 from deemster.settings import Settings, load_settings
 
-EXIT_UNWELL = 1
 
+def doctor(as_json: AsJson = False) -> None:
+    """Check this machine's sandbox and toolchains, and say how to fix what is missing.
 
-def doctor(
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-) -> None:
-    """Check this machine: every sandbox layer and toolchain, and how to mend what is missing.
-
-    The exit code is 1 when untrusted code can't be run safely here.
+    The exit code is 1 if untrusted code can't run safely on this machine.
     """
-    checks = uvloop.run(examine(load_settings(), show=not as_json))
+    checks = uvloop.run(run_checks(load_settings(), show=not as_json))
     ok = all(check.ok for check in checks if check.required)
     if as_json:
-        print(json.dumps({"ok": ok, "checks": [asdict(check) for check in checks]}))
+        print_json({"ok": ok, "checks": [asdict(check) for check in checks]})
     elif not ok:
         Console().print(
-            "\nUntrusted code can't be run safely here yet. To do without a layer knowingly, "
-            "name it in DEEMSTER_SANDBOX_WITHOUT."
+            "\nUntrusted code can't run safely on this machine yet. If you accept to run "
+            "without a sandbox layer, name it in DEEMSTER_SANDBOX_WITHOUT."
         )
     if not ok:
-        raise typer.Exit(EXIT_UNWELL)
+        raise typer.Exit(ExitCode.FAILED)
 
 
-async def examine(settings: Settings, *, show: bool) -> list[Check]:
+async def run_checks(settings: Settings, *, show: bool) -> list[Check]:
+    """With `show` each result is printed as soon as it is known."""
     console = Console(highlight=False)
     checks = []
     async for check in all_checks(settings):
@@ -53,8 +51,8 @@ async def all_checks(settings: Settings) -> AsyncIterator[Check]:
         yield check
     if settings.sandbox_without:
         without = ", ".join(sorted(settings.sandbox_without))
-        mend = "Unset DEEMSTER_SANDBOX_WITHOUT when the checks above hold."
-        yield Check("layers given up", ok=False, detail=without, mend=mend, required=False)
+        mend = "Unset DEEMSTER_SANDBOX_WITHOUT if the checks above pass."
+        yield Check("layers turned off", ok=False, detail=without, mend=mend, required=False)
     for found in await Toolchains().find_all(load_catalogue()):
         name = f"language {found.language.id}"
         if isinstance(found, Missing):
@@ -65,12 +63,9 @@ async def all_checks(settings: Settings) -> AsyncIterator[Check]:
 
 
 def as_line(check: Check) -> str:
-    mark = (
-        "[green]ok  [/]"
-        if check.ok
-        else "[red]no  [/]"
-        if check.required
-        else "[yellow]note[/]"
-    )
+    if check.ok:
+        mark = "[green]ok  [/]"
+    else:
+        mark = "[red]no  [/]" if check.required else "[yellow]note[/]"
     line = f"{mark} {escape(check.name)}: {escape(check.detail)}"
     return f"{line}\n     [bold]{escape(check.mend)}[/]" if check.mend else line

@@ -1,6 +1,5 @@
-"""`deemster languages`: what is installed here, in which version, and whether it works."""
+"""`deemster languages`: lists the languages with their versions, and tests them."""
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
@@ -8,9 +7,12 @@ import typer
 import uvloop
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import track
 from rich.table import Table
 
+from deemster.cli.exit_codes import ExitCode
+from deemster.cli.options import AsJson
+from deemster.cli.output import make_table, print_json
+from deemster.cli.progress import Progress
 from deemster.domain.language import (
     CompileStep,
     Language,
@@ -25,28 +27,26 @@ from deemster.pipeline.judge.selftest import SelfTestResult, self_test
 from deemster.settings import load_settings
 from deemster.wiring.judging import open_boxes
 
-EXIT_FAILED = 1
-
 Found = Toolchain | Missing
 Results = Mapping[LanguageId, SelfTestResult]
 
 
 def languages(
     names: Annotated[
-        list[str] | None, typer.Argument(help="Only these languages; all unless told.")
+        list[str] | None, typer.Argument(help="Languages to list. [default: all]")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
     test: Annotated[
-        bool, typer.Option("--test", help="Run each language's own test in the sandbox.")
+        bool, typer.Option("--test", help="Run a test program of each language in the sandbox.")
     ] = False,
     packages: Annotated[
         bool,
-        typer.Option("--packages", help="Print only the Debian packages of what is missing."),
+        typer.Option("--packages", help="Print only the Debian packages of missing languages."),
     ] = False,
 ) -> None:
-    """Show the languages: found or missing, with exact versions.
+    """List the languages, with the exact version of each that is installed.
 
-    The exit code is 1 when a test failed.
+    The exit code is 1 if a test failed.
     """
     catalogue = load_catalogue()
     chosen = [catalogue.named(name) for name in names] if names else list(catalogue)
@@ -54,16 +54,16 @@ def languages(
         for name in missing_packages(chosen):
             print(name)
         return
-    found, results = uvloop.run(look(chosen, test))
+    found, results = uvloop.run(find_and_test(chosen, test))
     if as_json:
-        print(json.dumps({"languages": [as_object(each, results) for each in found]}))
+        print_json({"languages": [as_object(each, results) for each in found]})
     else:
         Console().print(as_table(found, results))
     if any(result.problem for result in results.values()):
-        raise typer.Exit(EXIT_FAILED)
+        raise typer.Exit(ExitCode.FAILED)
 
 
-async def look(chosen: Iterable[Language], test: bool) -> tuple[list[Found], Results]:
+async def find_and_test(chosen: Iterable[Language], test: bool) -> tuple[list[Found], Results]:
     found = await Toolchains().find_all(chosen)
     if not test:
         return found, {}
@@ -71,16 +71,16 @@ async def look(chosen: Iterable[Language], test: bool) -> tuple[list[Found], Res
     toolchains = [each for each in found if isinstance(each, Toolchain)]
     results: dict[LanguageId, SelfTestResult] = {}
     async with open_boxes(settings, toolchains) as boxes:
-        console = Console(stderr=True)
-        shown = track(toolchains, "Testing", console=console, transient=True)
-        for toolchain in shown if console.is_terminal else toolchains:
-            result = await self_test(boxes, toolchain, settings.work_dir)
-            results[toolchain.language.id] = result
+        with Progress() as progress, progress.step("Testing", len(toolchains)) as advance:
+            for toolchain in toolchains:
+                result = await self_test(boxes, toolchain, settings.work_dir)
+                results[toolchain.language.id] = result
+                advance()
     return found, results
 
 
 def missing_packages(chosen: Iterable[Language]) -> list[str]:
-    """Without asking for versions, which takes a second: a tool is there or not."""
+    """Only looks for the tools: to ask them for their versions would take a second."""
     missing = [each for each in chosen if isinstance(locate(each), Missing)]
     return sorted({package for language in missing for package in language.packages})
 
@@ -88,7 +88,7 @@ def missing_packages(chosen: Iterable[Language]) -> list[str]:
 def as_object(each: Found, results: Results) -> dict[str, Any]:
     language = each.language
     tools = each.tools if isinstance(each, Toolchain) else {}
-    shown: dict[str, Any] = {
+    values: dict[str, Any] = {
         "id": language.id,
         "name": language.name,
         "aliases": list(language.aliases),
@@ -107,18 +107,18 @@ def as_object(each: Found, results: Results) -> dict[str, Any]:
         "problem": each.reason if isinstance(each, Missing) else None,
     }
     if result := results.get(language.id):
-        shown["test"] = {
+        values["test"] = {
             "ok": not result.problem,
             "problem": result.problem or None,
             "cpu_ms": result.cpu_ms,
             "memory_kb": result.memory_kb,
             "compile_ms": result.compile_ms,
         }
-    return shown
+    return values
 
 
 def step_of(step: CompileStep | RunStep, tools: Mapping[str, str]) -> dict[str, Any]:
-    """With the tools in their places; what depends on the program stays a placeholder."""
+    """Fills in the paths of tools; what depends on the program stays a placeholder."""
     names = placeholders((*step.argv, *step.environment.values()))
     values = {name: tools.get(name, f"{{{name}}}") for name in names}
     environment = fill(step.environment.values(), values)
@@ -129,9 +129,7 @@ def step_of(step: CompileStep | RunStep, tools: Mapping[str, str]) -> dict[str, 
 
 
 def as_table(found: list[Found], results: Results) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("language", "files", "version") + (("test",) if results else ()):
-        table.add_column(heading, overflow="fold")
+    table = make_table("language", "files", "version", *(("test",) if results else ()))
     for each in found:
         language = each.language
         row = [f"{language.name} [dim]({language.id})[/]"]
@@ -147,7 +145,7 @@ def as_table(found: list[Found], results: Results) -> Table:
 
 
 def files_of(language: Language) -> list[str]:
-    """Shared extensions are in brackets: with them the language must be named."""
+    """Extensions in brackets belong to several languages: the user must name the language."""
     own = [f".{extension}" for extension in language.extensions]
     return own + [f"(.{extension})" for extension in language.shared_extensions]
 

@@ -1,4 +1,4 @@
-"""`deemster migrate`: brings the database to the form that this version needs."""
+"""`deemster migrate`: migrates the database's tables to this version."""
 
 from typing import Annotated
 
@@ -6,23 +6,23 @@ import typer
 import uvloop
 
 from deemster.settings import load_settings
-from deemster.store.migrations import migrate as bring_forward
+from deemster.store.migrations import migrate as apply_migrations
 from deemster.wiring.resources import database_url
 
 
 def migrate(
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be done.")
+        bool, typer.Option("--dry-run", help="Only print which migrations would be applied.")
     ] = False,
 ) -> None:
-    """Bring the database's tables to the form that this version needs.
+    """Migrate the database's tables to this version.
 
-    `deemster up` does it by itself. Forward only, all or nothing: make a backup before. Stop
-    roles of an older version first.
+    `deemster up` does it by itself. Migrations can't be undone, and either all are applied or
+    none: make a backup first, and stop roles of an older version.
     """
     url = database_url(load_settings())
-    missing = uvloop.run(bring_forward(url, dry_run=dry_run))
-    for each in missing:
+    migrations = uvloop.run(apply_migrations(url, dry_run=dry_run))
+    for each in migrations:
         print(f"{'would apply' if dry_run else 'applied'} {each.name}")
-    if not missing:
+    if not migrations:
         print("The database is up to date.")

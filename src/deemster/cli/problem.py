@@ -1,35 +1,36 @@
-"""`deemster problem`: tools for those who set problems."""
+"""`deemster problem`: verifies, creates, imports, lists and retires problems."""
 
-import asyncio
-import json
 import os
-from contextlib import AsyncExitStack
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 import uvloop
+from rich.console import Console
 
-from deemster.cli.problem_import import import_
-from deemster.cli.problem_list import list_
-from deemster.cli.problem_retire import retire
-from deemster.cli.progress import Progress
-from deemster.cli.verify_report import as_object, show
+from deemster.cli.exit_codes import ExitCode
+from deemster.cli.options import AsJson, PackagePaths
+from deemster.cli.output import make_table, print_error, print_json
+from deemster.cli.progress import Progress, for_each
+from deemster.cli.verify_report import as_object, print_reports
 from deemster.domain.errors import Refused
-from deemster.pipeline.judge.build.languages import load_catalogue
-from deemster.pipeline.judge.verify.package_checks import Finding
-from deemster.pipeline.judge.verify.verifier import PackageReport, Verifier
+from deemster.domain.ids import ProblemId, parse_problem_id
+from deemster.domain.limits import MIB
 from deemster.problems.new import make_package
-from deemster.problems.revision import Revision
 from deemster.settings import load_settings
-from deemster.wiring.judging import find_needed, make_spool, open_judging
-from deemster.wiring.resources import open_revisions
+from deemster.store.audit import Actor
+from deemster.store.pool import connection
+from deemster.store.problems import ProblemListItem, page
+from deemster.wiring.importing import Outcome, import_all, open_importer
+from deemster.wiring.resources import open_command_database, operator
+from deemster.wiring.verifying import verify_all
 
-EXIT_DISAGREES = 1
+PAGE = 500
 
 app = typer.Typer(
     name="problem",
-    help="Check, make, import, list and retire problems.",
+    help="Check, create, import, list and retire problems.",
     no_args_is_help=True,
     add_completion=False,
 )
@@ -37,77 +38,158 @@ app = typer.Typer(
 
 @app.command()
 def verify(
-    paths: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="PATH…", help="Packages: directories, .zip, .kpp or .tar files."
-        ),
-    ],
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    paths: PackagePaths,
+    as_json: AsJson = False,
     jobs: Annotated[
         int | None,
         typer.Option(
             metavar="N",
             min=1,
             max=64,
-            help="Programs at once, each on a core of its own; by default a core each.",
+            help="Number of programs to run at once, each on its own core. "
+            "[default: the number of cores]",
             show_default=False,
         ),
     ] = None,
 ) -> None:
-    """Judge every submission of a package, and compare with what its author expects.
+    """Judge every submission in a package, and compare the verdicts with the expected ones.
 
-    Understands ICPC/Kattis packages (legacy, legacy-icpc, 2025-09), Codeforces Polygon, Hydro
-    and DMOJ. Also looks the package over: inputs against the validators, answers, limits.
+    The package can be an ICPC/Kattis package (legacy, legacy-icpc, 2025-09), or one of
+    Codeforces Polygon, Hydro or DMOJ. The command also checks the package itself: inputs
+    against the validators, answers, limits.
 
-    The exit code is 0 when all is as expected, 1 when something isn't. For example:
+    The exit code is 0 if everything is as expected, 1 if something is not. For example:
 
         deemster problem verify different hello.zip
         deemster problem verify contest/* --json --jobs 2
     """
-    reports = uvloop.run(verify_all(paths, jobs or len(os.sched_getaffinity(0))))
+    lanes = jobs or len(os.sched_getaffinity(0))
+    with Progress() as progress:
+        reports = uvloop.run(verify_all(load_settings(), paths, lanes, progress))
     if as_json:
-        print(json.dumps(as_object(reports)))
+        print_json(as_object(reports))
     else:
-        show(reports)
+        print_reports(reports)
     if not all(report.ok for report in reports):
-        raise typer.Exit(EXIT_DISAGREES)
+        raise typer.Exit(ExitCode.FAILED)
 
 
 @app.command()
 def new(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Letters and digits: its slug.")],
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", help="Name of the problem, in letters and digits."),
+    ],
 ) -> None:
-    """Make a small, complete package to start from.
+    """Create a small, complete package to start from.
 
     It is a directory in the 2025-09 format that passes `deemster problem verify`.
     """
-    made = make_package(Path.cwd(), name)
-    print(f"Made {made}. Next: change it, then `deemster problem verify {made}`.")
+    created = make_package(Path.cwd(), name)
+    print(f"Created {created}. Next: change it, then run `deemster problem verify {created}`.")
 
 
-app.command("import")(import_)
-app.command("list")(list_)
-app.command()(retire)
+@app.command("import")
+def import_(
+    paths: PackagePaths,
+    problem_id: Annotated[
+        str | None,
+        typer.Option(
+            "--id",
+            metavar="ID",
+            help="Id of the problem, such as prob_sum. [default: from the package's name]",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Import problems into the service, where users can solve them at once.
+
+    If a problem exists already, it gets a new revision, by which all later submissions are
+    judged. If a package has no time limit, it gets one from its own accepted submissions. For
+    example:
+
+        deemster problem import samples/aplusb
+        deemster problem import hello.zip --id prob_hello
+    """
+    if problem_id is not None and len(paths) > 1:
+        raise Refused("--id is for one problem: leave it out, or import one package at a time.")
+    chosen = parse_problem_id(problem_id) if problem_id is not None else None
+    with Progress() as progress:
+        outcomes = uvloop.run(import_all(load_settings(), paths, chosen, progress))
+    for outcome in outcomes:
+        print_outcome(outcome)
+    if any(outcome.error for outcome in outcomes):
+        raise typer.Exit(ExitCode.UNABLE)
 
 
-async def verify_all(paths: list[Path], jobs: int) -> list[PackageReport]:
-    settings = load_settings()
-    catalogue = load_catalogue()
-    reports: dict[Path, PackageReport] = {}
-    revisions = dict[Path, Revision]()
-    async with AsyncExitStack() as stack:
-        store = open_revisions(settings)
-        for path in paths:
-            try:
-                revisions[path] = await stack.enter_async_context(store.imported(path))
-            except Refused as fault:
-                reports[path] = PackageReport(path, findings=[Finding("error", str(fault))])
-        needed = await asyncio.to_thread(find_needed, catalogue, list(revisions.values()))
-        judging = open_judging(settings, catalogue, needed, lanes=jobs)
-        workshop, lanes = await stack.enter_async_context(judging)
-        progress = stack.enter_context(Progress())
-        verifier = Verifier(workshop, lanes, make_spool(settings), jobs, progress)
-        for path, revision in revisions.items():
-            reports[path] = await verifier.verify(path, revision)
-    return [reports[path] for path in paths]
+def print_outcome(outcome: Outcome) -> None:
+    imported = outcome.imported
+    if imported is None:
+        print_error(f"{outcome.path}: {outcome.error}")
+        return
+    problem = imported.sheet
+    change = f"revision {problem.number}" if imported.is_new else "unchanged"
+    print(
+        f"{problem.id}: {change}, {problem.title!r}, {problem.time_ms / 1000:g} s, "
+        f"{problem.memory_bytes // MIB} MB, {problem.cases} cases"
+    )
+
+
+@app.command("list")
+def list_(as_json: AsJson = False) -> None:
+    """List the problems of the service."""
+    lines = uvloop.run(read_all())
+    if as_json:
+        print_json({"problems": [asdict(line) for line in lines]})
+        return
+    table = make_table("id", "title", "time", "memory", "cases", "revision", "accepted")
+    for line in lines:
+        table.add_row(
+            line.id,
+            line.title,
+            f"{line.time_ms / 1000:g} s",
+            f"{line.memory_bytes // MIB} MB",
+            str(line.cases),
+            str(line.number),
+            f"{line.accepted} of {line.submits}",
+        )
+    Console().print(table)
+
+
+async def read_all() -> list[ProblemListItem]:
+    lines: list[ProblemListItem] = []
+    async with open_command_database(load_settings()) as pool, connection(pool) as acquired:
+        while True:
+            after = lines[-1].id if lines else None
+            more = await page(acquired, after=after, limit=PAGE)
+            lines += more
+            if len(more) < PAGE:
+                return lines
+
+
+@app.command()
+def retire(
+    ids: Annotated[
+        list[str], typer.Argument(metavar="ID…", help="Ids that `problem list` shows.")
+    ],
+) -> None:
+    """Retire problems: nobody can solve them any more, but their submissions stay readable.
+
+    To bring a problem back, import it again. For example:
+
+        deemster problem retire prob_sum
+    """
+    done, failed = uvloop.run(retire_all([parse_problem_id(each) for each in ids]))
+    for problem, is_new in done.items():
+        print(f"{problem}: {'retired' if is_new else 'was already retired'}")
+    if failed:
+        raise typer.Exit(ExitCode.UNABLE)
+
+
+async def retire_all(ids: list[ProblemId]) -> tuple[dict[ProblemId, bool], int]:
+    settings, actor = load_settings(), Actor(operator())
+    async with open_command_database(settings) as pool:
+        importer = open_importer(settings, pool)
+        return await for_each(
+            "Problems", ids, lambda problem: importer.retire(problem, actor, only_own=False)
+        )

@@ -1,6 +1,5 @@
-"""`deemster rejudge`: judges again, by the test data that is in force now (A9)."""
+"""`deemster rejudge`: judges submissions again, by the current test data (A9)."""
 
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
@@ -11,8 +10,11 @@ import typer
 import uvloop
 from typer.core import TyperGroup
 
-from deemster.cli import rejudging
-from deemster.cli.for_each import for_each
+from deemster.cli import rejudge_sets
+from deemster.cli.exit_codes import ExitCode
+from deemster.cli.options import AsJson
+from deemster.cli.output import print_json
+from deemster.cli.progress import for_each
 from deemster.domain.errors import NotFound, Refused
 from deemster.domain.ids import PROBLEM, ContestId, ProblemId, SubmissionId
 from deemster.domain.verdict import Verdict
@@ -27,14 +29,13 @@ from deemster.store.problems import get
 from deemster.store.rejudgings import RejudgingFilter, count_unfinished, find_matching
 from deemster.wiring.resources import open_command_database, operator
 
-EXIT_OURS = 2
 MOST = 1_000_000
 HELP: Final = {"-h", "--help"}
 NOW: Final = "now"
 
 
-class NowOrNamed(TyperGroup):
-    """What is none of the commands is which submissions to judge again."""
+class DefaultsToNow(TyperGroup):
+    """Arguments that name no subcommand belong to `rejudge now`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if not args or args[0] not in {*HELP, *self.commands}:
@@ -44,95 +45,108 @@ class NowOrNamed(TyperGroup):
 
 app = typer.Typer(
     name="rejudge",
-    cls=NowOrNamed,
-    help="Judge submissions again: at once, or on trial (`--stage`) to be applied or dropped."
-    "\n\nHow to choose them: `deemster rejudge now --help`.",
+    cls=DefaultsToNow,
+    help="Judge submissions again, at once or in a set (`--stage`) to apply or drop later."
+    "\n\n`deemster rejudge now --help` says how to choose submissions.",
     add_completion=False,
     rich_markup_mode="markdown",
 )
-rejudging.add_commands(app)
+rejudge_sets.add_commands(app)
 
 
 @app.command(NOW)
 def rejudge(  # noqa: PLR0913, PLR0917 - they are options
     ids: Annotated[
         list[str] | None,
-        typer.Argument(metavar="ID…", help="Submissions; or choose them with options."),
+        typer.Argument(metavar="ID…", help="Ids of submissions; or choose them with options."),
     ] = None,
     problem: Annotated[
-        str | None, typer.Option(metavar="P", help="All of this problem.", show_default=False)
+        str | None,
+        typer.Option(metavar="P", help="Submissions to this problem.", show_default=False),
     ] = None,
     contest: Annotated[
-        str | None, typer.Option(metavar="C", help="Of this contest.", show_default=False)
+        str | None,
+        typer.Option(metavar="C", help="Submissions in this contest.", show_default=False),
     ] = None,
     verdict: Annotated[
         str | None,
         typer.Option(
-            metavar="V", help="With this verdict: 'Wrong Answer'.", show_default=False
+            metavar="V",
+            help="Submissions with this verdict, such as 'Wrong Answer'.",
+            show_default=False,
         ),
     ] = None,
     language: Annotated[
-        str | None, typer.Option(metavar="L", help="In this language.", show_default=False)
+        str | None,
+        typer.Option(metavar="L", help="Submissions in this language.", show_default=False),
     ] = None,
     user: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Of this account.", show_default=False)
+        str | None,
+        typer.Option(metavar="NAME", help="Submissions of this account.", show_default=False),
     ] = None,
     since: Annotated[
         str | None,
-        typer.Option("--from", metavar="TIME", help="Submitted then or later (UTC)."),
+        typer.Option("--from", metavar="TIME", help="Submissions from this time on (UTC)."),
     ] = None,
     until: Annotated[
-        str | None, typer.Option("--to", metavar="TIME", help="Submitted before (UTC).")
+        str | None,
+        typer.Option("--to", metavar="TIME", help="Submissions before this time (UTC)."),
     ] = None,
     outdated: Annotated[
         bool,
-        typer.Option("--outdated", help="Judged by other test data than is in force."),
+        typer.Option("--outdated", help="Submissions that were judged by older test data."),
     ] = False,
     stage: Annotated[
-        bool, typer.Option("--stage", help="On trial: nothing counts until it is applied.")
+        bool,
+        typer.Option(
+            "--stage", help="Make a set whose verdicts count only when it is applied."
+        ),
     ] = False,
     reason: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Why; with --stage.")
+        str | None,
+        typer.Option(metavar="TEXT", help="Reason to keep with the set; needs --stage."),
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Don't ask.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Don't ask for confirmation.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Judge submissions again; this is what `deemster rejudge` does without a command.
+    """Judge submissions again; `deemster rejudge` without a subcommand does the same.
 
-    Each gets a new id, and is judged after everyone else's; the old verdict stays readable, and
-    counts no more. For example:
+    Each submission gets a new id and is judged after all others. The old verdict stays
+    readable, but no longer counts. For example:
 
         deemster rejudge sub_01k7h1hfchy7421t0c4da209j5
         deemster rejudge --problem prob_aplusb --verdict 'Judge Error'
         deemster rejudge --problem prob_aplusb --stage --reason 'case 7 was wrong'
         deemster rejudge --problem prob_aplusb --outdated --stage
     """
-    asked = Asked(
+    choice = Choice(
         problem, contest, verdict, language, user, since, until, True if outdated else None
     )
-    if asked.is_something == bool(ids):
-        raise Refused("Name submissions, or choose them with options such as --problem.")
+    if choice.is_given == bool(ids):
+        raise Refused("Give either ids of submissions or options such as --problem.")
     named = [SubmissionId(each) for each in ids or ()]
     if stage:
-        rejudging.report(uvloop.run(stage_asked(asked, named, reason)), as_json=as_json)
+        rejudge_sets.print_overview(
+            uvloop.run(make_set(choice, named, reason)), as_json=as_json
+        )
         return
     if reason is not None:
-        raise Refused("A reason is kept with a set only: add --stage, or leave it out.")
+        raise Refused("Only a set has a reason: add --stage, or leave --reason out.")
     done, failed = uvloop.run(
-        rejudge_named(named) if named else rejudge_chosen(asked, sure=yes)
+        rejudge_named(named) if named else rejudge_chosen(choice, sure=yes)
     )
     if as_json:
-        print(json.dumps({"rejudged": done}))
+        print_json({"rejudged": done})
     else:
         for old, new in done.items():
             print(f"{old} is judged again as {new}")
     if failed:
-        raise typer.Exit(EXIT_OURS)
+        raise typer.Exit(ExitCode.UNABLE)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """Options, as they were typed."""
+class Choice:
+    """The options that choose submissions, as the user typed them."""
 
     problem: str | None
     contest: str | None
@@ -144,20 +158,20 @@ class Asked:
     outdated: Literal[True] | None
 
     @property
-    def is_something(self) -> bool:
+    def is_given(self) -> bool:
         return any(each is not None for each in astuple(self))
 
 
 Rejudged = tuple[dict[SubmissionId, SubmissionId], int]
-"""The new by the old, and how many could not be."""
+"""New ids by old ids, and the number of submissions that could not be judged again."""
 
 
-async def stage_asked(
-    asked: Asked, named: Sequence[SubmissionId], reason: str | None
+async def make_set(
+    choice: Choice, named: Sequence[SubmissionId], reason: str | None
 ) -> Overview:
     async with open_command_database(load_settings()) as pool:
-        wanted = RejudgingFilter(ids=named) if named else await wanted_of(pool, asked)
-        return await make(pool, wanted, Actor(operator()), reason=reason)
+        selection = RejudgingFilter(ids=named) if named else await selection_of(pool, choice)
+        return await make(pool, selection, Actor(operator()), reason=reason)
 
 
 async def rejudge_named(ids: Sequence[SubmissionId]) -> Rejudged:
@@ -165,12 +179,12 @@ async def rejudge_named(ids: Sequence[SubmissionId]) -> Rejudged:
         return await rejudge_all(pool, ids)
 
 
-async def rejudge_chosen(asked: Asked, *, sure: bool) -> Rejudged:
+async def rejudge_chosen(choice: Choice, *, sure: bool) -> Rejudged:
     async with open_command_database(load_settings()) as pool:
-        wanted = await wanted_of(pool, asked)
+        selection = await selection_of(pool, choice)
         async with connection(pool) as acquired:
-            ids = [match.id for match in await find_matching(acquired, wanted, limit=MOST)]
-            others = describe_unended(await count_unfinished(acquired, wanted))
+            ids = [match.id for match in await find_matching(acquired, selection, limit=MOST)]
+            others = describe_unended(await count_unfinished(acquired, selection))
         if others:
             print(others, file=sys.stderr)
         if not ids:
@@ -186,33 +200,33 @@ async def rejudge_all(pool: Pool, ids: Sequence[SubmissionId]) -> Rejudged:
     async def act(submission: SubmissionId) -> SubmissionId:
         return (await judge_again(pool, submission, actor=actor)).id
 
-    return await for_each(ids, act)
+    return await for_each("Submissions", ids, act)
 
 
-async def wanted_of(pool: Pool, asked: Asked) -> RejudgingFilter:
-    """Names that don't exist are told: they would choose nothing, silently."""
+async def selection_of(pool: Pool, choice: Choice) -> RejudgingFilter:
+    """A name that does not exist is an error, or it would silently match nothing."""
     async with connection(pool) as acquired:
-        account = await accounts.find_by_name(acquired, asked.user) if asked.user else None
-        if asked.user is not None and account is None:
-            raise NotFound(f"There is no account {asked.user}: see `deemster user list`.")
-        problem = ProblemId(asked.problem) if asked.problem is not None else None
+        account = await accounts.find_by_name(acquired, choice.user) if choice.user else None
+        if choice.user is not None and account is None:
+            raise NotFound(f"There is no account {choice.user}: see `deemster user list`.")
+        problem = ProblemId(choice.problem) if choice.problem is not None else None
         if problem is not None and await get(acquired, problem) is None:
             raise NotFound(
-                f"There is no problem {problem}: ids begin with {PROBLEM}_, see "
+                f"There is no problem {problem}: ids start with {PROBLEM}_, see "
                 "`deemster problem list`."
             )
-        contest = ContestId(asked.contest) if asked.contest is not None else None
+        contest = ContestId(choice.contest) if choice.contest is not None else None
         if contest is not None and await contests.get(acquired, contest) is None:
-            raise NotFound(f"There is no contest {contest}.")
+            raise NotFound(f"There is no contest {contest}: check its id.")
     return RejudgingFilter(
         account=account.id if account else None,
         problem=problem,
         contest=contest,
-        verdict=verdict_of(asked.verdict) if asked.verdict is not None else None,
-        language=load_catalogue().named(asked.language).id if asked.language else None,
-        submitted_from=time_of(asked.since) if asked.since is not None else None,
-        submitted_to=time_of(asked.until) if asked.until is not None else None,
-        outdated=asked.outdated,
+        verdict=verdict_of(choice.verdict) if choice.verdict is not None else None,
+        language=load_catalogue().named(choice.language).id if choice.language else None,
+        submitted_from=time_of(choice.since) if choice.since is not None else None,
+        submitted_to=time_of(choice.until) if choice.until is not None else None,
+        outdated=choice.outdated,
     )
 
 
@@ -220,20 +234,18 @@ def verdict_of(text: str) -> Verdict:
     for verdict in Verdict:
         if verdict.lower() == text.strip().lower():
             return verdict
-    raise Refused(f"No verdict is called {text!r}: there are {', '.join(Verdict)}.")
+    raise Refused(f"There is no verdict {text!r}: use one of {', '.join(Verdict)}.")
 
 
 def time_of(text: str) -> datetime:
     try:
-        moment = datetime.fromisoformat(text)
+        time = datetime.fromisoformat(text)
     except ValueError:
-        raise Refused(f"{text!r} is no time: write it as 2026-03-01T14:30.") from None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        raise Refused(f"{text!r} is not a time: write it as 2026-03-01T14:30.") from None
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 def confirm(count: int) -> None:
     if not sys.stdin.isatty():
-        raise Refused(
-            f"{count:,} submissions would be judged again: add --yes if that is meant."
-        )
+        raise Refused(f"This would judge {count:,} submissions again: add --yes to confirm.")
     typer.confirm(f"Judge {count:,} submissions again?", abort=True, err=True)

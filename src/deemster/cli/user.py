@@ -1,24 +1,34 @@
-"""`deemster user`: accounts, their passwords and their tokens."""
+"""`deemster user`: manages accounts, their passwords and their tokens."""
 
-import json
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 import uvloop
 from rich.console import Console
-from rich.table import Table
 
-from deemster.cli import accounts
-from deemster.domain.account import Role, Scope
+from deemster.api.auth.passwords import hash_password
+from deemster.cli.options import AsJson
+from deemster.cli.output import make_table, print_json
+from deemster.domain.account import Account, Role, Scope, check_name
+from deemster.domain.errors import NotFound
+from deemster.domain.ids import TokenId
+from deemster.settings import load_settings
+from deemster.store import accounts, sessions
+from deemster.store.accounts import AccountUpdate, AccountView, TokenView
+from deemster.store.audit import Actor, record
+from deemster.store.pool import Connection, transaction
+from deemster.wiring.resources import open_command_database, operator
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-Name = Annotated[str, typer.Argument(metavar="NAME", help="Whose.")]
+TOKENS_SHOWN = 1000
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the account.")]
 
 app = typer.Typer(
     name="user",
-    help="Accounts, and the tokens by which programs act for them.",
+    help="Manage accounts, their passwords and their tokens.",
     no_args_is_help=True,
     add_completion=False,
 )
@@ -26,29 +36,39 @@ app = typer.Typer(
 
 @app.command()
 def add(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Letters, digits and . _ -")],
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", help="Name of the account: letters, digits and . _ -"),
+    ],
     role: Annotated[
-        Role, typer.Option(help="What the account may do.", show_choices=True)
+        Role, typer.Option(help="Role of the account.", show_choices=True)
     ] = Role.USER,
     as_json: AsJson = False,
 ) -> None:
     """Add an account.
 
-    It can do nothing without a token or a password: see `deemster user token` and
-    `deemster user password`.
+    To use it, give it a token (`deemster user token`) or a password (`deemster user password`).
     """
-    account = uvloop.run(accounts.add(name, role))
+    account = uvloop.run(add_account(name, role))
     if as_json:
-        print(json.dumps({"id": account.id, "name": account.name, "role": account.role}))
+        print_json({"id": account.id, "name": account.name, "role": account.role})
     else:
         print(f"Added {account.name} ({account.role}), {account.id}.")
+
+
+async def add_account(name: str, role: Role) -> Account:
+    check_name(name)
+    async with open_transaction() as acquired:
+        account = await accounts.add(acquired, name, role)
+        await record(acquired, actor(), "user.add", account.id, name=name, role=role)
+        return account
 
 
 @app.command()
 def token(
     name: Name,
     label: Annotated[
-        str, typer.Option("--name", metavar="TEXT", help="What it is for.")
+        str, typer.Option("--name", metavar="TEXT", help="What the token is for.")
     ] = "command line",
     days: Annotated[
         int | None,
@@ -56,46 +76,65 @@ def token(
             metavar="N",
             min=1,
             max=36_500,
-            help="How long it is good; for ever unless told.",
+            help="Days until the token expires. [default: it does not expire]",
             show_default=False,
         ),
     ] = None,
     scope: Annotated[
         list[Scope] | None,
-        typer.Option(help="What it is good for; may be given several times. All unless told."),
+        typer.Option(help="Scope of the token; can be given several times. [default: all]"),
     ] = None,
 ) -> None:
-    """Make a token for an account, and print it: this once, nobody can show it again."""
-    print(uvloop.run(accounts.make_token(name, label, days, frozenset(scope or Scope))))
+    """Create a token for an account and print it; it can't be shown again."""
+    print(uvloop.run(create_token(name, label, days, frozenset(scope or Scope))))
+
+
+async def create_token(
+    name: str, label: str, days: int | None, scopes: frozenset[Scope]
+) -> str:
+    async with open_transaction() as acquired:
+        account = await find_account(acquired, name)
+        made = await accounts.create_token(
+            acquired, account.id, label, days=days, scopes=scopes
+        )
+        details = {"account": account.id, "name": label, "scopes": sorted(scopes)}
+        await record(acquired, actor(), "token.make", made.view.id, **details)
+        return made.secret
 
 
 @app.command("list")
 def list_(as_json: AsJson = False) -> None:
     """List the accounts."""
-    found = uvloop.run(accounts.everyone())
+    found = uvloop.run(read_accounts())
     if as_json:
-        print(json.dumps({"users": [asdict(each) for each in found]}, default=str))
+        print_json({"users": [asdict(each) for each in found]})
         return
-    table = plain_table("name", "role", "since", "id", "")
+    table = make_table("name", "role", "created", "id", "")
     for each in found:
-        since = f"{each.created_at:%Y-%m-%d}"
-        note = "disabled" if each.disabled else ""
-        table.add_row(each.name, each.role, since, each.id, note)
+        created = f"{each.created_at:%Y-%m-%d}"
+        table.add_row(
+            each.name, each.role, created, each.id, "disabled" if each.disabled else ""
+        )
     Console().print(table)
+
+
+async def read_accounts() -> list[AccountView]:
+    async with open_transaction() as acquired:
+        return await accounts.list_all(acquired)
 
 
 @app.command()
 def tokens(name: Name, as_json: AsJson = False) -> None:
-    """List an account's tokens, newest first; the tokens themselves nobody can show."""
-    found = uvloop.run(accounts.tokens(name))
+    """List the tokens of an account, newest first, without their secrets."""
+    found = uvloop.run(read_tokens(name))
     if as_json:
-        lines = [{**asdict(each), "scopes": sorted(each.scopes)} for each in found]
-        print(json.dumps({"tokens": lines}, default=str))
+        print_json(
+            {"tokens": [{**asdict(each), "scopes": sorted(each.scopes)} for each in found]}
+        )
         return
-    table = plain_table("id", "name", "scopes", "made", "last used", "good until", "")
+    table = make_table("id", "name", "scopes", "created", "last used", "expires", "")
     table.columns[0].no_wrap = True
     for each in found:
-        state = "revoked" if each.revoked else "expired" if each.expired else ""
         table.add_row(
             each.id,
             each.name,
@@ -103,34 +142,63 @@ def tokens(name: Name, as_json: AsJson = False) -> None:
             f"{each.created_at:%Y-%m-%d}",
             f"{each.last_used_at:%Y-%m-%d %H:%M}" if each.last_used_at else "",
             f"{each.expires_at:%Y-%m-%d}" if each.expires_at else "",
-            state,
+            "revoked" if each.revoked else "expired" if each.expired else "",
         )
     Console().print(table)
+
+
+async def read_tokens(name: str) -> list[TokenView]:
+    async with open_transaction() as acquired:
+        account = await find_account(acquired, name)
+        return await accounts.token_page(acquired, account.id, before=None, limit=TOKENS_SHOWN)
 
 
 @app.command()
 def revoke(
     token_id: Annotated[
-        str, typer.Argument(metavar="TOKEN-ID", help="As `user tokens` shows it: tok_….")
+        str, typer.Argument(metavar="TOKEN-ID", help="Id that `user tokens` shows: tok_….")
     ],
 ) -> None:
-    """Revoke a token: within two seconds it is good for nothing."""
-    print(f"Revoked {uvloop.run(accounts.revoke(token_id))}.")
+    """Revoke a token; within two seconds every server refuses it."""
+    print(f"Revoked {uvloop.run(revoke_token(token_id))}.")
+
+
+async def revoke_token(token: str) -> str:
+    """The token's name."""
+    async with open_transaction() as acquired:
+        revoked = await accounts.revoke_token(acquired, TokenId(token))
+        if revoked is None:
+            raise NotFound(f"There is no token {token[:80]}: see `deemster user tokens NAME`.")
+        if revoked.was_valid:
+            await record(acquired, actor(), "token.revoke", token, account=revoked.account)
+        return revoked.view.name
 
 
 @app.command()
 def password(
     name: Name,
     stdin: Annotated[
-        bool, typer.Option("--stdin", help="Read it from standard input, as one line.")
+        bool,
+        typer.Option("--stdin", help="Read the password from standard input, as one line."),
     ] = False,
 ) -> None:
-    """Set an account's password; who was logged in by the old one is so no more."""
+    """Set the password of an account, and end all of its log-ins."""
     if stdin:
         given = sys.stdin.readline().rstrip("\r\n")
     else:
         given = typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
-    print(f"The password of {uvloop.run(accounts.set_password(name, given))} is set.")
+    print(f"The password of {uvloop.run(set_password(name, given))} is set.")
+
+
+async def set_password(name: str, password: str) -> str:
+    """The account's name as it is stored."""
+    hashed = hash_password(password)
+    async with open_transaction() as acquired:
+        account = await find_account(acquired, name)
+        await accounts.set_password(acquired, account.id, hashed)
+        await sessions.end_all(acquired, account.id)
+        await record(acquired, actor(), "user.password", account.id)
+        return account.name
 
 
 @app.command()
@@ -138,25 +206,47 @@ def role(
     name: Name,
     role: Annotated[Role, typer.Argument(metavar="ROLE", help="user, author or admin.")],
 ) -> None:
-    """Give an account another role."""
-    print(f"{uvloop.run(accounts.change(name, role=role))} is {role} now.")
+    """Change the role of an account."""
+    changed = uvloop.run(change_account(name, role=role))
+    print(f"{changed} is {role} now.")
 
 
 @app.command()
 def disable(name: Name) -> None:
-    """Shut an account out: its log-ins and its tokens end, and no new ones are made."""
-    whose = uvloop.run(accounts.change(name, disabled=True))
-    print(f"{whose} is disabled; log-ins and tokens have ended.")
+    """Disable an account: its log-ins and tokens end, and it gets no new ones."""
+    changed = uvloop.run(change_account(name, disabled=True))
+    print(f"{changed} is disabled; its log-ins and tokens have ended.")
 
 
 @app.command()
 def enable(name: Name) -> None:
-    """Let an account in again, by its password or by new tokens."""
-    print(f"{uvloop.run(accounts.change(name, disabled=False))} is enabled.")
+    """Enable an account again; it can log in with its password or with new tokens."""
+    changed = uvloop.run(change_account(name, disabled=False))
+    print(f"{changed} is enabled.")
 
 
-def plain_table(*headings: str) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in headings:
-        table.add_column(heading, overflow="fold")
-    return table
+async def change_account(name: str, **changes: Any) -> str:
+    """The account's name as it is stored."""
+    async with open_transaction() as acquired:
+        account = await find_account(acquired, name)
+        await accounts.update(acquired, account.id, AccountUpdate(**changes))
+        await record(acquired, actor(), "user.change", account.id, **changes)
+        return account.name
+
+
+@asynccontextmanager
+async def open_transaction() -> AsyncIterator[Connection]:
+    async with open_command_database(load_settings()) as pool, transaction(pool) as acquired:
+        yield acquired
+
+
+async def find_account(acquired: Connection, name: str) -> Account:
+    """Upper and lower case make no difference."""
+    account = await accounts.find_by_name(acquired, name)
+    if account is None:
+        raise NotFound(f"There is no account {name}: see `deemster user list`.")
+    return account
+
+
+def actor() -> Actor:
+    return Actor(operator())

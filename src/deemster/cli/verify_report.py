@@ -1,4 +1,4 @@
-"""Prints what a verification found: a table for people, an object for programs."""
+"""Shows the reports of `deemster problem verify` as tables or as JSON."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,6 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from deemster.cli.output import make_table
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.judge.verify.verifier import PackageReport, SubmissionReport
 
@@ -52,14 +53,13 @@ def submission_object(report: SubmissionReport) -> dict[str, Any]:
     }
 
 
-def show(reports: Sequence[PackageReport]) -> None:
+def print_reports(reports: Sequence[PackageReport]) -> None:
     console = Console()
     for report in reports:
         console.print(package_view(report))
     matching = sum(each.matches for report in reports for each in report.submissions)
     total = sum(len(report.submissions) for report in reports)
-    good = all(report.ok for report in reports)
-    colour = "green" if good else "red"
+    colour = "green" if all(report.ok for report in reports) else "red"
     console.print(f"[{colour}]{matching} of {total} submissions are as expected.[/]")
 
 
@@ -72,7 +72,7 @@ def package_view(report: PackageReport) -> Group:
     )
     if problem:
         name = next(iter(problem.names.values()), "")
-        title += f" {escape(name)} [dim]{problem.format}, {limit_words(report)}[/]"
+        title += f" {escape(name)} [dim]{problem.format}, {describe_limit(report)}[/]"
     parts: list[Any] = [Text.from_markup(title)]
     for finding in report.findings:
         colour = "red" if finding.is_error else "yellow"
@@ -81,29 +81,24 @@ def package_view(report: PackageReport) -> Group:
         )
     if report.submissions:
         parts.append(submissions_table(report))
-    parts += [disagreement(each) for each in report.submissions if not each.matches]
+    parts += [mismatch(each) for each in report.submissions if not each.matches]
     return Group(*parts, "")
 
 
-def disagreement(each: SubmissionReport) -> Text:
-    why = "\n    ".join("\n".join(each.reasons).splitlines())
-    return Text.from_markup(f"  [red]{escape(each.example.path)}[/]\n    {escape(why)}")
+def mismatch(each: SubmissionReport) -> Text:
+    reasons = "\n    ".join("\n".join(each.reasons).splitlines())
+    return Text.from_markup(f"  [red]{escape(each.example.path)}[/]\n    {escape(reasons)}")
 
 
-def limit_words(report: PackageReport) -> str:
+def describe_limit(report: PackageReport) -> str:
     if report.time_limit_ms is None:
         return "no time limit"
-    found = report.problem is not None and report.problem.limits.time_ms is None
-    return f"time limit {report.time_limit_ms / 1000:g} s{' (found)' if found else ''}"
+    computed = report.problem is not None and report.problem.limits.time_ms is None
+    return f"time limit {report.time_limit_ms / 1000:g} s{' (computed)' if computed else ''}"
 
 
 def submissions_table(report: PackageReport) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    table.add_column("")
-    table.add_column("submission", overflow="fold")
-    table.add_column("verdict")
-    for heading in ("time", "slack", "memory"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    table = make_table("", "submission", "verdict", numbers=("time", "slack", "memory"))
     for each in report.submissions:
         table.add_row(*cells(each, report.time_limit_ms))
     return table
@@ -115,13 +110,13 @@ def cells(each: SubmissionReport, limit_ms: int | None) -> list[str]:
     mark = "[green]✓[/]" if each.matches else "[red]✗[/]"
     if judgement is None:
         return [mark, path, "not judged", "", "", ""]
-    words = str(judgement.verdict)
+    verdict = str(judgement.verdict)
     if judgement.score is not None:
-        words += f" {judgement.score:g}"
+        verdict += f" {judgement.score:g}"
     return [
         mark,
         path,
-        words,
+        verdict,
         f"{judgement.runtime_ms / 1000:.2f} s",
         slack(judgement.runtime_ms, limit_ms, judgement.verdict),
         f"{judgement.memory_kb // 1024} MB",
@@ -129,7 +124,7 @@ def cells(each: SubmissionReport, limit_ms: int | None) -> list[str]:
 
 
 def slack(runtime_ms: int, limit_ms: int | None, verdict: Verdict) -> str:
-    """How many times the time it took fits into the limit."""
+    """The time limit divided by the time that the submission took."""
     if limit_ms is None or verdict in {Verdict.COMPILE_ERROR, Verdict.TIME_LIMIT}:
         return ""
     return f"{limit_ms / runtime_ms:.1f} x" if runtime_ms * 100 > limit_ms else "> 100 x"

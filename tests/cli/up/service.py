@@ -1,4 +1,4 @@
-"""`deemster up` as a process of its own, watched from outside."""
+"""Runs `deemster up` as a process, and finds its child processes."""
 
 import json
 import os
@@ -20,7 +20,7 @@ READY = re.compile(r"^Ready after .*: (http://\S+)$", re.MULTILINE)
 
 class Up:
     def __init__(self, directory: Path) -> None:
-        """What is kept lies below a directory that only its owner may enter."""
+        """The data directory is below a directory that only its owner may enter."""
         self.data = directory / "data"
         self._output = directory / "output"
         self._environment = {
@@ -48,7 +48,7 @@ class Up:
 
     @property
     def environment(self) -> dict[str, str]:
-        """For commands on the same machine."""
+        """For client commands."""
         return {
             **self._environment,
             "DEEMSTER_DATA_DIR": str(self.data),
@@ -92,8 +92,8 @@ class Up:
         self.process.send_signal(number)
         return await self.ended()
 
-    def family(self) -> dict[str, int]:
-        """All that it started and all that those started, by names that no other has."""
+    def processes(self) -> dict[str, int]:
+        """All of its descendants, by names that no other process has."""
         parents = read_parents()
         known = {self.process.pid}
         while more := {pid for pid, parent in parents.items() if parent in known} - known:
@@ -101,20 +101,20 @@ class Up:
         names = {process_name(pid): pid for pid in known}
         return {name: pid for name, pid in names.items() if name is not None}
 
-    def part(self, name: str) -> int | None:
-        """The process of a role, or of the database; None while there is none."""
+    def child(self, name: str) -> int | None:
+        """The process of a role or of the database; None while there is none."""
         for pid, parent in read_parents().items():
-            if parent == self.process.pid and part_of(pid) == name:
+            if parent == self.process.pid and role_of(pid) == name:
                 return pid
         return None
 
     async def kill(self, name: str) -> None:
-        """By `kill -9`, and waits until there is another."""
-        before = await until(lambda: self.part(name), why=lambda: self.output)
+        """Kills the process and waits until there is a new one."""
+        before = await until(lambda: self.child(name), why=lambda: self.output)
         assert before is not None
         os.kill(before, signal.SIGKILL)
         await until(
-            lambda: self.part(name) not in {None, before},
+            lambda: self.child(name) not in {None, before},
             why=lambda: self.output,
         )
 
@@ -149,7 +149,7 @@ def read_parents() -> dict[int, int]:
     return parents
 
 
-def part_of(pid: int) -> str:
+def role_of(pid: int) -> str:
     try:
         argv = Path(f"/proc/{pid}/cmdline").read_text().rstrip("\0").split("\0")
     except OSError:
@@ -157,9 +157,9 @@ def part_of(pid: int) -> str:
     return "postgres" if argv[0].endswith("/postgres") else argv[-1]
 
 
-async def all_gone(family: Mapping[str, int]) -> None:
+async def all_gone(processes: Mapping[str, int]) -> None:
     def left() -> list[str]:
-        return [f"{pid} {part_of(pid)}" for name, pid in family.items() if is_alive(name)]
+        return [f"{pid} {role_of(pid)}" for name, pid in processes.items() if is_alive(name)]
 
     await until(lambda: not left(), why=left)
 

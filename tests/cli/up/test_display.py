@@ -1,4 +1,4 @@
-"""What `deemster up` shows: lines, or a live line where someone sits."""
+"""`deemster up` prints lines, and on a terminal a status line."""
 
 import os
 import subprocess
@@ -8,23 +8,23 @@ import pytest
 
 from deemster.cli.up.display import QUIET_TURNS, Display
 
-SAYS = """
+PROGRAM = """
 import os, sys
 from deemster.cli.up.display import Display
-board = Display()
+display = Display()
 sys.stdin.readline()
 for _ in range(3):
-    board.say("said")
-    board.state("so far")
-board.close()
+    display.say("said")
+    display.status("so far")
+display.close()
 os.write(2, b"still here")
 """
 
 
-def test_a_reader_that_has_gone_ends_nothing() -> None:
+def test_the_process_goes_on_when_nobody_reads_its_output() -> None:
     reading, writing = os.pipe()
     process = subprocess.Popen(
-        [sys.executable, "-c", SAYS],
+        [sys.executable, "-c", PROGRAM],
         stdin=subprocess.PIPE,
         stdout=writing,
         stderr=subprocess.PIPE,
@@ -36,12 +36,12 @@ def test_a_reader_that_has_gone_ends_nothing() -> None:
     assert "still here" in err
 
 
-def test_without_a_terminal_the_state_is_told_when_it_has_changed(
+def test_without_a_terminal_a_changed_status_is_printed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    board = Display()
-    board.hint("only where someone sits")
+    display = Display()
+    display.hint("only on a terminal")
     for text in ("one", "one", *["two"] * (QUIET_TURNS + 1), "three"):
-        board.state(text)
-    board.close()
+        display.status(text)
+    display.close()
     assert capsys.readouterr().out.splitlines() == ["one", "two"]

@@ -1,4 +1,4 @@
-"""O7: what the first start makes, and later ones find."""
+"""O7: the first start creates an admin, a token and a secret; later starts keep them."""
 
 import stat
 from collections.abc import AsyncIterator
@@ -27,7 +27,9 @@ def names_in(directory: Path) -> list[str]:
     return [path.name for path in directory.iterdir()]
 
 
-async def test_o7_the_admins_token_is_made_once(connection: Connection, tmp_path: Path) -> None:
+async def test_o7_the_admins_token_is_created_once(
+    connection: Connection, tmp_path: Path
+) -> None:
     token = await make_admin(connection, tmp_path)
     assert token is not None
     file = tmp_path / "admin.token"
@@ -45,7 +47,7 @@ async def test_o7_the_admins_token_is_made_once(connection: Connection, tmp_path
     assert token not in str(noted)
 
 
-async def test_o7_a_token_that_is_good_no_more_is_replaced(
+async def test_o7_a_token_that_is_no_longer_valid_is_replaced(
     connection: Connection, tmp_path: Path
 ) -> None:
     """The database may have been restored, or the token revoked."""
@@ -58,15 +60,15 @@ async def test_o7_a_token_that_is_good_no_more_is_replaced(
     assert await make_admin(connection, tmp_path) not in {None, first, second}
 
 
-async def test_someone_else_who_is_called_admin_gets_no_token(
+async def test_an_account_named_admin_without_the_role_gets_no_token(
     connection: Connection, tmp_path: Path
 ) -> None:
     await accounts.add(connection, "admin", Role.USER)
-    with pytest.raises(Refused, match="is no admin's"):
+    with pytest.raises(Refused, match="has not the role admin"):
         await make_admin(connection, tmp_path)
 
 
-def test_o7_the_secret_is_made_once_unless_one_is_given(
+def test_o7_the_secret_is_created_once_unless_the_operator_sets_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DEEMSTER_SECRET_KEY", "given by the operator")
@@ -82,10 +84,10 @@ def test_o7_the_secret_is_made_once_unless_one_is_given(
 
 
 @pytest.mark.parametrize("secret", ["", "short"])
-def test_o7_a_secret_that_anyone_guesses_is_refused(
+def test_o7_a_short_secret_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, secret: str
 ) -> None:
-    """An empty variable is easily made: it must not sign what is handed out."""
+    """An empty variable is a common mistake."""
     monkeypatch.setenv("DEEMSTER_SECRET_KEY", secret)
     with pytest.raises(Refused, match="DEEMSTER_SECRET_KEY"):
         secret_of(load_settings(data_dir=tmp_path))

@@ -1,4 +1,4 @@
-"""The logs of the roles: bounded files, and what of them is shown."""
+"""Logs of the roles go to bounded files, and warnings are shown."""
 
 import asyncio
 import json
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from deemster.cli.up import logs
-from deemster.cli.up.logs import MOST_SHOWN, SILENT_S, Log, worth_showing
+from deemster.cli.up.logs import MOST_SHOWN, WINDOW_S, Log, to_show
 from tests.waiting import until
 
 
@@ -24,7 +24,7 @@ def opened(path: Path, shown: list[str]) -> Log:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("line", "shown"),
     [
         (b'{"event": "job.done", "level": "info"}', None),
         (
@@ -39,11 +39,11 @@ def opened(path: Path, shown: list[str]) -> Log:
         (b"", None),
     ],
 )
-def test_warnings_and_foreign_lines_are_worth_showing(text: bytes, said: str | None) -> None:
-    assert worth_showing(text) == said
+def test_warnings_and_lines_that_are_not_json_are_shown(line: bytes, shown: str | None) -> None:
+    assert to_show(line) == shown
 
 
-def test_a_line_may_come_in_pieces(tmp_path: Path) -> None:
+def test_a_line_can_arrive_in_pieces(tmp_path: Path) -> None:
     shown: list[str] = []
     log = opened(tmp_path / "api.log", shown)
     whole = line(event="slow", level="warning")
@@ -55,20 +55,20 @@ def test_a_line_may_come_in_pieces(tmp_path: Path) -> None:
     log.close()
 
 
-def test_a_flood_of_warnings_is_shown_in_part(tmp_path: Path) -> None:
+def test_only_some_of_very_many_warnings_are_shown(tmp_path: Path) -> None:
     shown: list[str] = []
     log = opened(tmp_path / "api.log", shown)
-    flood = line(event="x", level="warning") * 100
-    log.take(flood, 1.0)
+    many = line(event="x", level="warning") * 100
+    log.take(many, 1.0)
     assert len(shown) == MOST_SHOWN + 1
     assert str(log.path) in shown[-1]
-    log.take(flood, 1.0 + SILENT_S)
+    log.take(many, 1.0 + WINDOW_S)
     assert len(shown) == 2 * (MOST_SHOWN + 1)
     log.close()
 
 
 def test_files_are_private_and_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logs, "LARGEST_BYTES", 1000)
+    monkeypatch.setattr(logs, "MOST_FILE_BYTES", 1000)
     log = opened(tmp_path / "logs" / "api.log", [])
     for _ in range(100):
         log.take(b"x" * 99 + b"\n", 0)
@@ -80,8 +80,8 @@ def test_files_are_private_and_bounded(tmp_path: Path, monkeypatch: pytest.Monke
     assert stat.S_IMODE(log.path.stat().st_mode) == 0o600
 
 
-async def test_who_still_holds_the_pipe_keeps_nobody_waiting(tmp_path: Path) -> None:
-    """A dead role's own children may live a little longer than it."""
+async def test_closing_does_not_wait_for_a_process_that_holds_the_pipe(tmp_path: Path) -> None:
+    """The children of a dead role may outlive it for a while."""
     async with Log.open(tmp_path / "api.log", lambda _: None) as (log, output):
         process = await asyncio.create_subprocess_exec("sleep", "600", stdout=output)
         os.write(output, b"said\n")

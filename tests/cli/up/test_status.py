@@ -1,15 +1,15 @@
-"""What is shown of a running service."""
+"""The status line of a running service."""
 
 from collections import deque
 
-from deemster.cli.up.status import as_line, in_words, rate
+from deemster.cli.up.status import as_line, rate, reason_of
 from deemster.store import stats
 from deemster.store.pool import Pool, connection
 from deemster.store.stats import LiveStats
 from tests.builders import make_submission, queue_submission, start_submission
 
 
-async def test_the_pulse_counts_what_is_there(pool: Pool) -> None:
+async def test_live_stats_count_waiting_and_running_submissions(pool: Pool) -> None:
     async with connection(pool) as acquired:
         start = await stats.newest_event(acquired)
     first, _ = [await make_submission(pool) for _ in range(2)]
@@ -22,21 +22,21 @@ async def test_the_pulse_counts_what_is_there(pool: Pool) -> None:
     assert (again.newest, again.judged) == (found.newest, 0)
 
 
-def test_the_rate_is_that_of_the_last_looks() -> None:
+def test_the_rate_is_that_of_the_last_polls() -> None:
     assert rate(deque([(0.0, 5)])) == 0
     assert rate(deque([(0.0, 5), (1.0, 4), (2.0, 6)])) == 5
 
 
-def test_the_state_is_one_line() -> None:
+def test_the_status_is_one_line() -> None:
     line = as_line(LiveStats(1200, 2, 0, 0, 1, 2), 3.25)
     assert line == "1,200 waiting · 2 running · 3.2 judged/s · 1 worker, 2 at once"
 
 
-def test_what_is_not_ready_is_named() -> None:
+def test_the_parts_that_are_not_ready_are_named() -> None:
     answer = {
         "ready": False,
         "database": {"ok": True, "detail": "answers"},
         "workers": {"ok": False, "detail": "no worker lives"},
     }
-    assert in_words(answer) == "workers: no worker lives"
-    assert in_words([]) == "the API says so"
+    assert reason_of(answer) == "workers: no worker lives"
+    assert reason_of([]) == "the API gives no reason"

@@ -1,4 +1,4 @@
-"""`deemster up`: the whole service by one command, from the first start to the last signal."""
+"""`deemster up` runs the whole service, from the first start to the last signal."""
 
 import signal
 import socket
@@ -11,12 +11,12 @@ from tests.cli.up.service import Up, all_gone, as_json
 from tests.waiting import until
 
 SAMPLES = 10
-RIGHT = "print(sum(map(int, input().split())))\n"
+CORRECT = "print(sum(map(int, input().split())))\n"
 WRONG = "print(0)\n"
 
 
-async def test_o7_a_first_start_serves_and_a_second_one_knows_it_all(up: Up) -> None:
-    """O7, O4, Q14: secrets are made once, shown once; everything ends at one Ctrl-C."""
+async def test_o7_a_second_start_keeps_the_data_of_the_first(up: Up) -> None:
+    """O7, O4, Q14: the token is shown only once; everything ends after one Ctrl-C."""
     await up.start()
     first = up.output
     token = (up.data / "admin.token").read_text().strip()
@@ -26,18 +26,18 @@ async def test_o7_a_first_start_serves_and_a_second_one_knows_it_all(up: Up) -> 
     problems = await up.get("/v1/problems?limit=100")
     assert len(problems["items"]) == SAMPLES
 
-    (up.data.parent / "sum.py").write_text(RIGHT)
+    (up.data.parent / "sum.py").write_text(CORRECT)
     arguments = ("submit", str(up.data.parent / "sum.py"), "--problem", "prob_aplusb")
     done = up.command(*arguments, "--wait", "--json")
     assert done.returncode == 0, done.stderr
     accepted = as_json(done)
     assert (accepted["status"], accepted["verdict"]) == ("finished", "Accepted")
 
-    family = up.family()
-    assert len(family) > 6
+    processes = up.processes()
+    assert len(processes) > 6
     assert await up.end(signal.SIGINT) == 0, up.output
     assert up.output.rstrip().endswith("Deemster has ended.")
-    await all_gone(family)
+    await all_gone(processes)
 
     await up.start()
     assert token not in up.output
@@ -55,19 +55,19 @@ async def test_o7_a_first_start_serves_and_a_second_one_knows_it_all(up: Up) -> 
     (up.data.parent / "loop.py").write_text("while True: pass\n")
     loop = up.command("submit", str(up.data.parent / "loop.py"), "--problem", "prob_aplusb")
     assert loop.returncode == 0, loop.stderr
-    family = up.family()
+    processes = up.processes()
     up.process.send_signal(signal.SIGTERM)
-    assert await up.end(signal.SIGINT) == 0, "a second signal ends it at once, and well"
-    await all_gone(family)
+    assert await up.end(signal.SIGINT) == 0, "a second signal ends it at once, with exit code 0"
+    await all_gone(processes)
 
 
-async def test_whatever_is_killed_lives_again(up: Up) -> None:
-    """O4: by `kill -9`: each role, the database; then the supervisor, and nothing is left."""
+async def test_a_killed_process_is_restarted(up: Up) -> None:
+    """O4: each role and the database; when the supervisor is killed, nothing is left."""
     await up.start()
-    (up.data.parent / "sum.py").write_text(RIGHT)
+    (up.data.parent / "sum.py").write_text(CORRECT)
     for name in ("api", "relay", "worker", "keeper"):
         await up.kill(name)
-        assert f"{name} ended (SIGKILL) and starts again" in up.output
+        assert f"{name} ended (SIGKILL) and is restarted" in up.output
     await up.kill("postgres")
     assert "Postgres ended" in up.output
     done = up.command(
@@ -87,13 +87,13 @@ async def test_whatever_is_killed_lives_again(up: Up) -> None:
     assert refused.returncode == 2
     assert "stop that one first" in refused.stderr
 
-    family = up.family()
+    processes = up.processes()
     up.process.send_signal(signal.SIGKILL)
     up.process.wait()
-    await all_gone(family)
+    await all_gone(processes)
 
 
-async def test_a_taken_port_is_told_before_anything_starts(up: Up) -> None:
+async def test_a_port_in_use_is_an_error_before_anything_starts(up: Up) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         up.begin(port)
@@ -104,18 +104,20 @@ async def test_a_taken_port_is_told_before_anything_starts(up: Up) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-async def test_a_signal_while_it_starts_ends_it_too(up: Up, number: signal.Signals) -> None:
+async def test_a_signal_during_the_start_ends_everything(
+    up: Up, number: signal.Signals
+) -> None:
     up.begin()
     await until((up.data / "postgres").exists, why=lambda: up.output)
-    family = up.family()
+    processes = up.processes()
     assert await up.end(number) == 0, up.output
-    await all_gone(family)
+    await all_gone(processes)
 
 
-async def test_a_role_that_can_not_start_ends_the_whole(
+async def test_a_role_that_can_not_start_ends_everything(
     up: Up, tmp_path: Path, database_url: str
 ) -> None:
-    """On a database of the operator's own, which it leaves alone."""
+    """With the operator's own database, no embedded one is created."""
     up.begin(DEEMSTER_RUNNER=str(tmp_path / "none"), DEEMSTER_DATABASE_URL=database_url)
     assert await up.ended() == 2
     assert "The worker can't start" in up.output

@@ -1,1 +1,1 @@
-"""`deemster up`: everything on this machine, watched over by one process."""
+"""`deemster up`: starts the whole service on this machine and supervises it."""

@@ -1,4 +1,4 @@
-"""One role as a child process: started, restarted when it dies, ended when it is told to."""
+"""Runs one role as a child process, restarts it when it dies, and ends it on request."""
 
 import asyncio
 import os
@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Final
 
+from deemster.cli.exit_codes import ExitCode
 from deemster.cli.up.display import Display
 from deemster.cli.up.logs import Log
 from deemster.domain.errors import Unavailable
@@ -15,11 +16,10 @@ from deemster.domain.errors import Unavailable
 FIRST_PAUSE_S: Final = 0.25
 LONGEST_PAUSE_S: Final = 30.0
 SETTLED_S: Final = 30.0
-"""After so long it runs well: the next pause is the first again."""
-EXIT_OURS: Final = 2
-HOPELESS: Final = 3
-"""So often in a row it said itself that it can't begin."""
-INSIST_S: Final = 10.0
+"""A role that ran for this long is well: after its end the pauses start anew."""
+MOST_FAILED_STARTS: Final = 3
+"""Starts in a row that ended with `ExitCode.UNABLE`."""
+INTERRUPT_TIMEOUT_S: Final = 10.0
 
 
 class Child:
@@ -27,77 +27,76 @@ class Child:
         self,
         role: str,
         environment: Mapping[str, str],
-        board: Display,
+        display: Display,
         *,
-        patience_s: float,
+        timeout_s: float,
         waits: bool = False,
     ) -> None:
-        """One that `waits` begins when everything else has settled."""
+        """A child that `waits` is started after `settle` was called."""
         self.role = role
         self._settled = asyncio.Event()
         self._waits = waits
         self._environment = environment
-        self._board = board
-        self._patience_s = patience_s
+        self._display = display
+        self._timeout_s = timeout_s
         self._process: asyncio.subprocess.Process | None = None
-        self._told = asyncio.Event()
+        self._is_ending = asyncio.Event()
         self._ended = asyncio.Event()
-        self._refusals = 0
+        self._failed_starts = 0
 
     @property
     def has_begun(self) -> bool:
         return self._process is not None
 
     async def keep(self, log: Log, output: int) -> None:
-        """Runs it until it is told to end, whatever happens to it."""
+        """Runs the role until `end` is called, and restarts it whenever it dies."""
         now = asyncio.get_running_loop().time
         pause_s = FIRST_PAUSE_S
         try:
             if self._waits:
-                await either(None, self._settled, self._told)
-            while not self._told.is_set():
+                await any_of(None, self._settled, self._is_ending)
+            while not self._is_ending.is_set():
                 began = now()
                 try:
                     code = await self._run(output)
-                    how = in_words(code)
-                except OSError as fault:  # no memory, or too many processes: it may pass
-                    code, how = EXIT_OURS, f"not begun: {fault.strerror}"
-                if self._told.is_set():
+                    how = describe_end(code)
+                except OSError as fault:  # no memory or too many processes, which may pass
+                    code, how = ExitCode.UNABLE, f"not started: {fault.strerror}"
+                if self._is_ending.is_set():
                     break
                 if now() - began > SETTLED_S:
                     pause_s = FIRST_PAUSE_S
-                self._check_hope(code, log)
-                self._board.warn(f"{self.role} ended ({how}) and starts again in {pause_s:g} s")
-                await either(pause_s, self._told)
+                self._check_start(code, log)
+                self._display.warn(
+                    f"{self.role} ended ({how}) and is restarted in {pause_s:g} s"
+                )
+                await any_of(pause_s, self._is_ending)
                 pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
         finally:
             self._ended.set()
 
     def settle(self) -> None:
-        """Once everything runs, no failure to start is final any more."""
+        """Called when all roles run: from now on a failed start is always tried again."""
         self._settled.set()
 
     async def end(self, hurry: asyncio.Event) -> None:
-        """Asks it to end and waits; insists when that takes too long, or someone is in a hurry.
-
-        A first signal drains, a second one ends at once, a SIGKILL needs no consent.
-        """
-        self._told.set()
+        """SIGTERM drains the role; after a timeout, or `hurry`, SIGINT and SIGKILL follow."""
+        self._is_ending.set()
         self._signal(signal.SIGTERM)
-        await either(self._patience_s, self._ended, hurry)
+        await any_of(self._timeout_s, self._ended, hurry)
         if not self._ended.is_set():
-            # Another one: two of a kind that come together are one.
+            # Not SIGTERM again: two pending signals of one kind count as one.
             self._signal(signal.SIGINT)
-            await either(INSIST_S, self._ended)
+            await any_of(INTERRUPT_TIMEOUT_S, self._ended)
         self.kill()
         await self._ended.wait()
 
     def kill(self) -> None:
-        self._told.set()
+        self._is_ending.set()
         self._signal(signal.SIGKILL)
 
     async def _run(self, output: int) -> int:
-        # No thread may do this: the kernel counts the end of the thread as that of the parent.
+        # Never from a thread: for PR_SET_PDEATHSIG the thread is the parent.
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             *("-P", "-m", "deemster", "--parent", str(os.getpid()), self.role),
@@ -105,10 +104,10 @@ class Child:
             stdout=output,
             stderr=output,
             env=self._environment,
-            start_new_session=True,  # a Ctrl-C is for the supervisor, which ends it in its turn
+            start_new_session=True,  # Ctrl-C is for the supervisor only
         )
         self._process = process
-        if self._told.is_set():
+        if self._is_ending.is_set():
             self._signal(signal.SIGTERM)
         return await process.wait()
 
@@ -118,25 +117,25 @@ class Child:
             with suppress(ProcessLookupError):
                 process.send_signal(number)
 
-    def _check_hope(self, code: int, log: Log) -> None:
-        self._refusals = self._refusals + 1 if code == EXIT_OURS else 0
-        if self._refusals >= HOPELESS and not self._settled.is_set():
+    def _check_start(self, code: int, log: Log) -> None:
+        self._failed_starts = self._failed_starts + 1 if code == ExitCode.UNABLE else 0
+        if self._failed_starts >= MOST_FAILED_STARTS and not self._settled.is_set():
             raise Unavailable(
-                f"The {self.role} can't start ({log.last or 'it does not say why'}): mend "
-                f"that; {log.path} has more."
+                f"The {self.role} can't start ({log.last or 'no reason is logged'}): see "
+                f"{log.path}, correct the cause and start again."
             )
 
 
-async def either(patience_s: float | None, *events: asyncio.Event) -> None:
-    """Until one of them is set, or time is up."""
+async def any_of(timeout_s: float | None, *events: asyncio.Event) -> None:
+    """Waits until one of the events is set or the time is over."""
     async with asyncio.TaskGroup() as group:
         waiting = [group.create_task(event.wait()) for event in events]
-        await asyncio.wait(waiting, timeout=patience_s, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(waiting, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
         for each in waiting:
             each.cancel()
 
 
-def in_words(code: int) -> str:
+def describe_end(code: int) -> str:
     if code >= 0:
         return f"exit code {code}"
     with suppress(ValueError):

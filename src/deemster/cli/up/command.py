@@ -1,4 +1,4 @@
-"""`deemster up`: the whole service on this machine, with one command."""
+"""`deemster up`: its options."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 import uvloop
 
+from deemster.cli.options import Slots
 from deemster.cli.up.supervisor import supervise
 from deemster.settings import load_settings
 
@@ -17,7 +18,7 @@ def up(
             metavar="N",
             min=0,
             max=65535,
-            help="Of the API; 0 takes any that is free. [default: 8000]",
+            help="Port of the API; 0 takes any free port. [default: 8000]",
             show_default=False,
         ),
     ] = None,
@@ -25,7 +26,7 @@ def up(
         str | None,
         typer.Option(
             metavar="ADDRESS",
-            help="Where the API listens; 0.0.0.0 is everywhere. [default: 127.0.0.1]",
+            help="Address on which the API listens; 0.0.0.0 means all. [default: 127.0.0.1]",
             show_default=False,
         ),
     ] = None,
@@ -33,30 +34,20 @@ def up(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Where everything is kept. By default what `deemster settings` shows.",
+            help="Directory for persistent data. [default: as `deemster settings` shows]",
             show_default=False,
         ),
     ] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            min=1,
-            max=1024,
-            help="Programs judged at once, each on a core of its own; by default all cores "
-            "but one.",
-            show_default=False,
-        ),
-    ] = None,
+    workers: Slots = None,
 ) -> None:
-    """Start the whole service: a database, the API, and what judges submissions.
+    """Start the whole service on this machine: database, API, relay, worker and keeper.
 
-    The first start makes the database, an admin and ten sample problems. Whatever dies is
-    started again. Ctrl-C ends everything, in order; a second Ctrl-C at once. For example:
+    The first start creates the database, an admin and ten sample problems. A process that dies
+    is started again. Ctrl-C ends everything in order, a second Ctrl-C at once. For example:
 
         deemster up
         deemster up --port 8080 --host 0.0.0.0 --data /srv/judge --workers 4
     """
-    kept = (data or load_settings().data_dir).resolve()
-    settings = load_settings(port=port, host=host, data_dir=kept, slots=workers)
+    data_dir = (data or load_settings().data_dir).resolve()
+    settings = load_settings(port=port, host=host, data_dir=data_dir, slots=workers)
     uvloop.run(supervise(settings))

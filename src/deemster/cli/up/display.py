@@ -1,4 +1,4 @@
-"""What `deemster up` shows: lines as they come, and on a terminal a live line below them."""
+"""Prints the messages of `deemster up`, and on a terminal a status line below them."""
 
 from contextlib import suppress
 from types import TracebackType
@@ -9,20 +9,20 @@ from rich.live import Live
 from rich.text import Text
 
 QUIET_TURNS: Final = 30
-"""Without a terminal, the state is told when it has changed, and not more often than this."""
+"""Without a terminal, a changed status is printed at most once in this many updates."""
 
 
-class Screen(Console):
+class ServiceConsole(Console):
     def on_broken_pipe(self) -> None:
-        """Nobody reads any more, which is no reason to end a service."""
+        """The service goes on when nobody reads its output any more."""
         self.quiet = True
 
 
 class Display:
     def __init__(self) -> None:
-        self._console = Screen(highlight=False, soft_wrap=True)
+        self._console = ServiceConsole(highlight=False, soft_wrap=True)
         self._live: Live | None = None
-        self._told = ""
+        self._printed = ""
         self._turns = QUIET_TURNS
 
     def __enter__(self) -> Self:
@@ -44,25 +44,25 @@ class Display:
     def warn(self, text: str) -> None:
         self.say(text, "yellow")
 
-    def state(self, text: str) -> None:
-        """The present state, in place of the one before."""
+    def status(self, text: str) -> None:
+        """Replaces the status line."""
         with suppress(OSError):
             if self._console.is_terminal:
                 self._show_live(text)
                 return
             self._turns += 1
-            if text != self._told and self._turns >= QUIET_TURNS:
-                self._told, self._turns = text, 0
+            if text != self._printed and self._turns >= QUIET_TURNS:
+                self._printed, self._turns = text, 0
                 self.say(text)
 
     def hint(self, text: str) -> None:
-        """What is being done, for someone who sits there and waits."""
+        """Shows on a terminal what is going on."""
         with suppress(OSError):
             if self._console.is_terminal:
                 self._show_live(text)
 
     def close(self) -> None:
-        """The live line goes; what follows is said below the others."""
+        """Removes the status line."""
         if self._live is not None:
             with suppress(OSError):
                 self._live.stop()

@@ -1,43 +1,95 @@
-"""What the first start makes: secrets, the admin's account and token (O7)."""
+"""Creates the admin's account and token, and loads the sample problems (O7)."""
 
+import asyncio
+import os
+import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from deemster.cli.up.display import Display
+from deemster.cli.up.logs import Log
 from deemster.domain.account import Role
 from deemster.domain.errors import Refused
+from deemster.domain.ids import problem_id_from_name
+from deemster.pipeline.judge.build.languages import shipped_directory
 from deemster.private_file import write_private
 from deemster.store import accounts
 from deemster.store.audit import Actor, record
-from deemster.store.pool import Connection
+from deemster.store.pool import Connection, Pool, connection
+from deemster.store.problems import get
 from deemster.wiring.resources import operator
 
 ADMIN: Final = "admin"
 TOKEN_FILE: Final = "admin.token"  # noqa: S105 - a file's name
 
 
-async def make_admin(connection: Connection, data_dir: Path) -> str | None:
-    """A new token, if the one that lies there is none of an admin."""
+async def make_admin(acquired: Connection, data_dir: Path) -> str | None:
+    """A new token, unless the token file already holds one of an admin."""
     path = data_dir / TOKEN_FILE
     if path.exists():
-        kept = await accounts.find_by_token(connection, read_token(path))
-        if kept is not None and kept.role is Role.ADMIN:
+        owner = await accounts.find_by_token(acquired, read_token(path))
+        if owner is not None and owner.role is Role.ADMIN:
             return None
-    by = Actor(operator())
-    account = await accounts.find_by_name(connection, ADMIN)
+    actor = Actor(operator())
+    account = await accounts.find_by_name(acquired, ADMIN)
     if account is None:
-        account = await accounts.add(connection, ADMIN, Role.ADMIN)
-        await record(connection, by, "user.add", account.id, name=ADMIN, role=Role.ADMIN)
+        account = await accounts.add(acquired, ADMIN, Role.ADMIN)
+        await record(acquired, actor, "user.add", account.id, name=ADMIN, role=Role.ADMIN)
     if account.role is not Role.ADMIN:
         raise Refused(
-            f"The account {ADMIN} is no admin's, so no token is made for it: rename it, or put "
-            f"a token of an admin into {path}."
+            f"The account {ADMIN} has not the role admin, so it gets no token: rename it, or "
+            f"put the token of an admin into {path}."
         )
-    made = await accounts.create_token(connection, account.id, f"deemster up, {path}")
-    told = {"name": made.view.name, "scopes": sorted(made.view.scopes)}
-    await record(connection, by, "token.make", made.view.id, account=account.id, **told)
+    made = await accounts.create_token(acquired, account.id, f"deemster up, {path}")
+    details = {"name": made.view.name, "scopes": sorted(made.view.scopes)}
+    await record(acquired, actor, "token.make", made.view.id, account=account.id, **details)
     write_private(path, made.secret)
     return made.secret
 
 
 def read_token(path: Path) -> str:
     return path.read_text(encoding="utf-8").strip()
+
+
+async def load_samples(
+    pool: Pool, environment: Mapping[str, str], log_dir: Path, display: Display
+) -> None:
+    """In a process of its own, so that this one stays small."""
+    missing = await missing_samples(pool)
+    if not missing:
+        return
+    async with Log.open(log_dir / "samples.log", lambda _: None) as (log, output):
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            *("-P", "-m", "deemster", "--parent", str(os.getpid()), "problem", "import"),
+            *map(str, missing),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            env=environment,
+            start_new_session=True,
+        )
+        try:
+            code = await process.wait()
+        except asyncio.CancelledError:
+            process.kill()
+            await process.wait()
+            raise
+    if code == 0:
+        display.say(f"Loaded {len(missing)} sample problems.")
+    else:
+        display.warn(f"Some sample problems could not be loaded: see {log.path}.")
+
+
+async def missing_samples(pool: Pool) -> list[Path]:
+    """A sample that an admin changed or retired is not missing, and stays as it is."""
+    shipped = sorted(
+        path.parent for path in shipped_directory("samples").glob("*/problem.yaml")
+    )
+    async with connection(pool) as acquired:
+        return [
+            path
+            for path in shipped
+            if await get(acquired, problem_id_from_name(path.name)) is None
+        ]

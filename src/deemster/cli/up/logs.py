@@ -1,4 +1,4 @@
-"""The logs of the roles: kept in files that never grow large, warnings picked out of them."""
+"""Writes the output of child processes to rotated files, and shows their warnings."""
 
 import asyncio
 import json
@@ -8,42 +8,41 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-LARGEST_BYTES: Final = 8 << 20
+MOST_FILE_BYTES: Final = 8 << 20
 CHUNK_BYTES: Final = 1 << 16
-LONGEST_BYTES: Final = 16 << 10
-"""Of a line that is looked at."""
+MOST_LINE_BYTES: Final = 16 << 10
+"""Longer lines are cut before they are shown."""
 SHOWN: Final = frozenset({"warning", "error", "critical"})
-MARKS: Final = tuple(f'"{level}"'.encode() for level in sorted(SHOWN))
-UNSAID: Final = frozenset({"event", "level", "role", "time", "exception", "logger"})
+LEVEL_MARKS: Final = tuple(f'"{level}"'.encode() for level in sorted(SHOWN))
+HIDDEN: Final = frozenset({"event", "level", "role", "time", "exception", "logger"})
 MOST_SHOWN: Final = 20
-"""Lines of a role in a row; then it is silent for a while."""
-SILENT_S: Final = 10.0
-LAST_WORDS_S: Final = 1.0
+"""Lines of one role that are shown in `WINDOW_S`."""
+WINDOW_S: Final = 10.0
+DRAIN_S: Final = 1.0
 
 
 class Log:
-    """One role's file; the one before it is kept beside it."""
+    """One role's log file; rotation keeps one older file."""
 
     def __init__(self, path: Path, show: Callable[[str], None]) -> None:
         self.path = path
         self.last = ""
-        """The last line that was worth showing."""
-        self._show = show
+        """The last line that was shown."""
+        self._print = show
         self._rest = b""
         self._size = 0
         self._file: int | None = None
         self._shown = 0
-        self._silent_until = 0.0
+        self._window_ends = 0.0
 
     @classmethod
     @asynccontextmanager
     async def open(
         cls, path: Path, show: Callable[[str], None]
     ) -> AsyncIterator[tuple["Log", int]]:
-        """The log, and the descriptor that children write to, one after the other.
+        """The log, and the descriptor that the children write to, one after the other.
 
-        A pipe of ours, which outlives them: what a dead one's own children still hold open
-        keeps nobody waiting.
+        The pipe outlives the children, so nobody waits for descendants that keep it open.
         """
         reading, writing = os.pipe()
         reader = asyncio.StreamReader()
@@ -61,7 +60,7 @@ class Log:
                     yield log, writing
                 finally:
                     os.close(writing)
-                    await asyncio.wait([pumping], timeout=LAST_WORDS_S)
+                    await asyncio.wait([pumping], timeout=DRAIN_S)
                     pumping.cancel()
         finally:
             transport.close()
@@ -74,12 +73,12 @@ class Log:
     def take(self, chunk: bytes, now_s: float) -> None:
         self._write(chunk)
         *lines, rest = (self._rest + chunk).split(b"\n")
-        self._rest = rest[:LONGEST_BYTES]
+        self._rest = rest[:MOST_LINE_BYTES]
         for line in lines:
-            said = worth_showing(line[:LONGEST_BYTES])
-            if said is not None:
-                self.last = said
-                self._tell(said, now_s)
+            text = to_show(line[:MOST_LINE_BYTES])
+            if text is not None:
+                self.last = text
+                self._show_line(text, now_s)
 
     def rotate(self) -> None:
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -94,27 +93,27 @@ class Log:
             os.close(self._file)
             self._file = None
 
-    def _tell(self, said: str, now_s: float) -> None:
-        if now_s >= self._silent_until:
-            self._shown, self._silent_until = 0, now_s + SILENT_S
+    def _show_line(self, text: str, now_s: float) -> None:
+        if now_s >= self._window_ends:
+            self._shown, self._window_ends = 0, now_s + WINDOW_S
         self._shown += 1
         if self._shown <= MOST_SHOWN:
-            self._show(f"{self.path.stem}: {said}")
+            self._print(f"{self.path.stem}: {text}")
         elif self._shown == MOST_SHOWN + 1:
-            self._show(f"{self.path.stem}: … more of this in {self.path}")
+            self._print(f"{self.path.stem}: … see {self.path} for more")
 
     def _write(self, chunk: bytes) -> None:
-        # A disk that is full costs lines, not the service.
+        # A full disk loses log lines; the service goes on.
         with suppress(OSError):
-            if self._size > LARGEST_BYTES:
+            if self._size > MOST_FILE_BYTES:
                 self.rotate()
             if self._file is not None:
                 self._size += os.write(self._file, chunk)
 
 
-def worth_showing(line: bytes) -> str | None:
-    """A warning in short, or a line that is no log of ours: a traceback, mostly."""
-    if line.startswith(b"{") and not any(mark in line for mark in MARKS):
+def to_show(line: bytes) -> str | None:
+    """The text of a warning or of a line that is not JSON, such as a traceback."""
+    if line.startswith(b"{") and not any(mark in line for mark in LEVEL_MARKS):
         return None
     text = line.decode(errors="replace").rstrip()
     if not text.startswith("{"):
@@ -125,12 +124,12 @@ def worth_showing(line: bytes) -> str | None:
         return text
     if entry.get("level") not in SHOWN:
         return None
-    # A traceback that a library logs ends with what it is about.
+    # The last line of a traceback names the error.
     event = str(entry.get("event", "")).strip().rpartition("\n")[2]
     return " ".join([event or "?", *details(entry)])
 
 
 def details(entry: dict[str, object]) -> Iterator[str]:
     for name, value in entry.items():
-        if name not in UNSAID and value is not None:
+        if name not in HIDDEN and value is not None:
             yield f"{name}={value}"

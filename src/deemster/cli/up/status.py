@@ -1,4 +1,4 @@
-"""Watches a running service: until it is ready, and from then on how it does."""
+"""Waits until the service is ready, and then shows its status."""
 
 import asyncio
 from collections import deque
@@ -11,49 +11,49 @@ from deemster.store.pool import Pool, connection
 from deemster.store.stats import LiveStats
 from deemster.wiring.address import Address, ask
 
-PACE_S: Final = 0.05
-SLOW_TURNS: Final = 200
-"""After so many looks it is told what is waited for."""
-LOOK_S: Final = 1.0
+READY_POLL_S: Final = 0.05
+SLOW_POLLS: Final = 200
+"""After this many polls a message says what is missing."""
+STATUS_POLL_S: Final = 1.0
 WINDOW: Final = 10
-READY_TURNS: Final = 5
+READY_EVERY: Final = 5
 
 
-async def until_ready(address: Address, board: Display) -> None:
-    turn = 0
-    while (lacking := await find_lacking(address)) is not None:
-        turn += 1
-        if turn % SLOW_TURNS == 0:
-            board.warn(f"Not ready yet: {lacking}")
-        await asyncio.sleep(PACE_S)
+async def until_ready(address: Address, display: Display) -> None:
+    polls = 0
+    while (missing := await find_missing(address)) is not None:
+        polls += 1
+        if polls % SLOW_POLLS == 0:
+            display.warn(f"Not ready yet: {missing}.")
+        await asyncio.sleep(READY_POLL_S)
 
 
-async def find_lacking(address: Address) -> str | None:
-    """What keeps it from being ready, in words."""
+async def find_missing(address: Address) -> str | None:
+    """The reason why the service is not ready; None if it is."""
     try:
         status, parts = await ask(address, "/readyz")
     except OSError:
         return "the API does not answer"
-    return None if status == 200 else in_words(parts)
+    return None if status == 200 else reason_of(parts)
 
 
-def in_words(answer: Any) -> str:
+def reason_of(answer: Any) -> str:
     parts = answer.get("parts", answer) if isinstance(answer, dict) else {}
     bad = [
         f"{name}: {part.get('detail') or 'not ok'}"
         for name, part in parts.items()
         if isinstance(part, dict) and not part.get("ok")
     ]
-    return "; ".join(bad) or "the API says so"
+    return "; ".join(bad) or "the API gives no reason"
 
 
-async def show_state(pool: Pool, address: Address, board: Display) -> None:
-    """For ever: depth, rate and workers, and a word when it stops being ready."""
+async def show_status(pool: Pool, address: Address, display: Display) -> None:
+    """Runs for ever: shows queue depth, rate and workers, and says when readiness changes."""
     seen: deque[tuple[float, int]] = deque(maxlen=WINDOW)
     now = asyncio.get_running_loop().time
     after: int | None = None
-    lacked: str | None = None
-    turn = 0
+    missed: str | None = None
+    polls = 0
     while True:
         try:
             async with connection(pool) as acquired:
@@ -62,20 +62,20 @@ async def show_state(pool: Pool, address: Address, board: Display) -> None:
                 found = await stats.read_live_stats(acquired, after=after)
             after = found.newest
             seen.append((now(), found.judged))
-            board.state(as_line(found, rate(seen)))
+            display.status(as_line(found, rate(seen)))
         except Unavailable:
-            board.state("the database does not answer")
-        turn += 1
-        if turn % READY_TURNS == 0:
-            lacking = await find_lacking(address)
-            if (lacking is None) != (lacked is None):
-                board.warn(f"Not ready: {lacking}" if lacking else "Ready again.")
-            lacked = lacking
-        await asyncio.sleep(LOOK_S)
+            display.status("the database does not answer")
+        polls += 1
+        if polls % READY_EVERY == 0:
+            missing = await find_missing(address)
+            if (missing is None) != (missed is None):
+                display.warn(f"Not ready: {missing}." if missing else "Ready again.")
+            missed = missing
+        await asyncio.sleep(STATUS_POLL_S)
 
 
 def rate(seen: deque[tuple[float, int]]) -> float:
-    """Judged a second, between the first look and the last."""
+    """Submissions judged per second in the window."""
     if len(seen) < 2:
         return 0.0
     judged = sum(count for _, count in list(seen)[1:])

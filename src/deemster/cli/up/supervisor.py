@@ -1,55 +1,64 @@
-"""Starts all that a judge needs on one machine, watches over it, and ends it cleanly."""
+"""Starts the database and all roles, supervises them, and ends them in order."""
 
 import asyncio
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import Final
 
 from deemster import __version__
-from deemster.cli.up.database import database
+from deemster.cli.up.child import Child
 from deemster.cli.up.display import Display
-from deemster.cli.up.first_start import TOKEN_FILE, make_admin
-from deemster.cli.up.roles import staff
-from deemster.cli.up.samples import load_samples
-from deemster.cli.up.status import show_state, until_ready
+from deemster.cli.up.first_start import TOKEN_FILE, load_samples, make_admin
+from deemster.cli.up.logs import Log
+from deemster.cli.up.status import show_status, until_ready
+from deemster.domain.errors import DeemsterError
 from deemster.settings import DEFAULT_URL, Settings, child_environment, load_settings
 from deemster.store.data_lock import lock_data_dir
+from deemster.store.embedded import Cluster, run_cluster
 from deemster.store.migrations import migrate
 from deemster.store.pool import Pool, open_pool, transaction
 from deemster.wiring.address import Address, find_free
 from deemster.wiring.process import signals_handled
 from deemster.wiring.secret import secret_of
 
+TIMEOUT_S: Final = {"api": 15.0, "relay": 10.0, "worker": 120.0, "keeper": 10.0}
+"""Time in which each role must end after SIGTERM. They end in this order: first no new
+submissions come in, then no new jobs, then the running programs end."""
+STARTS_LAST: Final = "keeper"
+"""It has nothing to do at the start, and four processes start more slowly than three."""
+RESTART_PAUSE_S: Final = 1.0
+
 
 async def supervise(settings: Settings) -> None:
-    """Until a signal comes: the first ends everything in order, the second at once."""
+    """Runs until a signal comes: the first one ends everything in order, the second at once."""
     running = asyncio.current_task()
     assert running is not None
     hurry = asyncio.Event()
-    asked = False
+    is_asked = False
 
-    def hear(times: int) -> None:
-        nonlocal asked
+    def on_signal(times: int) -> None:
+        nonlocal is_asked
         if times == 1:
-            asked = True
+            is_asked = True
             running.cancel()
         else:
             hurry.set()
 
-    with Display() as board, signals_handled(hear), hang_up_heard():
+    with Display() as display, signals_handled(on_signal), hang_up_ends():
         try:
-            await Supervisor(settings, board, hurry).run()
+            await Supervisor(settings, display, hurry).run()
         except asyncio.CancelledError:
-            if not asked:
+            if not is_asked:
                 raise
-            board.close()
-            board.say("Deemster has ended.")
+            display.close()
+            display.say("Deemster has ended.")
 
 
 @contextmanager
-def hang_up_heard() -> Iterator[None]:
-    """A terminal that closes ends us like any signal, unless we were told not to mind."""
+def hang_up_ends() -> Iterator[None]:
+    """A closed terminal (SIGHUP) acts as SIGTERM, unless `nohup` makes it ignored."""
     loop = asyncio.get_running_loop()
     if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
         yield
@@ -62,9 +71,9 @@ def hang_up_heard() -> Iterator[None]:
 
 
 class Supervisor:
-    def __init__(self, settings: Settings, board: Display, hurry: asyncio.Event) -> None:
+    def __init__(self, settings: Settings, display: Display, hurry: asyncio.Event) -> None:
         self._settings = settings
-        self._board = board
+        self._display = display
         self._hurry = hurry
         self._began = asyncio.get_running_loop().time()
 
@@ -72,58 +81,113 @@ class Supervisor:
         data_dir = self._settings.data_dir
         with lock_data_dir(data_dir, "`deemster up`"):
             address = find_free(self._settings.host, self._settings.port)
-            self._board.say(f"Deemster {__version__}, data in {data_dir}")
-            self._board.hint("starting the database …")
-            async with database(self._settings, self._board) as url:
+            self._display.say(f"Deemster {__version__}, data in {data_dir}")
+            self._display.hint("starting the database …")
+            async with open_database(self._settings, self._display) as url:
                 await migrate(url)
                 async with open_pool(url, name="up", max_size=2) as pool:
                     await self._serve(url, pool, address)
 
     async def _serve(self, url: str, pool: Pool, address: Address) -> None:
         data_dir = self._settings.data_dir
-        secret_of(self._settings)  # made now, before several roles ask for it
+        secret_of(self._settings)  # created now, before several roles need it
         async with transaction(pool) as connection:
             token = await make_admin(connection, data_dir)
         environment = self._environment(url, address)
         log_dir = data_dir / "logs"
-        self._board.hint("starting the service …")
-        async with staff(environment, log_dir, self._board, self._hurry) as children:
+        self._display.hint("starting the service …")
+        async with run_roles(environment, log_dir, self._display, self._hurry) as children:
             async with asyncio.TaskGroup() as group:
-                group.create_task(load_samples(pool, environment, log_dir, self._board))
-                group.create_task(until_ready(address, self._board))
+                group.create_task(load_samples(pool, environment, log_dir, self._display))
+                group.create_task(until_ready(address, self._display))
             for child in children:
                 child.settle()
             self._welcome(address, token)
-            await show_state(pool, address, self._board)
+            await show_status(pool, address, self._display)
 
     def _environment(self, url: str, address: Address) -> dict[str, str]:
-        given: dict[str, object] = {
+        overrides: dict[str, object] = {
             "data_dir": self._settings.data_dir,
             "host": address.host,
             "port": address.port,
         }
         if self._settings.slots is not None:
-            given["slots"] = self._settings.slots
+            overrides["slots"] = self._settings.slots
         if self._settings.database_url is None:
-            given["database_url"] = url
-        return child_environment(**given)
+            overrides["database_url"] = url
+        return child_environment(**overrides)
 
     def _welcome(self, address: Address, token: str | None) -> None:
         took_s = asyncio.get_running_loop().time() - self._began
-        say = self._board.say
+        say = self._display.say
         say(f"\nReady after {took_s:.1f} s: {address.url}", "bold")
         if token is not None:
-            kept = self._settings.data_dir / TOKEN_FILE
-            say(f"The admin's token, shown this once and kept in {kept}:\n  {token}")
-        say(hints(address, self._settings.data_dir))
+            path = self._settings.data_dir / TOKEN_FILE
+            say(f"The admin's token, shown only now and stored in {path}:\n  {token}")
+        say(next_steps(address, self._settings.data_dir))
 
 
-def hints(address: Address, data_dir: Path) -> str:
-    """What to do next, as lines to be copied."""
+@asynccontextmanager
+async def open_database(settings: Settings, display: Display) -> AsyncIterator[str]:
+    """The URL of the operator's own database, or of an embedded one that is kept running."""
+    if settings.database_url is not None:
+        yield settings.database_url.get_secret_value()
+        return
+    async with run_cluster(settings.data_dir) as cluster, asyncio.TaskGroup() as group:
+        keeping = group.create_task(keep_running(cluster, display))
+        try:
+            yield cluster.url
+        finally:
+            keeping.cancel()
+
+
+async def keep_running(cluster: Cluster, display: Display) -> None:
+    while True:
+        code = await cluster.wait()
+        display.warn(f"Postgres ended (exit code {code}) and is restarted.")
+        try:
+            await cluster.restart()
+        except DeemsterError as fault:
+            display.warn(str(fault))
+            await asyncio.sleep(RESTART_PAUSE_S)
+
+
+@asynccontextmanager
+async def run_roles(
+    environment: Mapping[str, str],
+    log_dir: Path,
+    display: Display,
+    hurry: asyncio.Event,
+) -> AsyncIterator[Sequence[Child]]:
+    """All roles run inside the block; if one can't start at all, the block fails."""
+    children = [
+        Child(role, environment, display, timeout_s=timeout_s, waits=role == STARTS_LAST)
+        for role, timeout_s in TIMEOUT_S.items()
+    ]
+    async with AsyncExitStack() as stack:
+        logs = [
+            await stack.enter_async_context(
+                Log.open(log_dir / f"{child.role}.log", display.warn)
+            )
+            for child in children
+        ]
+        group = await stack.enter_async_context(asyncio.TaskGroup())
+        for child, (log, output) in zip(children, logs, strict=True):
+            group.create_task(child.keep(log, output))
+        try:
+            yield children
+        finally:
+            for child in children:
+                display.hint(f"ending the {child.role} … (Ctrl-C again ends all at once)")
+                await child.end(hurry)
+
+
+def next_steps(address: Address, data_dir: Path) -> str:
+    """Commands that the user can copy."""
     token = data_dir / TOKEN_FILE
-    found = "" if address.url == DEFAULT_URL else f"DEEMSTER_URL={address.url} "
+    variables = "" if address.url == DEFAULT_URL else f"DEEMSTER_URL={address.url} "
     if data_dir != load_settings().data_dir:
-        found += f"DEEMSTER_DATA_DIR={data_dir} "
+        variables += f"DEEMSTER_DATA_DIR={data_dir} "
     return (
         "Try it:\n"
         f"  curl -s {address.url}/v1/submissions -H 'Content-Type: application/json' \\\n"
@@ -131,6 +195,6 @@ def hints(address: Address, data_dir: Path) -> str:
         '    -d \'{"problem_id": "prob_aplusb", "language": "python3",'
         ' "source_code": "print(sum(map(int, input().split())))"}\'\n'
         f"or, with a file:\n"
-        f"  {found}deemster submit sum.py --problem prob_aplusb --wait\n"
+        f"  {variables}deemster submit sum.py --problem prob_aplusb --wait\n"
         f"The API is described at {address.url}/docs. Ctrl-C ends everything.\n"
     )

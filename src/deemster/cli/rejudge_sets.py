@@ -1,6 +1,5 @@
-"""`deemster rejudge list|show|apply|drop`: sets that are judged again on trial (A9)."""
+"""`deemster rejudge list|show|apply|drop`: manages sets of rejudged submissions (A9)."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated
@@ -8,8 +7,9 @@ from typing import Annotated
 import typer
 import uvloop
 from rich.console import Console
-from rich.table import Table
 
+from deemster.cli.options import AsJson
+from deemster.cli.output import make_table, print_json
 from deemster.domain.ids import RejudgingId
 from deemster.pipeline.verdict import rejudging_set
 from deemster.pipeline.verdict.rejudging_set import Overview
@@ -21,9 +21,8 @@ from deemster.store.rejudgings import ChangedPair, Rejudging, VerdictPairCount
 from deemster.wiring.resources import open_command_database, operator
 
 MOST = 1000
-"""On a screen; `--json` has them all."""
-Set = Annotated[str, typer.Argument(metavar="SET", help="As `rejudge list` shows it.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+"""Rows that are printed; `--json` has all of them."""
+Set = Annotated[str, typer.Argument(metavar="SET", help="Id that `rejudge list` shows.")]
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -37,39 +36,44 @@ def list_(as_json: AsJson = False) -> None:
     """List the sets, newest first."""
     found = uvloop.run(read_page())
     if as_json:
-        print(as_text({"rejudgings": [asdict(each) for each in found]}))
+        print_json({"rejudgings": [asdict(each) for each in found]})
         return
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("set", "made", "submissions", "", "reason"):
-        table.add_column(heading, overflow="fold", no_wrap=heading == "set")
+    table = make_table("set", "created", "submissions", "state", "reason")
+    table.columns[0].no_wrap = True
     for each in found:
-        made = f"{each.made_at:%Y-%m-%d %H:%M:%S}"
-        table.add_row(each.id, made, str(each.matched), status(each), each.reason or "")
+        created = f"{each.made_at:%Y-%m-%d %H:%M:%S}"
+        table.add_row(each.id, created, str(each.matched), state_of(each), each.reason or "")
     Console().print(table if found else "There are no sets.")
 
 
 def show(rejudging_id: Set, as_json: AsJson = False) -> None:
-    """Show how far a set is, and what it changes."""
+    """Show the progress of a set, and which verdicts it changes."""
     overview, matrix, changes = uvloop.run(read_one(RejudgingId(rejudging_id)))
     if as_json:
-        shown = {**document(overview), "matrix": [asdict(cell) for cell in matrix]}
-        print(as_text({**shown, "changes": [asdict(change) for change in changes]}))
+        print_json(
+            {
+                **as_object(overview),
+                "matrix": [asdict(cell) for cell in matrix],
+                "changes": [asdict(change) for change in changes],
+            }
+        )
         return
-    tell(overview)
+    print_summary(overview)
     for cell in matrix:
         print(f"{cell.pairs:>8,}  {cell.old or 'failed'} → {cell.new}")
     for change in changes[:MOST]:
         print(line_of(change))
     if len(changes) > MOST:
-        print(f"… and {len(changes) - MOST:,} more: --json shows all of them")
+        print(f"… and {len(changes) - MOST:,} more: --json prints all of them")
 
 
 def line_of(change: ChangedPair) -> str:
     old = with_score(change.old_verdict or "failed", change.old_score)
     new = with_score(change.new_verdict or change.state.lower(), change.new_score)
-    whose = f"{change.account_name}, {change.problem}"
-    line = f"{change.old} → {change.new}  {old} → {new}  {whose}"
-    return f"{line}  left out: judged again by other means" if change.overtaken else line
+    line = (
+        f"{change.old} → {change.new}  {old} → {new}  {change.account_name}, {change.problem}"
+    )
+    return f"{line}  left out: rejudged outside this set" if change.overtaken else line
 
 
 def with_score(verdict: str, score: float | None) -> str:
@@ -77,40 +81,41 @@ def with_score(verdict: str, score: float | None) -> str:
 
 
 def apply(rejudging_id: Set, as_json: AsJson = False) -> None:
-    """Put the new verdicts in the places of the old ones, all at once."""
-    report(uvloop.run(settle(RejudgingId(rejudging_id), wins=True)), as_json=as_json)
+    """Replace the old verdicts by the new ones, all at once."""
+    print_overview(uvloop.run(settle(RejudgingId(rejudging_id), wins=True)), as_json=as_json)
 
 
 def drop(rejudging_id: Set, as_json: AsJson = False) -> None:
-    """Leave all as it was; what has not been judged yet is cancelled."""
-    report(uvloop.run(settle(RejudgingId(rejudging_id), wins=False)), as_json=as_json)
+    """Keep the old verdicts; submissions that are not judged yet are cancelled."""
+    print_overview(uvloop.run(settle(RejudgingId(rejudging_id), wins=False)), as_json=as_json)
 
 
-def report(overview: Overview, *, as_json: bool) -> None:
+def print_overview(overview: Overview, *, as_json: bool) -> None:
     if as_json:
-        print(as_text(document(overview)))
+        print_json(as_object(overview))
     else:
-        tell(overview)
+        print_summary(overview)
 
 
-def tell(overview: Overview) -> None:
+def print_summary(overview: Overview) -> None:
     progress = asdict(overview.progress)
     counts = ", ".join(
         f"{number:,} {name.replace('_', ' ')}" for name, number in progress.items() if number
     )
-    print(f"{overview.rejudging.id} is {status(overview.rejudging)}: {counts or 'no trials'}")
+    state = state_of(overview.rejudging)
+    print(f"{overview.rejudging.id} is {state}: {counts or 'no submissions'}")
     if overview.is_ready:
-        print("All of it has ended: apply it, or drop it.")
+        print("All submissions of the set have ended: apply it or drop it.")
     outcome, under_way = overview.rejudging.outcome, overview.under_way
     if under_way.unended and (outcome is None or (outcome == "applied" and under_way.outdated)):
         print(rejudging_set.describe_unended(under_way))
 
 
-def status(each: Rejudging) -> str:
+def state_of(each: Rejudging) -> str:
     return each.outcome or ("open" if each.staged_at else "staging")
 
 
-def document(overview: Overview) -> dict[str, object]:
+def as_object(overview: Overview) -> dict[str, object]:
     return {
         **asdict(overview.rejudging),
         "progress": asdict(overview.progress),
@@ -124,23 +129,19 @@ async def read_page() -> list[Rejudging]:
 
 
 async def read_one(
-    wanted: RejudgingId,
+    rejudging_id: RejudgingId,
 ) -> tuple[Overview, Sequence[VerdictPairCount], Sequence[ChangedPair]]:
     async with open_command_database(load_settings()) as pool:
-        overview = await rejudging_set.overview(pool, wanted)
+        overview = await rejudging_set.overview(pool, rejudging_id)
         async with connection(pool) as acquired:
-            matrix = await rejudgings.verdict_matrix(acquired, wanted)
+            matrix = await rejudgings.verdict_matrix(acquired, rejudging_id)
             changes = await rejudgings.list_changes(
-                acquired, wanted, after=None, limit=rejudging_set.MOST
+                acquired, rejudging_id, after=None, limit=rejudging_set.MOST
             )
     return overview, matrix, changes
 
 
-async def settle(wanted: RejudgingId, *, wins: bool) -> Overview:
+async def settle(rejudging_id: RejudgingId, *, wins: bool) -> Overview:
     async with open_command_database(load_settings()) as pool:
         act = rejudging_set.apply if wins else rejudging_set.drop
-        return await act(pool, wanted, Actor(operator()))
-
-
-def as_text(values: object) -> str:
-    return json.dumps(values, default=str)
+        return await act(pool, rejudging_id, Actor(operator()))

@@ -1,4 +1,4 @@
-"""Talks to a service over HTTP: sent once in effect, however often it must be tried (I1)."""
+"""The HTTP client of `deemster submit`: retries requests, and never submits twice (I1)."""
 
 import asyncio
 import base64
@@ -35,7 +35,7 @@ class Client:
         async with httpx.AsyncClient(
             headers={"Authorization": f"Bearer {token}"},
             timeout=TIMEOUT_S,
-            trust_env=not local,  # a proxy is not the way to this machine itself
+            trust_env=not local,  # no proxy for this machine itself
         ) as http:
             yield cls(server.url, http)
 
@@ -46,12 +46,12 @@ class Client:
         except UnicodeDecodeError:
             encoded = base64.b64encode(content).decode()
             body["files"] = [{"name": name, "content_base64": encoded}]
-        # The same key each time: a try whose answer got lost is not taken for another one.
+        # All retries send the same key, so the server takes only one of them.
         headers = {"Idempotency-Key": str(uuid.uuid4())}
         return await self._ask("POST", "/v1/submissions", headers, body)
 
-    async def look(self, submission: str, wait_s: float = 0) -> Any:
-        """At once; or when it has ended, but not later than that."""
+    async def read(self, submission: str, wait_s: float = 0) -> Any:
+        """The server answers when the submission has ended, or after `wait_s`."""
         path = f"/v1/submissions/{submission}"
         if wait_s:
             path += f"?wait={wait_s:g}"
@@ -72,21 +72,21 @@ class Client:
                 )
             except (httpx.InvalidURL, httpx.UnsupportedProtocol) as fault:
                 raise Refused(
-                    f"{self._url} is no address of a server ({fault}): mend {URL_VARIABLE}."
+                    f"{self._url} is not a valid URL ({fault}): correct {URL_VARIABLE}."
                 ) from fault
             except httpx.TransportError as fault:
-                said = f"{type(fault).__name__}: {fault}".rstrip(": ")
+                reason = f"{type(fault).__name__}: {fault}".rstrip(": ")
                 wait_s = pause_s
             else:
                 if answer.status_code not in TRY_AGAIN:
                     return self._content(answer)
-                said = detail_of(answer)
+                reason = detail_of(answer)
                 wait_s = longer(pause_s, answer.headers.get("Retry-After", ""))
             if wait_s is not None:
                 await asyncio.sleep(wait_s)
         raise Unavailable(
-            f"{self._url} does not answer as it should ({said}): see whether it runs there, "
-            f"and whether {URL_VARIABLE} is right."
+            f"{self._url} does not answer ({reason}): check that the service runs "
+            f"there and that {URL_VARIABLE} is right."
         )
 
     def _content(self, answer: httpx.Response) -> Any:
@@ -95,27 +95,27 @@ class Client:
                 return answer.json()
             except ValueError as fault:
                 raise Unavailable(
-                    f"{self._url} answered with something else than Deemster does: look at "
-                    f"{URL_VARIABLE}."
+                    f"The answer of {self._url} is not one of Deemster: check {URL_VARIABLE}."
                 ) from fault
         if answer.status_code == 401:
             raise Refused(
-                f"{self._url} does not know this token: put one into {TOKEN_VARIABLE}, made by "
-                "`deemster user token`."
+                f"{self._url} refused the token: set {TOKEN_VARIABLE} to one that "
+                "`deemster user token` made."
             )
-        raise Refused(f"{self._url} refused it ({answer.status_code}): {detail_of(answer)}")
+        raise Refused(
+            f"{self._url} refused the request ({answer.status_code}): {detail_of(answer)}"
+        )
 
 
 def admin_token(url: str, data_dir: Path | None) -> str:
-    """The admin's own, on the machine of the service; it is never sent anywhere else."""
+    """The admin's token is only sent to a service on this machine."""
     if data_dir is not None:
         try:
             return read_token(data_dir / TOKEN_FILE)
         except OSError:
             pass
     raise Refused(
-        f"A token is needed to talk to {url}: put it into {TOKEN_VARIABLE}. `deemster user "
-        "token` makes one."
+        f"{url} needs a token: set {TOKEN_VARIABLE} to one that `deemster user token` made."
     )
 
 
@@ -128,7 +128,7 @@ def is_local(url: str) -> bool:
 
 
 def detail_of(answer: httpx.Response) -> str:
-    """What a problem document says (RFC 9457), or the bare reason."""
+    """The detail of a problem document (RFC 9457), or the HTTP reason."""
     try:
         found = answer.json()
     except ValueError:

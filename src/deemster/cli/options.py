@@ -1,0 +1,34 @@
+"""Command-line options that several commands share."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+Language = Annotated[
+    str | None,
+    typer.Option(
+        metavar="L",
+        help="Language of the program, if the file's name does not tell it: see `languages`.",
+        show_default=False,
+    ),
+]
+
+PackagePaths = Annotated[
+    list[Path],
+    typer.Argument(metavar="PATH…", help="Packages: directories, .zip, .kpp or .tar files."),
+]
+
+Slots = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=1,
+        max=1024,
+        help="Number of programs to run at once, each on its own core. "
+        "[default: all cores but one]",
+        show_default=False,
+    ),
+]

@@ -1,0 +1,24 @@
+"""Prints JSON, tables and errors in the same form for all commands."""
+
+import json
+import sys
+
+from rich.table import Table
+
+
+def print_json(values: object) -> None:
+    print(json.dumps(values, default=str))
+
+
+def print_error(message: object) -> None:
+    print(f"deemster: {message}", file=sys.stderr)
+
+
+def make_table(*headings: str, numbers: tuple[str, ...] = ()) -> Table:
+    """Columns of numbers follow the others, and are aligned to the right."""
+    table = Table(box=None, pad_edge=False, header_style="bold", caption_justify="left")
+    for heading in headings:
+        table.add_column(heading, overflow="fold")
+    for heading in numbers:
+        table.add_column(heading, justify="right", no_wrap=True)
+    return table

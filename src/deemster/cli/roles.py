@@ -1,0 +1,59 @@
+"""`deemster api`, `relay`, `worker` and `keeper`: each runs one role of the service."""
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import uvloop
+
+from deemster.cli.options import Slots
+from deemster.settings import Settings, load_settings
+from deemster.telemetry import configure
+
+# Each role imports only its own packages: `deemster up` starts all of them at once.
+
+
+def api() -> None:
+    """Run the HTTP API.
+
+    `deemster settings` shows its address and port. You can run as many as you like.
+    """
+    from deemster.wiring.api import run_api
+
+    start("api", run_api)
+
+
+def relay() -> None:
+    """Run the relay, which sends accepted submissions to the queue.
+
+    One relay is enough; a second one takes over when the first one dies.
+    """
+    from deemster.wiring.relay import run_relay
+
+    start("relay", run_relay)
+
+
+def worker(slots: Slots = None) -> None:
+    """Run a worker, which judges submissions in the sandbox.
+
+    After SIGTERM the worker takes no more submissions and ends when its last program has ended.
+    After a second SIGTERM it ends at once, and another worker judges its submissions.
+    """
+    from deemster.wiring.worker import run_worker
+
+    start("worker", lambda settings: run_worker(settings, slots))
+
+
+def keeper() -> None:
+    """Run the keeper, which rescues stuck submissions, sends webhooks and deletes old data.
+
+    One keeper is enough; more do no harm.
+    """
+    from deemster.wiring.keeper import run_keeper
+
+    start("keeper", run_keeper)
+
+
+def start(role: str, work: Callable[[Settings], Coroutine[Any, Any, None]]) -> None:
+    settings = load_settings()
+    configure(settings.log_level, role)
+    uvloop.run(work(settings))

@@ -1,1 +1,0 @@
-"""`deemster submit`: a client of a running service."""

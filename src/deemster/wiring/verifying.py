@@ -1,0 +1,39 @@
+"""Verifies problem packages: judges their submissions and compares with the expectations."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+from deemster.domain.errors import Refused
+from deemster.pipeline.judge.build.languages import load_catalogue
+from deemster.pipeline.judge.verify.package_checks import Finding
+from deemster.pipeline.judge.verify.progress import Progress
+from deemster.pipeline.judge.verify.verifier import PackageReport, Verifier
+from deemster.problems.revision import Revision
+from deemster.settings import Settings
+from deemster.wiring.judging import find_needed, make_spool, open_judging
+from deemster.wiring.resources import open_revisions
+
+
+async def verify_all(
+    settings: Settings, paths: Sequence[Path], jobs: int, progress: Progress
+) -> list[PackageReport]:
+    """A package that can't be read gets a report with an error."""
+    catalogue = load_catalogue()
+    reports: dict[Path, PackageReport] = {}
+    revisions = dict[Path, Revision]()
+    async with AsyncExitStack() as stack:
+        store = open_revisions(settings)
+        for path in paths:
+            try:
+                revisions[path] = await stack.enter_async_context(store.imported(path))
+            except Refused as fault:
+                reports[path] = PackageReport(path, findings=[Finding("error", str(fault))])
+        needed = await asyncio.to_thread(find_needed, catalogue, list(revisions.values()))
+        judging = open_judging(settings, catalogue, needed, lanes=jobs)
+        workshop, lanes = await stack.enter_async_context(judging)
+        verifier = Verifier(workshop, lanes, make_spool(settings), jobs, progress)
+        for path, revision in revisions.items():
+            reports[path] = await verifier.verify(path, revision)
+    return [reports[path] for path in paths]
