@@ -30,7 +30,7 @@ NEVER_SKIPPED = frozenset({"c", "cpp", "python3", "java", "javascript"})
 class Verified:
     report: PackageReport
     missing: dict[str, str]
-    """Submissions whose language isn't installed here, with the reason."""
+    """Submissions whose language is not installed, with the reason."""
 
 
 Verify = Callable[[Path, Iterable[str]], Awaitable[Verified]]
@@ -38,7 +38,7 @@ Verify = Callable[[Path, Iterable[str]], Awaitable[Verified]]
 
 @pytest.fixture(scope="session")
 def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
-    """One data directory for all workers: what was compiled once needn't be again."""
+    """All workers share one data directory, so that each program is compiled once."""
     runner = Path(os.environ["DEEMSTER_RUNNER"]) if "DEEMSTER_RUNNER" in os.environ else None
     own = tmp_path_factory.mktemp("corpus")
     shared = own.parents[1] if "PYTEST_XDIST_WORKER" in os.environ else own
@@ -47,7 +47,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 
 @pytest.fixture
 def verify(settings: Settings) -> Verify:
-    """Judges the named submissions of a package, also those that it doesn't label."""
+    """Judges the named submissions of a package, also those without a label."""
 
     async def verified(package: Path, paths: Iterable[str]) -> Verified:
         async with open_revisions(settings).imported(package) as revision:
@@ -76,12 +76,12 @@ async def opened_verifier(settings: Settings, revision: Revision) -> AsyncIterat
     catalogue = load_catalogue()
     jobs = len(os.sched_getaffinity(0))
     needed = await asyncio.to_thread(find_needed, catalogue, [revision])
-    async with open_judging(settings, catalogue, needed, lanes=jobs) as (workshop, lanes):
-        yield Verifier(workshop, lanes, make_spool(settings), jobs, Progress())
+    async with open_judging(settings, catalogue, needed, lanes=jobs) as (build_tools, lanes):
+        yield Verifier(build_tools, lanes, make_spool(settings), jobs, Progress())
 
 
 async def find_missing(revision: Revision) -> dict[str, str]:
-    """What a machine without all toolchains leaves out: never one of the usual languages."""
+    """Submissions whose language is not installed, except common languages."""
     toolchains, missing = Toolchains(), {}
     for example in revision.problem.submissions:
         language = language_of(revision, example)

@@ -1,13 +1,13 @@
-"""Every example submission of the corpus is found to be what corpus/verdicts.toml says."""
+"""Every example submission of the corpus gets the verdict in corpus/verdicts.toml."""
 
 import pytest
 
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.judge.verify.verifier import PackageReport, SubmissionReport
 from tests.corpus.conftest import Verify
-from tests.corpus.verdicts import CORPUS, Truth, paths_of_submissions, read_truths
+from tests.corpus.expected_verdicts import CORPUS, Expected, paths_of_submissions, read_expected
 
-TRUTHS = read_truths()
+EXPECTED = read_expected()
 
 QUICK = (
     "breaks",
@@ -34,65 +34,65 @@ QUICK = (
     "submitanswer",
     "subtasks",
 )
-"""A few of each kind, in the usual languages; `./dev corpus` judges all."""
-THOROUGH = tuple(package for package in TRUTHS if package not in QUICK)
+"""A few packages of each kind in common languages; `./dev corpus` judges all."""
+THOROUGH = tuple(package for package in EXPECTED if package not in QUICK)
 
 
 @pytest.mark.parametrize("package", QUICK)
-async def test_submissions_are_found_to_be_what_they_are(
+async def test_submissions_get_the_expected_verdicts(
     package: str, verify: Verify, subtests: pytest.Subtests
 ) -> None:
-    """A3, J3, J4: the exact verdict and score, and whether the author's label holds."""
+    """A3, J3, J4: exactly this verdict and score, and whether the author's label is right."""
     await judge_package(package, verify, subtests)
 
 
 @pytest.mark.corpus
 @pytest.mark.parametrize("package", THOROUGH)
-async def test_all_other_submissions_are_found_to_be_what_they_are(
+async def test_all_other_submissions_get_the_expected_verdicts(
     package: str, verify: Verify, subtests: pytest.Subtests
 ) -> None:
-    """A3, J2, J3, J4, J7, X7: also hostile ones, and in all languages that are installed."""
+    """A3, J2, J3, J4, J7, X7: also malicious ones, in all installed languages."""
     await judge_package(package, verify, subtests)
 
 
 async def judge_package(package: str, verify: Verify, subtests: pytest.Subtests) -> None:
-    truths = TRUTHS[package]
-    verified = await verify(CORPUS / package, truths)
+    expected = EXPECTED[package]
+    verified = await verify(CORPUS / package, expected)
     found = {each.example.path: each for each in verified.report.submissions}
-    for path, truth in truths.items():
+    for path, entry in expected.items():
         with subtests.test(msg=path):
             if path in verified.missing:
                 pytest.skip(verified.missing[path])
-            compare(found.get(path), truth, verified.report)
-    sound = not any(truth.verdict is Verdict.JUDGE_ERROR for truth in truths.values())
+            compare(found.get(path), entry, verified.report)
+    valid = not any(entry.verdict is Verdict.JUDGE_ERROR for entry in expected.values())
     errors = [finding.text for finding in verified.report.findings if finding.is_error]
-    assert not (sound and errors)
+    assert not (valid and errors)
 
 
-def compare(found: SubmissionReport | None, truth: Truth, report: PackageReport) -> None:
+def compare(found: SubmissionReport | None, entry: Expected, report: PackageReport) -> None:
     if found is None:
-        # Where the jury's own programs can't be made ready, nothing is judged.
-        assert truth.verdict is Verdict.JUDGE_ERROR
+        # Nothing is judged if a jury program can't be built.
+        assert entry.verdict is Verdict.JUDGE_ERROR
         assert any(finding.is_error for finding in report.findings)
         return
     judgement = found.judgement
     assert judgement is not None, found.reasons
     failed = judgement.failed_case
     seen = failed and f"{failed.name}: {failed.program_exit}, {failed.message.reveal()!r}"
-    assert judgement.verdict is truth.verdict, (seen, judgement.fault.reveal())
-    if truth.score is not None:
-        assert judgement.score == pytest.approx(truth.score)
-    assert found.matches is truth.label_holds, found.reasons
+    assert judgement.verdict is entry.verdict, (seen, judgement.fault.reveal())
+    if entry.score is not None:
+        assert judgement.score == pytest.approx(entry.score)
+    assert found.matches is entry.label_holds, found.reasons
 
 
-def test_the_truth_of_every_submission_is_known() -> None:
+def test_every_submission_has_an_expected_verdict() -> None:
     packages = {path.name for path in CORPUS.iterdir() if path.is_dir()}
-    assert packages == TRUTHS.keys()
-    for package, truths in TRUTHS.items():
-        assert paths_of_submissions(CORPUS / package) == truths.keys(), package
+    assert packages == EXPECTED.keys()
+    for package, expected in EXPECTED.items():
+        assert paths_of_submissions(CORPUS / package) == expected.keys(), package
 
 
 def test_the_corpus_has_all_verdicts() -> None:
     """A3."""
-    known = {truth.verdict for truths in TRUTHS.values() for truth in truths.values()}
+    known = {entry.verdict for expected in EXPECTED.values() for entry in expected.values()}
     assert known == set(Verdict)

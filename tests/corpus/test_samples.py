@@ -1,4 +1,4 @@
-"""Every submission of the sample problems is found to be what its label says."""
+"""Every submission of the sample problems gets the verdict of its label."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,14 +21,16 @@ each_sample = pytest.mark.parametrize("package", PACKAGES, ids=lambda path: path
 
 
 @each_sample
-async def test_a_sample_is_what_it_says(package: Path, settings: Settings) -> None:
-    """A3, J3, J4: its data and validators are sound, and the labels hold."""
+async def test_the_submissions_of_a_sample_match_their_labels(
+    package: Path, settings: Settings
+) -> None:
+    """A3, J3, J4: its data and validators are valid, too."""
     check(await judge(package, settings, is_quick))
 
 
 @pytest.mark.corpus
 @each_sample
-async def test_also_slow_submissions_and_other_languages_are_what_they_say(
+async def test_slow_submissions_and_other_languages_match_their_labels(
     package: Path, settings: Settings
 ) -> None:
     """A3, J3, J4."""
@@ -36,7 +38,7 @@ async def test_also_slow_submissions_and_other_languages_are_what_they_say(
 
 
 def is_quick(submission: ExampleSubmission) -> bool:
-    """Python and what must be right in C++; `./dev corpus` judges the others as well."""
+    """Python, and accepted submissions in C++; `./dev corpus` judges the others."""
     if submission.path.endswith(".cpp"):
         return submission.label == "accepted"
     return submission.path.endswith(".py") and submission.label not in SLOW

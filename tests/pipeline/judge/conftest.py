@@ -1,4 +1,4 @@
-"""Real toolchains in real boxes."""
+"""Builds and runs programs with real toolchains in real sandboxes."""
 
 import os
 from collections.abc import AsyncIterator, Callable
@@ -22,10 +22,10 @@ from deemster.wiring.judging import open_boxes
 
 
 @dataclass(frozen=True, slots=True)
-class Workshop:
+class ProgramRunner:
     boxes: Boxes
     toolchain: Toolchain
-    place: Path
+    directory: Path
 
     async def build(self, text: str, name: str = "upload") -> Build:
         return await self.build_source(
@@ -33,32 +33,32 @@ class Workshop:
         )
 
     async def build_source(self, source: Source) -> Build:
-        return await build(self.boxes, self.toolchain, source, self.place)
+        return await build(self.boxes, self.toolchain, source, self.directory)
 
     async def run(self, built: Build, limits: Limits, stdin: bytes = b"") -> Report:
         assert built.artifact is not None, built.compilation
         return await execute(self.boxes, built.artifact, limits, stdin=stdin)
 
 
-OpenWorkshop = Callable[[str], AbstractAsyncContextManager[Workshop]]
+OpenLanguage = Callable[[str], AbstractAsyncContextManager[ProgramRunner]]
 
 
 @pytest.fixture
-def workshop(tmp_path: Path) -> OpenWorkshop:
-    """Opens boxes for one language; skips where its toolchain isn't installed."""
+def open_language(tmp_path: Path) -> OpenLanguage:
+    """Opens sandboxes for one language; skips the test if it is not installed."""
     runner = Path(os.environ["DEEMSTER_RUNNER"]) if "DEEMSTER_RUNNER" in os.environ else None
     settings = Settings(work_dir=tmp_path / "work", runner=runner)
 
     @asynccontextmanager
-    async def opened(language: str) -> AsyncIterator[Workshop]:
+    async def opened(language: str) -> AsyncIterator[ProgramRunner]:
         found = await Toolchains().find(load_catalogue().named(language))
         if isinstance(found, Missing):
             pytest.skip(found.reason)
         async with (
             open_boxes(settings, [found]) as boxes,
-            workspace(settings.work_dir) as place,
+            workspace(settings.work_dir) as directory,
         ):
-            yield Workshop(boxes, found, place)
+            yield ProgramRunner(boxes, found, directory)
         assert not any(settings.work_dir.iterdir())
 
     return opened

@@ -1,4 +1,4 @@
-"""Cases in order, some ahead of need, needless ones dropped."""
+"""Tests for case_scheduler.py: cases run in order, and unneeded ones are cancelled."""
 
 import asyncio
 
@@ -15,84 +15,84 @@ from deemster.sandbox.report import Report
 CASES = [Case(f"secret/{number:03}", "", "") for number in range(50)]
 
 
-class Judge:
-    """Ends a case when the test says so."""
+class FakeJudge:
+    """Finishes a case when the test calls `finish`."""
 
     def __init__(self) -> None:
-        self.begun: list[str] = []
-        self.moved = asyncio.Event()
+        self.started: list[str] = []
+        self.changed = asyncio.Event()
         self.cancelled: list[str] = []
-        self.gates: dict[str, asyncio.Event] = {}
+        self.finished: dict[str, asyncio.Event] = {}
 
     async def __call__(self, case: Case) -> CaseOutcome:
-        self.begun.append(case.name)
-        self.moved.set()
-        gate = self.gates.setdefault(case.name, asyncio.Event())
+        self.started.append(case.name)
+        self.changed.set()
+        finished = self.finished.setdefault(case.name, asyncio.Event())
         try:
-            await gate.wait()
+            await finished.wait()
         except asyncio.CancelledError:
             self.cancelled.append(case.name)
             raise
         return CaseOutcome(case, Verdict.ACCEPTED, Report(RunStatus.OK), 1000)
 
-    def end(self, case: Case) -> None:
-        self.gates.setdefault(case.name, asyncio.Event()).set()
+    def finish(self, case: Case) -> None:
+        self.finished.setdefault(case.name, asyncio.Event()).set()
 
 
-async def until_begun(judge: Judge, count: int) -> None:
+async def until_started(judge: FakeJudge, count: int) -> None:
     async with asyncio.timeout(10):
-        while len(judge.begun) < count:
-            judge.moved.clear()
-            await judge.moved.wait()
+        while len(judge.started) < count:
+            judge.changed.clear()
+            await judge.changed.wait()
 
 
-async def test_cases_begin_in_order_and_no_more_than_the_width_at_once() -> None:
+async def test_cases_start_in_order_and_at_most_width_run_at_once() -> None:
     """J3: cases run in a fixed order."""
-    judge = Judge()
-    async with CaseScheduler.open(CASES, judge, 2) as line:
-        await until_begun(judge, 2)
-        assert judge.begun == [CASES[0].name, CASES[1].name]
-        judge.end(CASES[1])
-        await until_begun(judge, 3)
-        assert judge.begun[-1] == CASES[2].name
-        judge.end(CASES[0])
-        assert (await line.result(CASES[0])).case is CASES[0]
+    judge = FakeJudge()
+    async with CaseScheduler.open(CASES, judge, 2) as scheduler:
+        await until_started(judge, 2)
+        assert judge.started == [CASES[0].name, CASES[1].name]
+        judge.finish(CASES[1])
+        await until_started(judge, 3)
+        assert judge.started[-1] == CASES[2].name
+        judge.finish(CASES[0])
+        assert (await scheduler.result(CASES[0])).case is CASES[0]
 
 
-async def test_no_case_is_begun_far_ahead_of_the_one_that_is_asked_for() -> None:
-    judge = Judge()
+async def test_no_case_starts_far_ahead_of_the_requested_one() -> None:
+    judge = FakeJudge()
     for case in CASES[1:]:
-        judge.end(case)
-    async with CaseScheduler.open(CASES, judge, 2) as line:
-        await until_begun(judge, AHEAD + 1)
+        judge.finish(case)
+    async with CaseScheduler.open(CASES, judge, 2) as scheduler:
+        await until_started(judge, AHEAD + 1)
         for _ in range(100):
             await asyncio.sleep(0)
-        assert len(judge.begun) == AHEAD + 1
-        judge.end(CASES[0])
-        await line.result(CASES[0])
+        assert len(judge.started) == AHEAD + 1
+        judge.finish(CASES[0])
+        await scheduler.result(CASES[0])
 
 
-async def test_needless_cases_are_ended_and_never_begun() -> None:
-    judge = Judge()
-    async with CaseScheduler.open(CASES, judge, 2) as line:
-        await until_begun(judge, 2)
-        judge.end(CASES[0])
-        await line.result(CASES[0])
-        line.skip(CASES[1:40])
-        judge.end(CASES[40])
-        await line.result(CASES[40])
+async def test_skipped_cases_are_cancelled_or_never_started() -> None:
+    judge = FakeJudge()
+    async with CaseScheduler.open(CASES, judge, 2) as scheduler:
+        await until_started(judge, 2)
+        judge.finish(CASES[0])
+        await scheduler.result(CASES[0])
+        scheduler.skip(CASES[1:40])
+        judge.finish(CASES[40])
+        await scheduler.result(CASES[40])
     assert CASES[1].name in judge.cancelled
-    assert not {case.name for case in CASES[3:40]} & set(judge.begun)
+    assert not {case.name for case in CASES[3:40]} & set(judge.started)
 
 
-async def test_leaving_ends_what_still_runs() -> None:
-    judge = Judge()
+async def test_running_cases_are_cancelled_at_the_end_of_the_block() -> None:
+    judge = FakeJudge()
     async with CaseScheduler.open(CASES, judge, 3):
-        await until_begun(judge, 3)
+        await until_started(judge, 3)
     assert sorted(judge.cancelled) == [case.name for case in CASES[:3]]
 
 
-async def test_a_fault_in_one_case_reaches_who_waits_for_another() -> None:
+async def test_an_error_in_one_case_is_raised_while_waiting_for_another() -> None:
     async def judge(case: Case) -> CaseOutcome:
         if case is CASES[1]:
             raise Unavailable("The sandbox is gone.")
@@ -100,5 +100,5 @@ async def test_a_fault_in_one_case_reaches_who_waits_for_another() -> None:
         raise AssertionError
 
     with pytest.raises(Unavailable, match="gone"):
-        async with asyncio.timeout(10), CaseScheduler.open(CASES, judge, 2) as line:
-            await line.result(CASES[0])
+        async with asyncio.timeout(10), CaseScheduler.open(CASES, judge, 2) as scheduler:
+            await scheduler.result(CASES[0])

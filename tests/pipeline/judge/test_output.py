@@ -122,7 +122,7 @@ async def test_a_file_can_be_added_to_a_spool(tmp_path: Path) -> None:
             assert stdin == path.read_bytes()
 
 
-def test_a_tail_passes_all_on_and_keeps_the_end() -> None:
+def test_a_tail_keeps_the_end_and_passes_everything_on() -> None:
     passed: list[bytes] = []
     tail = Tail(passed.append)
     for _ in range(100):

@@ -1,4 +1,4 @@
-"""Submissions judged: every verdict, checkers that fail, passes, files, groups."""
+"""Judges submissions to a small problem: verdicts, checkers, passes, files and groups."""
 
 import resource
 import sys
@@ -28,13 +28,13 @@ from deemster.domain.source import Source
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.judge.jury.programs import JuryFault
 from deemster.pipeline.judge.jury.protocols import with_unit
-from tests.pipeline.judge.judging import (
-    checked_by,
-    court_for,
+from tests.pipeline.judge.sum_problem import (
     judge,
     judge_source,
-    lay_out,
-    sums,
+    prepare,
+    sum_problem,
+    with_validator,
+    write_files,
 )
 
 RIGHT = "print(sum(map(int, input().split())))"
@@ -61,12 +61,12 @@ def verdicts(judgement: JuryJudgement) -> list[Verdict | None]:
         ("print(", Verdict.COMPILE_ERROR),
     ],
 )
-async def test_each_way_to_end_has_its_verdict(
+async def test_each_way_a_program_ends_has_its_verdict(
     tmp_path: Path, text: str, verdict: Verdict
 ) -> None:
     """A3, J7."""
-    async with court_for(tmp_path, sums(tmp_path / "package")) as court:
-        judgement = await judge(court, text)
+    async with prepare(tmp_path, sum_problem(tmp_path / "package")) as prepared:
+        judgement = await judge(prepared, text)
     assert judgement.verdict == verdict
     assert judgement.compiled is not None
     assert "CPython" in judgement.compiled.version
@@ -74,28 +74,30 @@ async def test_each_way_to_end_has_its_verdict(
 
 async def test_judging_stops_at_the_first_failure(tmp_path: Path) -> None:
     """J3."""
-    async with court_for(tmp_path, sums(tmp_path / "package", 9)) as court:
-        judgement = await judge(court, "n = sum(map(int, input().split())); print(min(n, 6))")
+    async with prepare(tmp_path, sum_problem(tmp_path / "package", 9)) as prepared:
+        judgement = await judge(
+            prepared, "n = sum(map(int, input().split())); print(min(n, 6))"
+        )
     assert verdicts(judgement) == [Verdict.ACCEPTED] * 3 + [Verdict.WRONG_ANSWER] + [None] * 5
     assert judgement.failed_case is not None
     assert judgement.failed_case.number == 4
 
 
-async def test_two_lanes_find_what_one_finds(tmp_path: Path) -> None:
-    problem = sums(tmp_path / "package", 40)
+async def test_two_lanes_give_the_same_verdicts_as_one(tmp_path: Path) -> None:
+    problem = sum_problem(tmp_path / "package", 40)
     text = "n = sum(map(int, input().split())); print(min(n, 60))"
-    async with court_for(tmp_path, problem, lanes=2) as court:
-        one = await judge(court, text, width=1)
-        two = await judge(court, text, width=2)
+    async with prepare(tmp_path, problem, lanes=2) as prepared:
+        one = await judge(prepared, text, width=1)
+        two = await judge(prepared, text, width=2)
     assert verdicts(one) == verdicts(two)
 
 
-async def test_a_contestant_sees_a_sample_and_nothing_of_a_hidden_case(tmp_path: Path) -> None:
+async def test_a_contestant_sees_samples_but_nothing_of_hidden_cases(tmp_path: Path) -> None:
     """A2, A11."""
-    async with court_for(tmp_path, sums(tmp_path / "package")) as court:
-        sample = for_contestant(await judge(court, "print(77)"))
+    async with prepare(tmp_path, sum_problem(tmp_path / "package")) as prepared:
+        sample = for_contestant(await judge(prepared, "print(77)"))
         hidden = for_contestant(
-            await judge(court, "n = int(input()[0]); print(2 if n < 2 else 77)")
+            await judge(prepared, "n = int(input()[0]); print(2 if n < 2 else 77)")
         )
     assert sample.failed_case is not None
     assert (sample.failed_case.got, sample.failed_case.expected) == ("77\n", "2\n")
@@ -115,11 +117,11 @@ sys.exit(42 if expected == got else 43)
 """
 
 
-async def test_a_validator_decides_and_leaves_messages(tmp_path: Path) -> None:
-    """J4: custom checkers run sandboxed."""
+async def test_a_validator_decides_and_writes_messages(tmp_path: Path) -> None:
+    """J4: custom checkers run in the sandbox."""
     root = tmp_path / "package"
-    async with court_for(tmp_path, checked_by(root, sums(root), CHECK)) as court:
-        right, wrong = await judge(court, RIGHT), await judge(court, "print(1)")
+    async with prepare(tmp_path, with_validator(root, sum_problem(root), CHECK)) as prepared:
+        right, wrong = await judge(prepared, RIGHT), await judge(prepared, "print(1)")
     assert right.verdict is Verdict.ACCEPTED
     assert wrong.verdict is Verdict.WRONG_ANSWER
     assert wrong.cases[0].message.reveal() == "looked at /data/data/1.in"
@@ -144,29 +146,29 @@ async def test_a_validator_decides_and_leaves_messages(tmp_path: Path) -> None:
 async def test_a_validator_that_fails_is_a_judge_error(tmp_path: Path, text: str) -> None:
     """J4: a crashing checker is a Judge Error, not a verdict."""
     root = tmp_path / "package"
-    problem = checked_by(root, sums(root), text)
+    problem = with_validator(root, sum_problem(root), text)
     problem = replace(problem, limits=replace(problem.limits, validation_ms=1000))
-    async with court_for(tmp_path, problem) as court:
-        judgement = await judge(court, RIGHT)
+    async with prepare(tmp_path, problem) as prepared:
+        judgement = await judge(prepared, RIGHT)
     assert judgement.verdict is Verdict.JUDGE_ERROR
     assert judgement.fault
 
 
-async def test_a_validator_that_does_not_compile_is_told_by_name(tmp_path: Path) -> None:
+async def test_a_validator_that_does_not_compile_is_named(tmp_path: Path) -> None:
     root = tmp_path / "package"
     with pytest.raises(JuryFault, match=r"check\.cpp doesn't compile"):
-        async with court_for(
-            tmp_path, checked_by(root, sums(root), "int main( {", "check.cpp"), "cpp"
+        async with prepare(
+            tmp_path, with_validator(root, sum_problem(root), "int main( {", "check.cpp"), "cpp"
         ):
             pass
 
 
-async def test_a_failed_program_is_not_shown_to_the_validator(tmp_path: Path) -> None:
+async def test_the_output_of_a_failed_program_is_not_checked(tmp_path: Path) -> None:
     root = tmp_path / "package"
-    async with court_for(
-        tmp_path, checked_by(root, sums(root), "raise SystemExit(0)")
-    ) as court:
-        judgement = await judge(court, "raise SystemExit(1)")
+    async with prepare(
+        tmp_path, with_validator(root, sum_problem(root), "raise SystemExit(0)")
+    ) as prepared:
+        judgement = await judge(prepared, "raise SystemExit(1)")
     assert judgement.verdict is Verdict.RUNTIME_ERROR
 
 
@@ -186,15 +188,15 @@ sys.exit(42 if given == "again " + got and seen == "1 1" else 43)
 """
 
 
-async def test_a_second_pass_reads_what_the_validator_wrote(tmp_path: Path) -> None:
+async def test_a_second_pass_reads_the_input_that_the_validator_wrote(tmp_path: Path) -> None:
     root = tmp_path / "package"
-    problem = checked_by(root, sums(root, 1), PASSES)
+    problem = with_validator(root, sum_problem(root, 1), PASSES)
     problem = replace(problem, limits=replace(problem.limits, passes=2))
     echo = "a = input().split(); print(a[1] if a[0] == 'again' else 'secret')"
-    async with court_for(tmp_path, problem) as court:
-        right = await judge(court, echo)
-        wrong = await judge(court, "print('secret' if 'again' not in input() else 'lost')")
-        once = await judge(court, "print(input())")
+    async with prepare(tmp_path, problem) as prepared:
+        right = await judge(prepared, echo)
+        wrong = await judge(prepared, "print('secret' if 'again' not in input() else 'lost')")
+        once = await judge(prepared, "print(input())")
     assert right.verdict is Verdict.ACCEPTED
     assert wrong.verdict is Verdict.WRONG_ANSWER
     assert once.verdict is Verdict.WRONG_ANSWER
@@ -206,19 +208,19 @@ async def test_too_many_passes_and_passes_after_a_rejection_are_judge_errors(
 ) -> None:
     root = tmp_path / "package"
     text = f"import sys; open(sys.argv[3] + 'nextpass.in', 'w').write('1 1'); sys.exit({code})"
-    problem = checked_by(root, sums(root, 1), text)
+    problem = with_validator(root, sum_problem(root, 1), text)
     problem = replace(problem, limits=replace(problem.limits, passes=passes))
-    async with court_for(tmp_path, problem) as court:
-        assert (await judge(court, RIGHT)).verdict is Verdict.JUDGE_ERROR
+    async with prepare(tmp_path, problem) as prepared:
+        assert (await judge(prepared, RIGHT)).verdict is Verdict.JUDGE_ERROR
 
 
 async def test_a_program_may_read_and_write_named_files(tmp_path: Path) -> None:
-    problem = replace(sums(tmp_path / "package"), input_file="a.in", output_file="a.out")
+    problem = replace(sum_problem(tmp_path / "package"), input_file="a.in", output_file="a.out")
     text = "print(sum(map(int, open('a.in').read().split())), file=open('a.out', 'w'))"
-    async with court_for(tmp_path, problem) as court:
-        right = await judge(court, text)
-        missing = await judge(court, "pass")
-        link = await judge(court, "import os; os.symlink('a.in', 'a.out')")
+    async with prepare(tmp_path, problem) as prepared:
+        right = await judge(prepared, text)
+        missing = await judge(prepared, "pass")
+        link = await judge(prepared, "import os; os.symlink('a.in', 'a.out')")
     assert right.verdict is Verdict.ACCEPTED
     assert missing.verdict is Verdict.WRONG_ANSWER
     assert link.verdict is Verdict.WRONG_ANSWER
@@ -226,7 +228,7 @@ async def test_a_program_may_read_and_write_named_files(tmp_path: Path) -> None:
 
 async def test_files_and_arguments_of_a_case_reach_the_program(tmp_path: Path) -> None:
     root = tmp_path / "package"
-    lay_out(root, {"data/extra/words.txt": "hello\n", "data/1.ans": "hello there\n"})
+    write_files(root, {"data/extra/words.txt": "hello\n", "data/1.ans": "hello there\n"})
     case = Case(
         "secret/1",
         "",
@@ -234,23 +236,23 @@ async def test_files_and_arguments_of_a_case_reach_the_program(tmp_path: Path) -
         args=("there",),
         files={"in/words.txt": "data/extra/words.txt"},
     )
-    problem = replace(sums(root, 0), tests=Group("", (case,)))
+    problem = replace(sum_problem(root, 0), tests=Group("", (case,)))
     text = "import sys; print(open('in/words.txt').read().strip(), sys.argv[1])"
-    lay_out(root, {"data/1.ans": "hello there\n"})
-    async with court_for(tmp_path, problem) as court:
-        assert (await judge(court, text)).verdict is Verdict.ACCEPTED
+    write_files(root, {"data/1.ans": "hello there\n"})
+    async with prepare(tmp_path, problem) as prepared:
+        assert (await judge(prepared, text)).verdict is Verdict.ACCEPTED
 
 
-async def test_answers_themselves_are_judged_where_the_problem_wants_them(
+async def test_submitted_answers_are_judged_without_running_a_program(
     tmp_path: Path,
 ) -> None:
-    problem = replace(sums(tmp_path / "package"), submit_answer=True)
+    problem = replace(sum_problem(tmp_path / "package"), submit_answer=True)
     answers = {f"secret/{n}.out": f"{2 * n}\n".encode() for n in (2, 3)} | {"1.ans": b"2"}
-    async with court_for(tmp_path, problem) as court:
-        right = await judge_source(court, Source(answers), "text")
-        lacking = await judge_source(court, Source({"1.ans": b"2"}), "text")
+    async with prepare(tmp_path, problem) as prepared:
+        right = await judge_source(prepared, Source(answers), "text")
+        incomplete = await judge_source(prepared, Source({"1.ans": b"2"}), "text")
     assert right.verdict is Verdict.ACCEPTED
-    assert verdicts(lacking) == [Verdict.ACCEPTED, Verdict.WRONG_ANSWER, None]
+    assert verdicts(incomplete) == [Verdict.ACCEPTED, Verdict.WRONG_ANSWER, None]
 
 
 def subtasks(problem: Problem) -> Problem:
@@ -279,71 +281,71 @@ def subtasks(problem: Problem) -> Problem:
         ),
     ],
 )
-async def test_subtasks_give_points_and_lock_others(
+async def test_subtasks_give_points_and_may_require_other_subtasks(
     tmp_path: Path, text: str, verdict: Verdict, score: float
 ) -> None:
-    async with court_for(tmp_path, subtasks(sums(tmp_path / "package", 7))) as court:
-        judgement = await judge(court, text)
+    async with prepare(tmp_path, subtasks(sum_problem(tmp_path / "package", 7))) as prepared:
+        judgement = await judge(prepared, text)
     assert (judgement.verdict, judgement.score) == (verdict, score)
     assert judgement.max_score == 100
 
 
-async def test_a_grader_of_the_jury_adds_up(tmp_path: Path) -> None:
+async def test_a_custom_grader_computes_the_score(tmp_path: Path) -> None:
     root = tmp_path / "package"
     text = "import sys; n = sum('AC' in line for line in sys.stdin); print('AC', n * 10)"
-    lay_out(root, {"graders/g.py": text})
-    problem = sums(root, 4)
+    write_files(root, {"graders/g.py": text})
+    problem = sum_problem(root, 4)
     tests = replace(
         problem.tests, grading=CustomGrader(), stop_at_reject=False, lowest=0, highest=40
     )
     problem = replace(problem, tests=tests, scoring=True, grader=Program("g", "graders/g.py"))
-    async with court_for(tmp_path, problem) as court:
-        judgement = await judge(court, "print(min(4, sum(map(int, input().split()))))")
+    async with prepare(tmp_path, problem) as prepared:
+        judgement = await judge(prepared, "print(min(4, sum(map(int, input().split()))))")
     assert (judgement.verdict, judgement.score) == (Verdict.PARTIAL, 20)
 
 
-async def test_a_grader_that_says_nothing_is_a_judge_error(tmp_path: Path) -> None:
+async def test_a_grader_without_output_is_a_judge_error(tmp_path: Path) -> None:
     root = tmp_path / "package"
-    lay_out(root, {"graders/g.py": "pass"})
-    problem = sums(root, 1)
+    write_files(root, {"graders/g.py": "pass"})
+    problem = sum_problem(root, 1)
     problem = replace(
         problem,
         tests=replace(problem.tests, grading=CustomGrader()),
         grader=Program("g", "graders/g.py"),
     )
-    async with court_for(tmp_path, problem) as court:
-        assert (await judge(court, RIGHT)).verdict is Verdict.JUDGE_ERROR
+    async with prepare(tmp_path, problem) as prepared:
+        assert (await judge(prepared, RIGHT)).verdict is Verdict.JUDGE_ERROR
 
 
 async def test_a_static_validator_reads_the_source(tmp_path: Path) -> None:
     root = tmp_path / "package"
     text = "import sys; sys.exit(42 if 'sum(' in open(sys.argv[2]).read() else 43)"
-    lay_out(root, {"static_validator/v.py": text})
-    problem = sums(root, 2)
+    write_files(root, {"static_validator/v.py": text})
+    problem = sum_problem(root, 2)
     problem = replace(
         problem,
         tests=replace(problem.tests, static=StaticCheck(None)),
         static_validator=Program("v", "static_validator/v.py"),
     )
-    async with court_for(tmp_path, problem) as court:
-        right = await judge(court, RIGHT)
-        wrong = await judge(court, "a, b = map(int, input().split()); print(a + b)")
+    async with prepare(tmp_path, problem) as prepared:
+        right = await judge(prepared, RIGHT)
+        wrong = await judge(prepared, "a, b = map(int, input().split()); print(a + b)")
     assert right.verdict is Verdict.ACCEPTED
     assert wrong.verdict is Verdict.WRONG_ANSWER
 
 
-async def test_a_program_just_beyond_its_limit_is_run_again_alone(tmp_path: Path) -> None:
+async def test_a_program_just_over_its_time_limit_is_run_again_alone(tmp_path: Path) -> None:
     """The limit is small, so that a busy machine doesn't end the program at its wall limit."""
     text = (
         "import os, time\n"
         "while time.process_time() < {}: pass\n"
         "print(2, flush=True); os._exit(0)"
     )
-    problem = sums(tmp_path / "package", 1)
+    problem = sum_problem(tmp_path / "package", 1)
     problem = replace(problem, limits=replace(problem.limits, time_ms=300))
-    async with court_for(tmp_path, problem, lanes=2) as court:
-        near = await judge(court, text.format(0.306))
-        far = await judge(court, text.format(0.9))
+    async with prepare(tmp_path, problem, lanes=2) as prepared:
+        near = await judge(prepared, text.format(0.306))
+        far = await judge(prepared, text.format(0.9))
     assert near.verdict is far.verdict is Verdict.TIME_LIMIT
     assert (near.cases[0].runs, far.cases[0].runs) == (2, 1)
     assert near.cases[0].program_exit is not None
@@ -354,18 +356,18 @@ FLOOD = "import sys\nfor _ in range(500): sys.stdout.write('0 ' * (1 << 19))"
 
 
 @pytest.mark.parametrize("with_program", [False, True])
-async def test_half_a_gigabyte_of_output_takes_no_memory(
+async def test_half_a_gigabyte_of_output_needs_little_memory(
     tmp_path: Path, with_program: bool
 ) -> None:
-    """J2: never buffered whole. Measured over the whole life of this process."""
+    """J2: an output is never in memory as a whole."""
     root = tmp_path / "package"
-    problem = sums(root, 1)
+    problem = sum_problem(root, 1)
     if with_program:
-        problem = checked_by(root, problem, "import sys; sys.exit(43)")
+        problem = with_validator(root, problem, "import sys; sys.exit(43)")
     limits = replace(problem.limits, output_bytes=600 * MIB, time_ms=20_000)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    async with court_for(tmp_path, replace(problem, limits=limits)) as court:
-        judgement = await judge(court, FLOOD)
+    async with prepare(tmp_path, replace(problem, limits=limits)) as prepared:
+        judgement = await judge(prepared, FLOOD)
     grown_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     assert judgement.verdict is Verdict.WRONG_ANSWER
     assert sys.platform != "linux" or grown_kb < 64 * 1024
@@ -387,25 +389,25 @@ PROTOCOL_CHECKS = [
 ]
 
 
-@pytest.mark.parametrize(("protocol", "code", "said", "verdict", "score"), PROTOCOL_CHECKS)
+@pytest.mark.parametrize(("protocol", "code", "message", "verdict", "score"), PROTOCOL_CHECKS)
 async def test_each_protocol_reads_its_own_output(
-    tmp_path: Path, protocol: ProtocolName, code: int, said: str, verdict: str, score: float
+    tmp_path: Path, protocol: ProtocolName, code: int, message: str, verdict: str, score: float
 ) -> None:
-    """J4: checkers of other judges answer in their own ways."""
+    """J4"""
     root = tmp_path / "package"
-    text = f"import sys; print({said!r}, file=sys.stderr); sys.exit({code})"
-    lay_out(root, {"check.py": text})
-    [case] = sums(root, 1).tests.cases()
+    text = f"import sys; print({message!r}, file=sys.stderr); sys.exit({code})"
+    write_files(root, {"check.py": text})
+    [case] = sum_problem(root, 1).tests.cases()
     grading = Subtask(10, Aggregation.SUM, whole_score_only=False)
     hidden = replace(case, name="secret/1", is_sample=False)
     problem = replace(
-        sums(root, 1),
+        sum_problem(root, 1),
         tests=Group("", (hidden,), grading),
         checker=ProgramCheck((Program("check", "check.py"),), protocol),
         scoring=True,
     )
-    async with court_for(tmp_path, problem) as court:
-        judgement = await judge(court, RIGHT)
+    async with prepare(tmp_path, problem) as prepared:
+        judgement = await judge(prepared, RIGHT)
     assert (str(judgement.verdict), judgement.score) == (verdict, score)
 
 
@@ -418,32 +420,63 @@ async def test_each_protocol_reads_its_own_output(
         (PointsUnit.SHARE_OR_PERCENT, 40, 4),
     ],
 )
-def test_points_mean_what_the_format_says(
+def test_the_format_defines_the_unit_of_points(
     unit: PointsUnit, points: float, score: float
 ) -> None:
     given = with_unit(GivenScore(points=points), unit)
     assert score == (given.points if given.share is None else given.share * 10)
 
 
-async def test_a_checker_finds_the_output_as_a_file(tmp_path: Path) -> None:
+async def test_a_checker_can_open_the_output_as_a_file(tmp_path: Path) -> None:
     root = tmp_path / "package"
     text = (
         "import sys; a, b = (open(f).read().split() for f in sys.argv[2:4]); sys.exit(a != b)"
     )
-    lay_out(root, {"check.py": text})
+    write_files(root, {"check.py": text})
     check = ProgramCheck((Program("check", "check.py"),), ProtocolName.TESTLIB)
-    async with court_for(tmp_path, replace(sums(root), checker=check)) as court:
-        assert (await judge(court, RIGHT)).verdict is Verdict.ACCEPTED
-        assert (await judge(court, "print(5)")).verdict is Verdict.WRONG_ANSWER
+    async with prepare(tmp_path, replace(sum_problem(root), checker=check)) as prepared:
+        assert (await judge(prepared, RIGHT)).verdict is Verdict.ACCEPTED
+        assert (await judge(prepared, "print(5)")).verdict is Verdict.WRONG_ANSWER
 
 
-async def test_a_verdict_rests_on_recorded_commands(tmp_path: Path) -> None:
-    """J6: the exact version and command lines, also when the build came from the cache."""
-    async with court_for(tmp_path, sums(tmp_path / "package")) as court:
-        first, again = await judge(court, RIGHT), await judge(court, RIGHT)
+async def test_the_judgement_records_compiler_version_and_commands(tmp_path: Path) -> None:
+    """J6: also when the build comes from the cache."""
+    async with prepare(tmp_path, sum_problem(tmp_path / "package")) as prepared:
+        first, again = await judge(prepared, RIGHT), await judge(prepared, RIGHT)
     assert first.compiled is not None
     assert again.compiled is not None
     assert (first.compiled.cached, again.compiled.cached) == (False, True)
     assert first.compiled.run_argv == again.compiled.run_argv
     assert first.compiled.run_argv[-1] == "/code/main.py"
     assert not any("{" in part for part in first.compiled.run_argv)
+
+
+async def test_a_memory_limit_too_small_for_a_sandbox_is_a_memory_limit(tmp_path: Path) -> None:
+    root = tmp_path / "package"
+    problem = sum_problem(root, 1)
+    problem = replace(problem, limits=replace(problem.limits, memory_bytes=1024))
+    async with prepare(tmp_path, problem) as prepared:
+        judgement = await judge(prepared, RIGHT)
+    assert judgement.verdict is Verdict.MEMORY_LIMIT
+
+
+@pytest.mark.parametrize(
+    ("stdout", "verdict", "score"),
+    [("3\n10\n", "Partial", 3), ("0\n10\n", "Wrong Answer", 0), ("3\n0\n", "Wrong Answer", 0)],
+)
+async def test_a_peg_checker_may_reject_with_a_share_of_the_points(
+    tmp_path: Path, stdout: str, verdict: str, score: float
+) -> None:
+    root = tmp_path / "package"
+    write_files(root, {"check.py": f"import sys; sys.stdout.write({stdout!r}); sys.exit(1)"})
+    [case] = sum_problem(root, 1).tests.cases()
+    hidden = replace(case, name="secret/1", is_sample=False)
+    problem = replace(
+        sum_problem(root, 1),
+        tests=Group("", (hidden,), Subtask(10, Aggregation.SUM, whole_score_only=False)),
+        checker=ProgramCheck((Program("check", "check.py"),), ProtocolName.DMOJ_PEG),
+        scoring=True,
+    )
+    async with prepare(tmp_path, problem) as prepared:
+        judgement = await judge(prepared, RIGHT)
+    assert (str(judgement.verdict), judgement.score) == (verdict, score)

@@ -1,4 +1,4 @@
-"""A program is built once, whoever asks for it, and whatever happens to what was kept."""
+"""Tests for build/compiler.py: a program is built once, and the cache survives faults."""
 
 import asyncio
 import logging
@@ -31,14 +31,14 @@ WRONG = b"int main(void) { return x; }\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
+class CompilerSetup:
     settings: Settings
     boxes: Boxes
     compiler: Compiler
     toolchain: Toolchain
 
     async def build(self, content: bytes, limits: Limits | None = None) -> Build:
-        """Built and let go; what it says stays true, its directory may be gone."""
+        """The directory of the returned build may be gone."""
         source = single_file(self.toolchain.language, "program", content)
         async with self.compiler.built(
             self.boxes, self.toolchain, source, limits=limits
@@ -58,9 +58,9 @@ class Bench:
 
 
 @asynccontextmanager
-async def bench(
+async def open_setup(
     tmp_path: Path, language: str = "c", *, cache_mb: int = 64, slots: int = 1
-) -> AsyncIterator[Bench]:
+) -> AsyncIterator[CompilerSetup]:
     runner = Path(os.environ["DEEMSTER_RUNNER"]) if "DEEMSTER_RUNNER" in os.environ else None
     settings = Settings(
         data_dir=tmp_path / "data",
@@ -75,32 +75,32 @@ async def bench(
         open_boxes(settings, [found], slots=slots) as boxes,
         open_compiler(settings, prepare=False) as compiler,
     ):
-        yield Bench(settings, boxes, compiler, found)
+        yield CompilerSetup(settings, boxes, compiler, found)
     assert not settings.work_dir.exists() or not any(settings.work_dir.iterdir())
 
 
-async def test_a_second_build_comes_from_the_disk(tmp_path: Path) -> None:
-    async with bench(tmp_path) as at:
-        first = await at.build(HELLO)
-        again = await at.build(HELLO)
-        assert await at.run(HELLO) == (True, b"hello\n")
+async def test_a_second_build_comes_from_the_cache(tmp_path: Path) -> None:
+    async with open_setup(tmp_path) as setup:
+        first = await setup.build(HELLO)
+        again = await setup.build(HELLO)
+        assert await setup.run(HELLO) == (True, b"hello\n")
     assert not first.from_cache
     assert again.from_cache
     assert again.compilation == first.compilation
-    async with bench(tmp_path) as at:  # as another process would
-        assert await at.run(HELLO) == (True, b"hello\n")
+    async with open_setup(tmp_path) as setup:  # like another process
+        assert await setup.run(HELLO) == (True, b"hello\n")
 
 
-async def test_what_differs_is_built_for_itself(tmp_path: Path) -> None:
-    async with bench(tmp_path) as at:
-        await at.build(HELLO)
-        step = at.toolchain.language.compile
+async def test_another_source_flag_or_compiler_is_built_separately(tmp_path: Path) -> None:
+    async with open_setup(tmp_path) as setup:
+        await setup.build(HELLO)
+        step = setup.toolchain.language.compile
         assert step is not None
         more = replace(step.limits, memory_bytes=step.limits.memory_bytes + MIB)
         flagged = replace(
-            at.toolchain,
+            setup.toolchain,
             language=replace(
-                at.toolchain.language, compile=replace(step, argv=(*step.argv, "-g"))
+                setup.toolchain.language, compile=replace(step, argv=(*step.argv, "-g"))
             ),
         )
         sources = [
@@ -109,157 +109,157 @@ async def test_what_differs_is_built_for_itself(tmp_path: Path) -> None:
             Source({"main.c": HELLO, "empty.h": b""}),
             Source({"main.c": HELLO, "empty.h": b""}, main="main.c"),
         ]
-        builds = [await at.build(HELLO, limits=more)]
+        builds = [await setup.build(HELLO, limits=more)]
         for source in sources:
-            async with at.compiler.built(at.boxes, at.toolchain, source) as build:
+            async with setup.compiler.built(setup.boxes, setup.toolchain, source) as build:
                 builds.append(build)
-        for toolchain in (flagged, replace(at.toolchain, version="another")):
-            source = single_file(at.toolchain.language, "program", HELLO)
-            async with at.compiler.built(at.boxes, toolchain, source) as build:
+        for toolchain in (flagged, replace(setup.toolchain, version="another")):
+            source = single_file(setup.toolchain.language, "program", HELLO)
+            async with setup.compiler.built(setup.boxes, toolchain, source) as build:
                 builds.append(build)
     assert [build.from_cache for build in builds] == [False] * len(builds)
 
 
 async def test_fifty_equal_submissions_at_once_are_compiled_once(tmp_path: Path) -> None:
-    async with bench(tmp_path, slots=2) as at, asyncio.TaskGroup() as group:
-        runs = [group.create_task(at.run(HELLO)) for _ in range(50)]
+    async with open_setup(tmp_path, slots=2) as setup, asyncio.TaskGroup() as group:
+        runs = [group.create_task(setup.run(HELLO)) for _ in range(50)]
     done = [run.result() for run in runs]
     assert sorted(done) == [(False, b"hello\n")] + [(True, b"hello\n")] * 49
 
 
-async def test_when_the_one_who_compiles_is_cancelled_another_does_it(tmp_path: Path) -> None:
-    async with bench(tmp_path) as at:
-        first = asyncio.ensure_future(at.run(HELLO))
-        await until(lambda: any(at.settings.work_dir.glob("*/source/*.c")))
-        second = asyncio.ensure_future(at.run(HELLO))
+async def test_a_waiting_caller_compiles_if_the_first_is_cancelled(tmp_path: Path) -> None:
+    async with open_setup(tmp_path) as setup:
+        first = asyncio.ensure_future(setup.run(HELLO))
+        await until(lambda: any(setup.settings.work_dir.glob("*/source/*.c")))
+        second = asyncio.ensure_future(setup.run(HELLO))
         await asyncio.sleep(0)
         first.cancel()
         assert await second == (False, b"hello\n")
         assert first.cancelled()
 
 
-async def test_cancelling_at_any_moment_leaves_nothing_half_done(tmp_path: Path) -> None:
-    async with bench(tmp_path) as at:
-        for patience_s in (0.001, 0.003, 0.01, 0.02, 0.03, 0.05, 0.08, 0.13, 0.2):
-            content = HELLO + f"// {patience_s}".encode()
+async def test_cancelling_at_any_moment_leaves_no_incomplete_entry(tmp_path: Path) -> None:
+    async with open_setup(tmp_path) as setup:
+        for timeout_s in (0.001, 0.003, 0.01, 0.02, 0.03, 0.05, 0.08, 0.13, 0.2):
+            content = HELLO + f"// {timeout_s}".encode()
             try:
-                async with asyncio.timeout(patience_s):
-                    await at.run(content)
+                async with asyncio.timeout(timeout_s):
+                    await setup.run(content)
             except TimeoutError:
                 pass
-            assert (await at.run(content))[1] == b"hello\n"
-            assert await at.run(content) == (True, b"hello\n")
+            assert (await setup.run(content))[1] == b"hello\n"
+            assert await setup.run(content) == (True, b"hello\n")
 
 
-async def test_a_compile_error_is_remembered_for_a_while(tmp_path: Path) -> None:
-    async with bench(tmp_path) as at:
-        first, again = await at.build(WRONG), await at.build(WRONG)
+async def test_a_compile_error_is_cached_for_a_limited_time(tmp_path: Path) -> None:
+    async with open_setup(tmp_path) as setup:
+        first, again = await setup.build(WRONG), await setup.build(WRONG)
         assert (first.artifact, again.artifact) == (None, None)
         assert again.from_cache
         assert again.compilation == first.compilation
-        (entry,) = at.entries
+        (entry,) = setup.entries
         before = entry.stat().st_mtime - ERROR_LIFETIME_S - 1
         os.utime(entry / "manifest", (before, before))
-        assert not (await at.build(WRONG)).from_cache
-        assert (await at.build(WRONG)).from_cache
+        assert not (await setup.build(WRONG)).from_cache
+        assert (await setup.build(WRONG)).from_cache
 
 
-async def test_a_limit_that_was_reached_is_not_remembered(tmp_path: Path) -> None:
+async def test_a_compilation_that_hit_a_limit_is_not_cached(tmp_path: Path) -> None:
     bomb = b"#define A B B B B\n#define B C C C C\n#define C D D D D\n#define D E E E E\n"
     bomb += b"#define E F F F F\n#define F G G G G\n#define G H H H H\n#define H x;x;x;x;\n"
     bomb += b"int main(void) { int x; A A A A A A A A A A }"
-    async with bench(tmp_path) as at:
+    async with open_setup(tmp_path) as setup:
         short = Limits(cpu_ms=200, memory_bytes=1024 * MIB)
-        first, again = await at.build(bomb, short), await at.build(bomb, short)
+        first, again = await setup.build(bomb, short), await setup.build(bomb, short)
         assert first.compilation is not None
         assert first.compilation.status is RunStatus.TIME_LIMIT
         assert not again.from_cache
-        assert at.entries == []
+        assert setup.entries == []
 
 
-async def test_who_waits_shares_even_an_error_that_is_not_remembered(tmp_path: Path) -> None:
-    """Otherwise fifty copies of a compiler bomb would go off one after the other."""
+async def test_waiting_callers_share_an_error_that_is_not_cached(tmp_path: Path) -> None:
+    """Otherwise fifty copies of a compiler bomb would run one after the other."""
     bomb = b'#include "/dev/zero"\n'
-    async with bench(tmp_path) as at, asyncio.TaskGroup() as group:
-        runs = [group.create_task(at.build(bomb)) for _ in range(50)]
+    async with open_setup(tmp_path) as setup, asyncio.TaskGroup() as group:
+        runs = [group.create_task(setup.build(bomb)) for _ in range(50)]
     assert len({id(run.result().compilation) for run in runs}) == 1
 
 
 async def test_a_tampered_entry_is_compiled_again(tmp_path: Path) -> None:
-    async with bench(tmp_path) as at:
-        await at.build(HELLO)
-        (entry,) = at.entries
+    async with open_setup(tmp_path) as setup:
+        await setup.build(HELLO)
+        (entry,) = setup.entries
         program = entry / "files" / "program"
         content = program.read_bytes().replace(b"hello", b"tampr")
         program.write_bytes(content)
-        assert await at.run(HELLO) == (False, b"hello\n")
-        assert await at.run(HELLO) == (True, b"hello\n")
+        assert await setup.run(HELLO) == (False, b"hello\n")
+        assert await setup.run(HELLO) == (True, b"hello\n")
 
 
-async def test_what_runs_stays_while_the_cache_is_emptied_around_it(tmp_path: Path) -> None:
-    async with bench(tmp_path, cache_mb=4) as at:
-        await at.build(HELLO)
-        source = single_file(at.toolchain.language, "program", HELLO)
-        async with at.compiler.built(at.boxes, at.toolchain, source) as build:
+async def test_a_build_in_use_stays_while_the_cache_evicts_others(tmp_path: Path) -> None:
+    async with open_setup(tmp_path, cache_mb=4) as setup:
+        await setup.build(HELLO)
+        source = single_file(setup.toolchain.language, "program", HELLO)
+        async with setup.compiler.built(setup.boxes, setup.toolchain, source) as build:
             assert build.from_cache
             assert build.artifact is not None
             for number in range(8):
-                await at.build(HELLO + f"// {number}".encode())
-            report = await execute(at.boxes, build.artifact, Limits())
+                await setup.build(HELLO + f"// {number}".encode())
+            report = await execute(setup.boxes, build.artifact, Limits())
         assert report.stdout == b"hello\n"
-        kept = sum(path.stat().st_size for entry in at.entries for path in entry.rglob("*"))
+        kept = sum(path.stat().st_size for entry in setup.entries for path in entry.rglob("*"))
         assert kept < 4 * MIB
 
 
-async def test_a_full_disk_is_said_once_and_costs_only_time(
+async def test_a_full_disk_is_logged_once_and_builds_go_on(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with bench(tmp_path) as at:
-        filling = at.settings.data_dir / "compiled" / "filling"
+    async with open_setup(tmp_path) as setup:
+        filling = setup.settings.data_dir / "compiled" / "filling"
         filling.rmdir()
-        filling.touch()  # nothing can be made in it, also not by root
+        filling.touch()  # not even root can create a file in it
         for _ in range(3):
-            assert await at.run(HELLO) == (False, b"hello\n")
-    said = [record for record in caplog.records if record.levelno == logging.WARNING]
-    assert len(said) == 1
-    assert "can't be cached" in said[0].getMessage()
+            assert await setup.run(HELLO) == (False, b"hello\n")
+    warnings = [record for record in caplog.records if record.levelno == logging.WARNING]
+    assert len(warnings) == 1
+    assert "can't be cached" in warnings[0].getMessage()
 
 
-async def test_without_a_place_for_it_programs_are_built_all_the_same(
+async def test_programs_are_built_without_a_cache_directory(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "data").touch()
-    async with bench(tmp_path) as at:
-        assert await at.run(HELLO) == (False, b"hello\n")
-        assert await at.run(HELLO) == (False, b"hello\n")
+    async with open_setup(tmp_path) as setup:
+        assert await setup.run(HELLO) == (False, b"hello\n")
+        assert await setup.run(HELLO) == (False, b"hello\n")
     assert f"can't be cached in {tmp_path / 'data'}" in caplog.text
 
 
-async def test_a_cache_of_nothing_keeps_nothing(tmp_path: Path) -> None:
-    async with bench(tmp_path, cache_mb=0) as at:
+async def test_a_cache_of_size_zero_stores_nothing(tmp_path: Path) -> None:
+    async with open_setup(tmp_path, cache_mb=0) as setup:
         for _ in range(2):
-            assert await at.run(HELLO) == (False, b"hello\n")
+            assert await setup.run(HELLO) == (False, b"hello\n")
     assert not (tmp_path / "data" / "compiled").exists()
 
 
-async def test_sources_that_are_only_checked_are_not_written_to_the_disk(
+async def test_sources_of_interpreted_programs_are_not_cached(
     tmp_path: Path,
 ) -> None:
     secret = b"print('hello')  # a word that only the author knows: xyzzy"
-    async with bench(tmp_path, "python3") as at:
-        assert await at.run(secret) == (False, b"hello\n")
-        assert await at.run(secret) == (True, b"hello\n")
+    async with open_setup(tmp_path, "python3") as setup:
+        assert await setup.run(secret) == (False, b"hello\n")
+        assert await setup.run(secret) == (True, b"hello\n")
     kept = [path for path in (tmp_path / "data").rglob("*") if path.is_file()]
     assert kept
     assert not any(b"xyzzy" in path.read_bytes() for path in kept)
 
 
-async def test_java_comes_back_with_its_entry(tmp_path: Path) -> None:
+async def test_the_cache_stores_the_entry_point_of_java(tmp_path: Path) -> None:
     text = b"package a.b; public class Deep { static class In { } "
     text += b'public static void main(String[] a) { System.out.println("hello"); } }'
-    async with bench(tmp_path, "java") as at:
-        assert await at.run(text) == (False, b"hello\n")
-        assert await at.run(text) == (True, b"hello\n")
+    async with open_setup(tmp_path, "java") as setup:
+        assert await setup.run(text) == (False, b"hello\n")
+        assert await setup.run(text) == (True, b"hello\n")
 
 
 # -- processes --
@@ -278,26 +278,26 @@ def start(tmp_path: Path, file: Path) -> subprocess.Popen[bytes]:
     )
 
 
-def test_two_processes_build_the_same_at_once(tmp_path: Path) -> None:
+def test_two_processes_can_build_the_same_program_at_once(tmp_path: Path) -> None:
     file = tmp_path / "hello.c"
     for number in range(3):
         file.write_bytes(HELLO + f"// {number}".encode())
         with start(tmp_path, file) as one, start(tmp_path, file) as two:
             for process in (one, two):
-                said, _ = process.communicate(timeout=PATIENCE_S)
-                assert (process.returncode, said) == (0, b"hello\n")
+                output, _ = process.communicate(timeout=PATIENCE_S)
+                assert (process.returncode, output) == (0, b"hello\n")
     entries = tmp_path / "data" / "compiled" / "entries"
     assert len(list(entries.iterdir())) == 3
 
 
-async def test_a_killed_process_leaves_nothing_that_harms(tmp_path: Path) -> None:
-    """J8: and what it left is swept by the next."""
+async def test_the_next_process_cleans_up_after_a_killed_one(tmp_path: Path) -> None:
+    """J8"""
     file = tmp_path / "hello.c"
     file.write_bytes(HELLO)
     with start(tmp_path, file) as process:
         await until(lambda: any((tmp_path / "work").glob("*/source/*.c")))
         process.send_signal(signal.SIGKILL)
         process.wait(PATIENCE_S)
-    async with bench(tmp_path) as at:
-        assert await at.run(HELLO) == (False, b"hello\n")
+    async with open_setup(tmp_path) as setup:
+        assert await setup.run(HELLO) == (False, b"hello\n")
     assert not any((tmp_path / "data" / "compiled" / "filling").iterdir())

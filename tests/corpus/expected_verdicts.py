@@ -1,4 +1,4 @@
-"""Reads corpus/verdicts.toml: what each example submission of the corpus is found to be."""
+"""Reads corpus/verdicts.toml, the expected verdict of each submission in the corpus."""
 
 import tomllib
 from collections.abc import Mapping
@@ -12,33 +12,33 @@ CORPUS = Path(__file__).parents[2] / "corpus"
 
 
 @dataclass(frozen=True, slots=True)
-class Truth:
+class Expected:
     verdict: Verdict
     score: float | None = None
     label_holds: bool = True
     """Whether the package's own label of the submission agrees."""
 
 
-def read_truths() -> dict[str, dict[str, Truth]]:
-    """By package, then by the submission's path in it."""
+def read_expected() -> dict[str, dict[str, Expected]]:
+    """By package, then by the path of the submission."""
     with (CORPUS / "verdicts.toml").open("rb") as file:
         tables = tomllib.load(file)
     return {
-        package: {path: read_truth(entry) for path, entry in table.items()}
+        package: {path: read_entry(entry) for path, entry in table.items()}
         for package, table in tables.items()
     }
 
 
-def read_truth(entry: str | Mapping[str, Any]) -> Truth:
+def read_entry(entry: str | Mapping[str, Any]) -> Expected:
     if isinstance(entry, str):
-        return Truth(Verdict(entry))
+        return Expected(Verdict(entry))
     unknown = entry.keys() - {"verdict", "score", "label"}
     assert not unknown, f"verdicts.toml has the unknown key {', '.join(unknown)}"
-    return Truth(Verdict(entry["verdict"]), entry.get("score"), entry.get("label", True))
+    return Expected(Verdict(entry["verdict"]), entry.get("score"), entry.get("label", True))
 
 
 def paths_of_submissions(package: Path) -> set[str]:
-    """All that lie in the package, whether its reader knows of them or not."""
+    """All submissions in the package, whether its format defines them or not."""
     solutions = package / "solutions"
     if solutions.is_dir():
         found = list(solutions.iterdir())

@@ -1,4 +1,4 @@
-"""A small problem, made in a directory of the test, and submissions judged against it."""
+"""A small problem in a temporary directory, and functions that judge submissions to it."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -35,8 +35,8 @@ LIMITS = ProblemLimits(
 )
 
 
-def lay_out(root: Path, files: Mapping[str, str | bytes]) -> None:
-    """Readable by the box's own user, whatever the umask."""
+def write_files(root: Path, files: Mapping[str, str | bytes]) -> None:
+    """Makes the files readable for the sandbox's user, whatever the umask."""
     root.mkdir(exist_ok=True)
     root.chmod(0o755)
     for name, content in files.items():
@@ -49,8 +49,8 @@ def lay_out(root: Path, files: Mapping[str, str | bytes]) -> None:
             path.chmod(0o755)
 
 
-def sums(root: Path, count: int = 3) -> Problem:
-    """Two numbers in, their sum out."""
+def sum_problem(root: Path, count: int = 3) -> Problem:
+    """The input is two numbers, the output is their sum."""
     files, cases = {}, []
     for number in range(1, count + 1):
         files[f"data/{number}.in"] = f"{number} {number}\n"
@@ -58,7 +58,7 @@ def sums(root: Path, count: int = 3) -> Problem:
         sample = number == 1
         name = f"{'sample' if sample else 'secret'}/{number}"
         cases.append(Case(name, f"data/{number}.in", f"data/{number}.ans", is_sample=sample))
-    lay_out(root, files)
+    write_files(root, files)
     return Problem(
         slug="sums",
         format="2025-09",
@@ -69,9 +69,9 @@ def sums(root: Path, count: int = 3) -> Problem:
     )
 
 
-def checked_by(root: Path, problem: Problem, text: str, name: str = "check.py") -> Problem:
-    """With a validator of the ICPC protocol."""
-    lay_out(root, {f"output_validator/{name}": text})
+def with_validator(root: Path, problem: Problem, text: str, name: str = "check.py") -> Problem:
+    """Adds an output validator of the ICPC protocol."""
+    write_files(root, {f"output_validator/{name}": text})
     program = Program("check", f"output_validator/{name}")
     return replace(problem, checker=ProgramCheck((program,), ProtocolName.ICPC))
 
@@ -81,7 +81,7 @@ def settings_in(directory: Path) -> Settings:
 
 
 @asynccontextmanager
-async def court_for(
+async def prepare(
     directory: Path, problem: Problem, *languages: str, lanes: int = 1
 ) -> AsyncIterator[PreparedProblem]:
     settings = settings_in(directory)
@@ -89,25 +89,27 @@ async def court_for(
     spool = directory / "spool"
     spool.mkdir(exist_ok=True)
     async with (
-        open_judging(settings, CATALOGUE, needed, lanes=lanes) as (workshop, opened),
-        PreparedProblem.open(workshop, opened, directory / "package", problem, spool) as court,
+        open_judging(settings, CATALOGUE, needed, lanes=lanes) as (build_tools, opened),
+        PreparedProblem.open(
+            build_tools, opened, directory / "package", problem, spool
+        ) as prepared,
     ):
-        yield court
+        yield prepared
     assert not settings.work_dir.exists() or not any(settings.work_dir.iterdir())
     assert not any(spool.iterdir())
 
 
 async def judge(
-    court: PreparedProblem, text: str, language: str = "python3", width: int = 1
+    prepared: PreparedProblem, text: str, language: str = "python3", width: int = 1
 ) -> JuryJudgement:
     chosen = CATALOGUE.named(language)
     source = single_file(chosen, f"main.{chosen.extensions[0]}", text.encode())
-    return await judge_source(court, source, language, width)
+    return await judge_source(prepared, source, language, width)
 
 
 async def judge_source(
-    court: PreparedProblem, source: Source, language: str = "python3", width: int = 1
+    prepared: PreparedProblem, source: Source, language: str = "python3", width: int = 1
 ) -> JuryJudgement:
-    time_ms = court.problem.limits.time_ms or 1000
+    time_ms = prepared.problem.limits.time_ms or 1000
     chosen = CATALOGUE.named(language)
-    return await court.judge(chosen, source, time_ms=time_ms, width=width)
+    return await prepared.judge(chosen, source, time_ms=time_ms, width=width)

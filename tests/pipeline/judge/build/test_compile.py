@@ -1,4 +1,4 @@
-"""Compiling in the cage: what comes out, and what is said when nothing does."""
+"""Tests for build/compile.py: compiling in the sandbox, entry points and error messages."""
 
 import pytest
 
@@ -6,27 +6,29 @@ from deemster.domain.limits import Limits
 from deemster.domain.run_status import RunStatus
 from deemster.domain.source import Source, with_included
 from deemster.pipeline.judge.build.compile import SHOWN_BYTES
-from tests.pipeline.judge.conftest import OpenWorkshop
+from tests.pipeline.judge.conftest import OpenLanguage
 
 JAVA_MAIN = 'public static void main(String[] a) { System.out.print("%s"); }'
 
 
-async def test_the_compilers_words_name_the_users_own_file(workshop: OpenWorkshop) -> None:
-    async with workshop("c") as shop:
-        built = await shop.build("int main(void) { return x; }", name="solution.c")
-        assert str(shop.place.parent) not in repr(built)
+async def test_compiler_messages_use_the_file_names_of_the_user(
+    open_language: OpenLanguage,
+) -> None:
+    async with open_language("c") as runner:
+        built = await runner.build("int main(void) { return x; }", name="solution.c")
+        assert str(runner.directory.parent) not in repr(built)
     assert built.artifact is None
     assert built.compilation is not None
     assert "solution.c:1:25: error: " in built.compilation.output
     assert "/code" not in built.compilation.output
 
 
-async def test_the_command_line_and_the_time_are_recorded(workshop: OpenWorkshop) -> None:
+async def test_the_command_line_and_the_time_are_recorded(open_language: OpenLanguage) -> None:
     """J6: with the exact compiler."""
-    async with workshop("cpp") as shop:
-        built = await shop.build("int main() {}")
+    async with open_language("cpp") as runner:
+        built = await runner.build("int main() {}")
         assert built.compilation is not None
-        assert built.compilation.argv[0] == shop.toolchain.tools["compiler"]
+        assert built.compilation.argv[0] == runner.toolchain.tools["compiler"]
     assert built.compilation.argv[-1] == "/code/main.cpp"
     assert built.compilation.ms > 0
     assert built.compilation.output == ""
@@ -35,7 +37,7 @@ async def test_the_command_line_and_the_time_are_recorded(workshop: OpenWorkshop
 # -- several files --
 
 
-async def test_several_files_are_compiled_together(workshop: OpenWorkshop) -> None:
+async def test_several_files_are_compiled_together(open_language: OpenLanguage) -> None:
     """No entry point is needed, and headers go along without being compiled."""
     files = {
         "start.c": b'#include "lib/twice.h"\n#include <stdio.h>\n'
@@ -44,46 +46,52 @@ async def test_several_files_are_compiled_together(workshop: OpenWorkshop) -> No
         "lib/twice.h": b"int twice(int n);",
         "lib/broken.h": b"this is no C",
     }
-    async with workshop("c") as shop:
-        built = await shop.build_source(Source(files))
-        report = await shop.run(built, Limits())
+    async with open_language("c") as runner:
+        built = await runner.build_source(Source(files))
+        report = await runner.run(built, Limits())
     assert report.stdout == b"42\n"
 
 
 @pytest.mark.parametrize("name", ["größe.c", "a b;$(touch x).c", "-o.c", "@file.c", "解/題.c"])
-async def test_odd_names_are_only_names(workshop: OpenWorkshop, name: str) -> None:
-    """J1: nothing is an option, a command or a path that isn't meant as one."""
-    async with workshop("c") as shop:
+async def test_unusual_file_names_are_not_interpreted(
+    open_language: OpenLanguage, name: str
+) -> None:
+    """J1: not as an option, a command or a path."""
+    async with open_language("c") as runner:
         text = b"#warning look\nint main(void) { return 7; }"
-        built = await shop.build_source(Source({name: text}))
-        report = await shop.run(built, Limits())
+        built = await runner.build_source(Source({name: text}))
+        report = await runner.run(built, Limits())
     assert report.exit_code == 7
     assert built.compilation is not None
     assert built.compilation.output.startswith(f"{name}:1:2: warning: ")
 
 
-async def test_python_modules_are_found_beside_the_main_file(workshop: OpenWorkshop) -> None:
+async def test_python_modules_are_found_next_to_the_main_file(
+    open_language: OpenLanguage,
+) -> None:
     files = {
         "main.py": b"import lib.twice\nprint(lib.twice.twice(21))",
         "lib/__init__.py": b"",
         "lib/twice.py": b"def twice(n): return 2 * n",
     }
-    async with workshop("python3") as shop:
-        built = await shop.build_source(Source(files))
-        report = await shop.run(built, Limits())
+    async with open_language("python3") as runner:
+        built = await runner.build_source(Source(files))
+        report = await runner.run(built, Limits())
     assert report.stdout == b"42\n"
 
 
-async def test_a_file_in_a_directory_can_be_the_entry_point(workshop: OpenWorkshop) -> None:
+async def test_a_file_in_a_directory_can_be_the_entry_point(
+    open_language: OpenLanguage,
+) -> None:
     files = {"main.py": b"print('not me')", "pkg/start.py": b"print('me')"}
-    async with workshop("python3") as shop:
-        built = await shop.build_source(Source(files, main="pkg/start.py"))
-        report = await shop.run(built, Limits())
+    async with open_language("python3") as runner:
+        built = await runner.build_source(Source(files, main="pkg/start.py"))
+        report = await runner.run(built, Limits())
     assert report.stdout == b"me\n"
 
 
 @pytest.mark.parametrize(
-    ("language", "files", "main", "said"),
+    ("language", "files", "main", "message"),
     [
         (
             "python3",
@@ -97,14 +105,14 @@ async def test_a_file_in_a_directory_can_be_the_entry_point(workshop: OpenWorksh
     ],
 )
 async def test_an_unclear_entry_point_is_a_compile_error(
-    workshop: OpenWorkshop, language: str, files: list[str], main: str | None, said: str
+    open_language: OpenLanguage, language: str, files: list[str], main: str | None, message: str
 ) -> None:
-    """A3: the user's fault, never a failure of the judge."""
-    async with workshop(language) as shop:
-        built = await shop.build_source(Source(dict.fromkeys(files, b""), main=main))
+    """A3: it is not a Judge Error."""
+    async with open_language(language) as runner:
+        built = await runner.build_source(Source(dict.fromkeys(files, b""), main=main))
     assert built.artifact is None
     assert built.compilation is not None
-    assert said in built.compilation.output
+    assert message in built.compilation.output
 
 
 # -- Java's classes --
@@ -119,12 +127,12 @@ async def test_an_unclear_entry_point_is_a_compile_error(
         ("Main.java", "class Aaa { static void main(int x) {} } class Zzz { %s }"),
     ],
 )
-async def test_java_starts_the_class_that_has_a_main(
-    workshop: OpenWorkshop, name: str, text: str
+async def test_java_starts_the_class_with_a_main_method(
+    open_language: OpenLanguage, name: str, text: str
 ) -> None:
-    async with workshop("java") as shop:
-        built = await shop.build(text % JAVA_MAIN % "started", name)
-        report = await shop.run(built, Limits())
+    async with open_language("java") as runner:
+        built = await runner.build(text % JAVA_MAIN % "started", name)
+        report = await runner.run(built, Limits())
     assert report.stdout == b"started"
 
 
@@ -149,17 +157,17 @@ JAVA_FILES = {
         ("Alpha", b".Alpha"),
     ],
 )
-async def test_java_starts_the_named_class_or_file_or_else_main(
-    workshop: OpenWorkshop, main: str | None, started: bytes
+async def test_java_starts_the_named_class_or_file_else_main(
+    open_language: OpenLanguage, main: str | None, started: bytes
 ) -> None:
-    async with workshop("java") as shop:
-        built = await shop.build_source(Source(JAVA_FILES, main=main))
-        report = await shop.run(built, Limits())
+    async with open_language("java") as runner:
+        built = await runner.build_source(Source(JAVA_FILES, main=main))
+        report = await runner.run(built, Limits())
     assert report.stdout == started
 
 
 @pytest.mark.parametrize(
-    ("files", "main", "said"),
+    ("files", "main", "message"),
     [
         ({"Main.java": b"class Main { }"}, "Main.java", "No class has a main method."),
         (
@@ -175,39 +183,41 @@ async def test_java_starts_the_named_class_or_file_or_else_main(
         ({"A.java": java_class("A")}, "-version", "The entry point '-version' has no main"),
     ],
 )
-async def test_java_without_a_clear_start_is_a_compile_error(
-    workshop: OpenWorkshop, files: dict[str, bytes], main: str | None, said: str
+async def test_java_without_a_unique_main_method_is_a_compile_error(
+    open_language: OpenLanguage, files: dict[str, bytes], main: str | None, message: str
 ) -> None:
-    async with workshop("java") as shop:
-        built = await shop.build_source(Source(files, main=main))
+    async with open_language("java") as runner:
+        built = await runner.build_source(Source(files, main=main))
     assert built.artifact is None
     assert built.compilation is not None
-    assert said in built.compilation.output
+    assert message in built.compilation.output
 
 
-# -- code that a problem includes --
+# -- files that a problem includes --
 
 
-async def test_a_driver_calls_the_submission(workshop: OpenWorkshop) -> None:
+async def test_a_driver_calls_the_submission(open_language: OpenLanguage) -> None:
     driver = {"main.py": b"import solve\nprint(solve.solve(20))"}
-    async with workshop("python3") as shop:
+    async with open_language("python3") as runner:
         own = Source({"solve.py": b"def solve(n): return n + 1\nprint('mine')"})
-        source = with_included(shop.toolchain.language, own, driver)
-        report = await shop.run(await shop.build_source(source), Limits())
+        source = with_included(runner.toolchain.language, own, driver)
+        report = await runner.run(await runner.build_source(source), Limits())
     assert report.stdout == b"mine\n21\n"
 
 
 async def test_a_java_driver_starts_although_the_submission_has_a_main(
-    workshop: OpenWorkshop,
+    open_language: OpenLanguage,
 ) -> None:
-    async with workshop("java") as shop:
+    async with open_language("java") as runner:
         own = Source({"A.java": java_class("A"), "p/Main.java": java_class("Main", "p")})
-        source = with_included(shop.toolchain.language, own, {"Main.java": java_class("Main")})
-        report = await shop.run(await shop.build_source(source), Limits())
+        source = with_included(
+            runner.toolchain.language, own, {"Main.java": java_class("Main")}
+        )
+        report = await runner.run(await runner.build_source(source), Limits())
     assert report.stdout == b".Main"
 
 
-async def test_included_data_lies_beside_the_program(workshop: OpenWorkshop) -> None:
+async def test_included_data_files_are_next_to_the_program(open_language: OpenLanguage) -> None:
     own = Source(
         {
             "a.c": b'#include <stdio.h>\n#include "words.h"\nint main(void) {'
@@ -215,39 +225,39 @@ async def test_included_data_lies_beside_the_program(workshop: OpenWorkshop) -> 
         }
     )
     files = {"data/words": b"word", "words.h": b"#define FIRST 'w'", "program": b"no ELF"}
-    async with workshop("c") as shop:
-        source = with_included(shop.toolchain.language, own, files)
-        report = await shop.run(await shop.build_source(source), Limits())
+    async with open_language("c") as runner:
+        source = with_included(runner.toolchain.language, own, files)
+        report = await runner.run(await runner.build_source(source), Limits())
     assert report.status is RunStatus.OK
 
 
-# -- what is said --
+# -- messages --
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ('#include "/dev/zero"', "The compiler"),
         ('#include "/etc/shadow"', "No such file"),
         ('#include "/proc/self/environ"', "error"),
     ],
 )
-async def test_a_compiler_reads_nothing_of_the_host(
-    workshop: OpenWorkshop, text: str, said: str
+async def test_a_compiler_can_not_read_files_of_the_host(
+    open_language: OpenLanguage, text: str, message: str
 ) -> None:
     """X6, X7"""
-    async with workshop("c") as shop:
-        built = await shop.build(text)
+    async with open_language("c") as runner:
+        built = await runner.build(text)
     assert built.artifact is None
     assert built.compilation is not None
-    assert said in built.compilation.output
+    assert message in built.compilation.output
 
 
-async def test_a_flood_of_messages_ends_the_compiler(workshop: OpenWorkshop) -> None:
-    """J2: and what is kept of them is bounded."""
+async def test_too_many_messages_stop_the_compiler(open_language: OpenLanguage) -> None:
+    """J2: only a limited part of them is kept."""
     text = f"#warning {'x' * 80}\n" * 8000 + "int main(void) {}"
-    async with workshop("c") as shop:
-        built = await shop.build(text)
+    async with open_language("c") as runner:
+        built = await runner.build(text)
     assert built.artifact is None
     assert built.compilation is not None
     assert built.compilation.status is RunStatus.OUTPUT_LIMIT
@@ -255,10 +265,12 @@ async def test_a_flood_of_messages_ends_the_compiler(workshop: OpenWorkshop) -> 
     assert len(built.compilation.output) < 1.1 * SHOWN_BYTES
 
 
-async def test_only_the_beginning_of_many_messages_is_shown(workshop: OpenWorkshop) -> None:
+async def test_only_the_beginning_of_many_messages_is_shown(
+    open_language: OpenLanguage,
+) -> None:
     text = f"#warning {'é' * 80}\n" * 400 + "int main(void) {}"
-    async with workshop("c") as shop:
-        built = await shop.build(text)
+    async with open_language("c") as runner:
+        built = await runner.build(text)
     assert built.artifact is not None
     assert built.compilation is not None
     shown, _, more = built.compilation.output.rpartition("\n… and ")
@@ -266,18 +278,22 @@ async def test_only_the_beginning_of_many_messages_is_shown(workshop: OpenWorksh
     assert more.endswith(" KB more.")
 
 
-async def test_the_source_is_not_part_of_what_runs(workshop: OpenWorkshop) -> None:
-    async with workshop("c") as shop:
-        built = await shop.build("int main(void) {}")
+async def test_the_source_is_not_in_the_directory_of_the_program(
+    open_language: OpenLanguage,
+) -> None:
+    async with open_language("c") as runner:
+        built = await runner.build("int main(void) {}")
         assert built.artifact is not None
         names = [path.name for path in built.artifact.directory.iterdir()]
     assert names == ["program"]
 
 
-async def test_a_checked_program_runs_from_its_sources(workshop: OpenWorkshop) -> None:
-    async with workshop("python3") as shop:
-        built = await shop.build("print(7)", name="seven.py")
-        report = await shop.run(built, Limits())
+async def test_a_program_that_is_only_checked_runs_from_its_sources(
+    open_language: OpenLanguage,
+) -> None:
+    async with open_language("python3") as runner:
+        built = await runner.build("print(7)", name="seven.py")
+        report = await runner.run(built, Limits())
     assert built.compilation is not None
     assert built.compilation.output == ""
     assert report.status is RunStatus.OK

@@ -1,4 +1,4 @@
-"""A key differs as soon as anything differs that decides what a compile comes to."""
+"""Tests for build/fingerprint.py: everything that affects a compilation changes the key."""
 
 import os
 from dataclasses import replace
@@ -20,7 +20,7 @@ def key_of_files(**files: bytes) -> str:
     return fingerprint(files=file_facts(files))
 
 
-def test_names_and_contents_can_not_be_shifted_into_each_other() -> None:
+def test_bytes_moved_between_name_and_content_change_the_key() -> None:
     keys = [
         key_of_files(a=b"bc"),
         key_of_files(ab=b"c"),
@@ -35,8 +35,8 @@ def test_the_order_of_files_does_not_matter() -> None:
     assert key_of_files(a=b"1", b=b"2") == key_of_files(b=b"2", a=b"1")
 
 
-def test_a_compiler_that_was_installed_again_is_another(tmp_path: Path) -> None:
-    """J6: also when it says the same version."""
+def test_a_reinstalled_compiler_changes_the_key(tmp_path: Path) -> None:
+    """J6: even if it prints the same version."""
     tool = tmp_path / "gcc"
     tool.write_bytes(b"one")
     os.utime(tool, (1000, 1000))

@@ -1,4 +1,4 @@
-"""Finding compilers and their versions."""
+"""Tests for build/toolchain.py: finding compilers and their versions."""
 
 import os
 from collections.abc import Mapping
@@ -44,7 +44,7 @@ async def test_a_tool_is_found_behind_links_with_its_version(tmp_path: Path) -> 
     assert found.version == "Tool 7"
 
 
-async def test_a_second_tool_is_sought_beside_the_first(tmp_path: Path) -> None:
+async def test_a_second_tool_is_found_next_to_the_first(tmp_path: Path) -> None:
     first = make_tool(tmp_path / "jdk" / "first")
     second = make_tool(tmp_path / "jdk" / "second")
     tools = {"interpreter": (str(first),), "other": ("{interpreter_dir}/second",)}
@@ -53,7 +53,7 @@ async def test_a_second_tool_is_sought_beside_the_first(tmp_path: Path) -> None:
     assert found.tools["other"] == str(second.resolve())
 
 
-async def test_the_newest_of_several_is_taken(tmp_path: Path) -> None:
+async def test_the_newest_of_several_versions_is_used(tmp_path: Path) -> None:
     for version in (8, 21, 17):
         make_tool(tmp_path / f"jdk-{version}" / "java", f"echo v{version}")
     found = await discover(language_with({"interpreter": (f"{tmp_path}/jdk-*/java",)}))
@@ -75,7 +75,7 @@ async def test_the_callers_path_does_not_choose_the_compiler(
     assert isinstance(found, Missing)
 
 
-async def test_no_variable_of_the_caller_reaches_a_tool(
+async def test_tools_do_not_get_environment_variables_of_the_caller(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DEEMSTER_LEAK", "7")
@@ -85,14 +85,14 @@ async def test_no_variable_of_the_caller_reaches_a_tool(
 
 
 @pytest.mark.parametrize("text", ["echo v7; exit 1", "echo nothing", "kill -9 $$"])
-async def test_a_tool_that_gives_no_version_is_broken(tmp_path: Path, text: str) -> None:
+async def test_a_tool_that_prints_no_version_is_broken(tmp_path: Path, text: str) -> None:
     tool = make_tool(tmp_path / "tool", text)
     found = await discover(language_with({"interpreter": (str(tool),)}))
     assert isinstance(found, Missing)
     assert "printed no version" in found.reason
 
 
-async def test_a_missing_toolchain_is_refused_with_its_package() -> None:
+async def test_a_missing_toolchain_is_refused_with_its_package_name() -> None:
     language = language_with({"interpreter": ("deemster-no-such-tool",)})
     with pytest.raises(Refused, match="apt-get install python3"):
         await Toolchains().require(language)
@@ -113,7 +113,7 @@ async def test_a_library_is_found_by_its_path_and_a_command_must_be_executable(
     assert isinstance(missing, Missing)
 
 
-async def test_a_language_is_looked_for_once(tmp_path: Path) -> None:
+async def test_the_result_of_a_search_is_reused(tmp_path: Path) -> None:
     count = tmp_path / "count"
     tool = make_tool(tmp_path / "tool", f"echo x >>{count}; echo v7")
     toolchains = Toolchains()
@@ -124,7 +124,7 @@ async def test_a_language_is_looked_for_once(tmp_path: Path) -> None:
 
 
 class Machine:
-    """A language whose tools and packages are changed while they are in use."""
+    """A machine whose tools and packages change while they are in use."""
 
     def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.root = root
@@ -138,7 +138,7 @@ class Machine:
         self.toolchains = Toolchains(clock=lambda: self.now_s)
 
     def install(self, name: str = "tool-1", text: str = "echo v7") -> Path:
-        """As package managers do: another file takes the name."""
+        """Replaces the file, as package managers do."""
         return make_tool(self.root / "new", text).rename(self.root / name)
 
     async def found(self) -> str | None:
@@ -153,16 +153,16 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     return Machine(tmp_path, monkeypatch)
 
 
-async def test_a_tool_that_was_replaced_tells_its_version_anew(machine: Machine) -> None:
-    """J6: what is recorded is what runs."""
+async def test_the_version_of_a_replaced_tool_is_read_again(machine: Machine) -> None:
+    """J6: the recorded version is the one that runs."""
     machine.install()
     assert await machine.found() == "Tool 7"
     machine.install(text="echo v8")
     assert await machine.found() == "Tool 8"
 
 
-async def test_what_no_file_tells_is_looked_for_after_twelve_hours(machine: Machine) -> None:
-    """C3: or when packages of this machine changed."""
+async def test_versions_are_read_again_after_twelve_hours(machine: Machine) -> None:
+    """C3: or when the installed packages changed."""
     library = machine.root / "library"
     library.write_text("v7\n")
     machine.install(text=f"cat {library}")
@@ -179,7 +179,7 @@ async def test_what_no_file_tells_is_looked_for_after_twelve_hours(machine: Mach
 
 
 async def test_a_language_that_disappeared_may_come_back(machine: Machine) -> None:
-    """Its packages may just be changing: that is no reason to fail a submission for good."""
+    """Its packages may be in the middle of an upgrade, so the submission is tried again."""
     tool = machine.install()
     await machine.toolchains.require(machine.language)
     tool.unlink()
@@ -191,10 +191,10 @@ async def test_a_language_that_disappeared_may_come_back(machine: Machine) -> No
     assert await machine.found() == "Tool 8"
 
 
-async def test_a_language_that_came_later_waits_for_a_new_worker(
+async def test_a_language_installed_later_needs_a_restart(
     machine: Machine, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Boxes were opened without it; whoever reads the log hears of that."""
+    """The running sandboxes don't mount its files; the log says so once."""
     assert await machine.found() is None
     machine.install()
     machine.packages.write_text("tool is new")
@@ -207,10 +207,10 @@ async def test_a_language_that_came_later_waits_for_a_new_worker(
         await machine.toolchains.require(machine.language)
 
 
-async def test_a_tool_that_needs_what_no_box_shows_waits_for_a_new_worker(
+async def test_a_tool_that_needs_another_mount_needs_a_restart(
     machine: Machine,
 ) -> None:
-    """The old one is used, as long as it is what it was."""
+    """The old version is used while its files are unchanged."""
     (machine.root / "etc-1").mkdir()
     old = machine.install()
     assert await machine.found() == "Tool 7"

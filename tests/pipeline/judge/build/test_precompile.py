@@ -1,4 +1,4 @@
-"""A precompiled header changes how long a compile takes, and nothing else."""
+"""Tests for build/precompile.py: a precompiled header only changes the compile time."""
 
 import asyncio
 import os
@@ -30,7 +30,7 @@ SMALL_USED = "! /data/cstddef.gch\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
+class CompilerSetup:
     boxes: Boxes
     compiler: Compiler
     toolchain: Toolchain
@@ -41,7 +41,7 @@ class Bench:
             return build
 
     async def run(self, text: str) -> tuple[str, str]:
-        """What the compiler says of the headers it reads, and what the program prints."""
+        """The compiler's list of headers, and the output of the program."""
         source = single_file(self.toolchain.language, "program", text.encode())
         async with self.compiler.built(self.boxes, self.toolchain, source) as build:
             assert build.compilation is not None
@@ -51,7 +51,7 @@ class Bench:
 
 
 async def showing_headers(language: str) -> Toolchain:
-    """A toolchain whose compiler lists what it includes, a used header with a mark."""
+    """A toolchain whose compiler lists the headers it reads, precompiled ones with `!`."""
     found = await Toolchains().find(load_catalogue().named(language))
     if isinstance(found, Missing):
         pytest.skip(found.reason)
@@ -61,8 +61,8 @@ async def showing_headers(language: str) -> Toolchain:
     return replace(found, language=shown)
 
 
-async def quickly_made() -> Toolchain:
-    """The same with a small header, that of `SMALL`."""
+async def small_header() -> Toolchain:
+    """The same with the small header that `SMALL` includes."""
     toolchain = await showing_headers("cpp")
     step = toolchain.language.precompile
     assert step is not None
@@ -76,37 +76,40 @@ async def quickly_made() -> Toolchain:
 
 
 @asynccontextmanager
-async def bench(
-    place: Path, toolchain: Toolchain, *, prepare: bool = True, slots: int = 1
-) -> AsyncIterator[Bench]:
+async def open_setup(
+    directory: Path, toolchain: Toolchain, *, prepare: bool = True, slots: int = 1
+) -> AsyncIterator[CompilerSetup]:
     runner = Path(os.environ["DEEMSTER_RUNNER"]) if "DEEMSTER_RUNNER" in os.environ else None
     settings = Settings(
-        data_dir=place / "data", work_dir=place / "work", compile_cache_mb=0, runner=runner
+        data_dir=directory / "data",
+        work_dir=directory / "work",
+        compile_cache_mb=0,
+        runner=runner,
     )
     async with (
         open_boxes(settings, [toolchain], slots=slots) as boxes,
         open_compiler(settings, prepare=prepare) as compiler,
     ):
-        yield Bench(boxes, compiler, toolchain)
+        yield CompilerSetup(boxes, compiler, toolchain)
 
 
 @asynccontextmanager
-async def prepared(place: Path, toolchain: Toolchain) -> AsyncIterator[Bench]:
-    async with bench(place, toolchain) as at:
-        await at.compiler.prepare(at.boxes, [toolchain])
-        yield at
+async def prepared(directory: Path, toolchain: Toolchain) -> AsyncIterator[CompilerSetup]:
+    async with open_setup(directory, toolchain) as setup:
+        await setup.compiler.prepare(setup.boxes, [toolchain])
+        yield setup
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Iterator[Path]:
-    """Headers are large: they don't stay as other test files do."""
+def directory(tmp_path: Path) -> Iterator[Path]:
+    """Removes the headers at the end, because they are large."""
     yield tmp_path
     shutil.rmtree(tmp_path)
 
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Making a header takes seconds: those tests that only use it share one."""
+    """Creating a header takes seconds, so the tests that only use it share one."""
     path = tmp_path_factory.mktemp("precompiled")
     yield path
     shutil.rmtree(path)
@@ -120,10 +123,10 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         pytest.param("cpp23", marks=pytest.mark.corpus),
     ],
 )
-async def test_the_precompiled_header_is_used(place: Path, language: str) -> None:
+async def test_the_precompiled_header_is_used(directory: Path, language: str) -> None:
     """Its flags must be the compiler's own, which GCC checks."""
-    async with prepared(place, await showing_headers(language)) as at:
-        said, printed = await at.run(HELLO)
+    async with prepared(directory, await showing_headers(language)) as setup:
+        said, printed = await setup.run(HELLO)
     assert said.startswith(USED)
     assert printed == "hello"
 
@@ -153,24 +156,24 @@ PROGRAMS = {
 
 
 @pytest.mark.parametrize(("head", "shown", "printed"), PROGRAMS.values(), ids=PROGRAMS)
-async def test_a_program_means_the_same_with_it(
+async def test_a_program_behaves_the_same_with_the_header(
     shared: Path, head: str, shown: str, printed: str
 ) -> None:
-    """Where GCC can't use it, it must leave it alone."""
+    """GCC must not use the header where it would make a difference."""
     text = f"{head}int main() {{ std::cout << {shown}; }}\n"
-    async with prepared(shared, await showing_headers("cpp")) as at:
-        assert (await at.run(text))[1] == printed
+    async with prepared(shared, await showing_headers("cpp")) as setup:
+        assert (await setup.run(text))[1] == printed
 
 
-async def test_a_program_is_byte_for_byte_what_it_is_without_it(shared: Path) -> None:
-    """So the compile cache need not tell the two apart."""
+async def test_the_compiled_program_is_the_same_without_the_header(shared: Path) -> None:
+    """So the header need not be part of the cache key."""
     toolchain = await showing_headers("cpp")
     without = replace(toolchain, language=replace(toolchain.language, precompile=None))
     source = single_file(toolchain.language, "program", HELLO.encode())
     programs = []
-    async with prepared(shared, toolchain) as at:
+    async with prepared(shared, toolchain) as setup:
         for each in (toolchain, without):
-            async with at.compiler.built(at.boxes, each, source) as build:
+            async with setup.compiler.built(setup.boxes, each, source) as build:
                 assert build.artifact is not None
                 assert build.compilation is not None
                 programs.append((build.artifact.directory / "program").read_bytes())
@@ -179,73 +182,77 @@ async def test_a_program_is_byte_for_byte_what_it_is_without_it(shared: Path) ->
 
 
 @pytest.mark.parametrize("head", ["#define int long long\n", "#define private public\n"])
-async def test_what_is_wrong_without_it_is_wrong_with_it(shared: Path, head: str) -> None:
-    """A macro that breaks the library breaks it here too."""
-    async with prepared(shared, await showing_headers("cpp")) as at:
-        build = await at.build(head + HELLO)
+async def test_an_error_without_the_header_is_an_error_with_it(shared: Path, head: str) -> None:
+    """A macro can break the standard library."""
+    async with prepared(shared, await showing_headers("cpp")) as setup:
+        build = await setup.build(head + HELLO)
     assert build.artifact is None
 
 
-async def test_errors_name_the_users_line_and_no_place_of_the_host(shared: Path) -> None:
-    async with prepared(shared, await showing_headers("cpp")) as at:
-        build = await at.build(ALL + "int main() { std::sort(1, 2); }\n")
+async def test_errors_name_the_line_and_no_path_of_the_host(shared: Path) -> None:
+    async with prepared(shared, await showing_headers("cpp")) as setup:
+        build = await setup.build(ALL + "int main() { std::sort(1, 2); }\n")
     assert build.compilation is not None
     assert "main.cpp:2:23:" in build.compilation.output
     assert str(shared) not in build.compilation.output
 
 
-async def test_a_program_that_does_not_include_it_does_not_see_it(place: Path) -> None:
-    async with bench(place, await showing_headers("cpp")) as at:
-        build = await at.build("int main() {}\n")
+async def test_a_program_that_does_not_include_the_header_does_not_get_it(
+    directory: Path,
+) -> None:
+    async with open_setup(directory, await showing_headers("cpp")) as setup:
+        build = await setup.build("int main() {}\n")
     assert build.compilation is not None
     assert "/data" not in build.compilation.argv
-    assert not any((place / "data" / "precompiled" / "entries").iterdir())
+    assert not any((directory / "data" / "precompiled" / "entries").iterdir())
 
 
-async def test_it_is_made_when_that_is_worth_it(place: Path) -> None:
-    async with bench(place, await quickly_made()) as at:
-        used = [(await at.run(SMALL))[0].startswith(SMALL_USED) for _ in range(WORTH_USES + 1)]
+async def test_a_header_is_created_when_it_is_worth_the_time(directory: Path) -> None:
+    async with open_setup(directory, await small_header()) as setup:
+        used = [
+            (await setup.run(SMALL))[0].startswith(SMALL_USED) for _ in range(WORTH_USES + 1)
+        ]
     assert used == [False] * (WORTH_USES - 1) + [True] * 2
 
 
-async def test_many_at_once_make_it_once(place: Path) -> None:
-    toolchain = await quickly_made()
-    async with bench(place, toolchain, slots=2) as at, asyncio.TaskGroup() as group:
-        runs = [group.create_task(at.run(SMALL + f"// {number}")) for number in range(10)]
+async def test_concurrent_builds_create_the_header_once(directory: Path) -> None:
+    toolchain = await small_header()
+    async with open_setup(directory, toolchain, slots=2) as setup, asyncio.TaskGroup() as group:
+        runs = [group.create_task(setup.run(SMALL + f"// {number}")) for number in range(10)]
     assert any(run.result()[0].startswith(SMALL_USED) for run in runs)
-    assert len(list((place / "data" / "precompiled" / "entries").iterdir())) == 1
+    assert len(list((directory / "data" / "precompiled" / "entries").iterdir())) == 1
 
 
-async def test_without_preparing_only_what_is_there_is_used(place: Path) -> None:
-    toolchain = await quickly_made()
-    async with bench(place, toolchain, prepare=False) as at:
-        assert SMALL_USED not in (await at.run(SMALL))[0]
-    async with prepared(place, toolchain):
+async def test_without_prepare_only_existing_headers_are_used(directory: Path) -> None:
+    toolchain = await small_header()
+    async with open_setup(directory, toolchain, prepare=False) as setup:
+        assert SMALL_USED not in (await setup.run(SMALL))[0]
+    async with prepared(directory, toolchain):
         pass
-    async with bench(place, toolchain, prepare=False) as at:
-        assert (await at.run(SMALL))[0].startswith(SMALL_USED)
+    async with open_setup(directory, toolchain, prepare=False) as setup:
+        assert (await setup.run(SMALL))[0].startswith(SMALL_USED)
 
 
-async def test_one_that_was_taken_away_is_made_again(place: Path) -> None:
-    async with prepared(place, await quickly_made()) as at:
-        assert (await at.run(SMALL))[0].startswith(SMALL_USED)
-        (entry,) = (place / "data" / "precompiled" / "entries").iterdir()
-        entry.rename(place / "away")
-        assert (await at.run(SMALL))[0].startswith(SMALL_USED)
+async def test_a_removed_header_is_created_again(directory: Path) -> None:
+    async with prepared(directory, await small_header()) as setup:
+        assert (await setup.run(SMALL))[0].startswith(SMALL_USED)
+        (entry,) = (directory / "data" / "precompiled" / "entries").iterdir()
+        entry.rename(directory / "away")
+        assert (await setup.run(SMALL))[0].startswith(SMALL_USED)
 
 
-async def test_one_that_was_damaged_is_made_again(place: Path) -> None:
-    toolchain = await quickly_made()
-    async with prepared(place, toolchain):
+async def test_a_damaged_header_is_created_again(directory: Path) -> None:
+    toolchain = await small_header()
+    async with prepared(directory, toolchain):
         pass
-    (made,) = (place / "data" / "precompiled" / "entries").glob("*/files/*.gch")
+    (made,) = (directory / "data" / "precompiled" / "entries").glob("*/files/*.gch")
     os.truncate(made, made.stat().st_size // 2)
-    async with prepared(place, toolchain) as at:
-        assert (await at.run(SMALL))[0].startswith(SMALL_USED)
+    async with prepared(directory, toolchain) as setup:
+        assert (await setup.run(SMALL))[0].startswith(SMALL_USED)
 
 
-async def test_other_flags_or_tools_have_their_own(place: Path) -> None:
-    toolchain = await quickly_made()
+async def test_other_flags_or_tools_have_separate_headers(directory: Path) -> None:
+    toolchain = await small_header()
     step = toolchain.language.precompile
     assert step is not None
     flagged = replace(step, argv=(*step.argv, "-g0"))
@@ -254,32 +261,34 @@ async def test_other_flags_or_tools_have_their_own(place: Path) -> None:
         replace(toolchain, version="another"),
         toolchain,
     ]
-    async with bench(place, toolchain) as at:
-        await at.compiler.prepare(at.boxes, [toolchain, *others])
-    assert len(list((place / "data" / "precompiled" / "entries").iterdir())) == 3
+    async with open_setup(directory, toolchain) as setup:
+        await setup.compiler.prepare(setup.boxes, [toolchain, *others])
+    assert len(list((directory / "data" / "precompiled" / "entries").iterdir())) == 3
 
 
-async def test_when_it_cannot_be_made_that_is_said_once_and_programs_compile(
-    place: Path, caplog: pytest.LogCaptureFixture
+async def test_a_header_that_fails_is_logged_once_and_programs_compile(
+    directory: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    toolchain = await quickly_made()
+    toolchain = await small_header()
     step = toolchain.language.precompile
     assert step is not None
     broken = replace(step, files={**step.files, "header.h": b"#error not today"})
     toolchain = replace(toolchain, language=replace(toolchain.language, precompile=broken))
-    async with bench(place, toolchain) as at:
+    async with open_setup(directory, toolchain) as setup:
         for _ in range(WORTH_USES + 1):
-            assert SMALL_USED not in (await at.run(SMALL))[0]
+            assert SMALL_USED not in (await setup.run(SMALL))[0]
     assert caplog.text.count("has no precompiled header") == 1
     assert "not today" in caplog.text
 
 
-async def test_without_room_for_it_programs_compile_too(
-    place: Path, caplog: pytest.LogCaptureFixture
+async def test_programs_compile_if_the_header_can_not_be_stored(
+    directory: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    toolchain = await quickly_made()
-    async with bench(place, toolchain) as at:
-        (place / "data" / "precompiled" / "work").touch()  # nothing can be made in it
-        await at.compiler.prepare(at.boxes, [toolchain])
-        assert SMALL_USED not in (await at.run(SMALL))[0]
+    toolchain = await small_header()
+    async with open_setup(directory, toolchain) as setup:
+        (
+            directory / "data" / "precompiled" / "work"
+        ).touch()  # no directory can be created in it
+        await setup.compiler.prepare(setup.boxes, [toolchain])
+        assert SMALL_USED not in (await setup.run(SMALL))[0]
     assert caplog.text.count("has no precompiled header") == 1

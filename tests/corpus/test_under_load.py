@@ -1,4 +1,4 @@
-"""The same package, judged again and again beside a busy core, is found to be the same."""
+"""A package gets the same verdicts each time, while another core is busy."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.corpus.conftest import Verify
-from tests.corpus.verdicts import CORPUS, read_truths
+from tests.corpus.expected_verdicts import CORPUS, read_expected
 
 TIMES = 20
 BUSY = "import os, sys; os.sched_setaffinity(0, {int(sys.argv[1])})\nwhile True: pass"
@@ -31,11 +31,11 @@ def busy_core() -> Iterator[None]:
 async def test_verdicts_do_not_depend_on_the_load_of_another_core(
     package: str, verify: Verify
 ) -> None:
-    truths = read_truths()[package]
+    expected = read_expected()[package]
     for _ in range(TIMES):
-        verified = await verify(CORPUS / package, truths)
+        verified = await verify(CORPUS / package, expected)
         found = {
             each.example.path: each.judgement and each.judgement.verdict
             for each in verified.report.submissions
         }
-        assert found == {path: truth.verdict for path, truth in truths.items()}
+        assert found == {path: entry.verdict for path, entry in expected.items()}

@@ -1,4 +1,4 @@
-"""Language files: what is shipped, and what is said about broken ones."""
+"""Tests for build/languages.py: the shipped language files, and errors in broken ones."""
 
 import json
 import re
@@ -167,19 +167,19 @@ def broken(tmp_path: Path, old: str, new: str) -> Path:
     return file
 
 
-WANTED = """
+EXPECTED = """
     ada awk bash c cobol cpp cpp17 cpp23 csharp d fortran gas go haskell java javascript
     kotlin lisp lua nasm nim objectivec ocaml pascal perl php prolog pypy3 python3 r ruby
     rust scala sql tcl text typescript
 """
 
 
-def test_the_shipped_languages_are_all_there() -> None:
-    assert [language.id for language in load_catalogue()] == WANTED.split()
+def test_all_languages_are_shipped() -> None:
+    assert [language.id for language in load_catalogue()] == EXPECTED.split()
 
 
 @pytest.mark.parametrize("judge", sorted(NAMES))
-def test_the_names_that_other_judges_use_are_known(judge: str) -> None:
+def test_the_language_names_of_other_judges_are_known(judge: str) -> None:
     catalogue = load_catalogue()
     for name, language in NAMES[judge].items():
         assert catalogue.named(name).id == language, name
@@ -214,18 +214,20 @@ def test_a_shared_extension_has_one_default(file: str, language: str) -> None:
         ("a.pl", "use strict;\nmy %h = (a => 1);\nprint $h{a} ? 1 :-1;", "perl"),
     ],
 )
-def test_the_text_tells_who_else_a_file_is_of(file: str, text: str, language: str) -> None:
+def test_the_content_decides_between_languages_of_one_extension(
+    file: str, text: str, language: str
+) -> None:
     assert load_catalogue().for_file(file, text).id == language
 
 
-def test_what_npm_brings_is_pinned_without_any_address() -> None:
-    """J6: the lock holds the very versions that the language files name."""
+def test_npm_packages_are_pinned_without_registry_addresses() -> None:
+    """J6: the lock file has the versions that the language files name."""
     lock = json.loads(
         (shipped_directory("languages") / "npm" / "package-lock.json").read_text()
     )
-    wanted = {package for language in load_catalogue() for package in language.npm}
+    expected = {package for language in load_catalogue() for package in language.npm}
     root = lock["packages"].pop("")["dependencies"]
-    assert {f"{name}@{version}" for name, version in root.items()} == wanted
+    assert {f"{name}@{version}" for name, version in root.items()} == expected
     for name, entry in lock["packages"].items():
         assert entry["integrity"].startswith("sha512-"), name
         assert "resolved" not in entry, name
@@ -243,7 +245,7 @@ def test_a_language_file_is_named_after_its_language() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ("[run]", "[run]\ntimeout = 3", "c.toml: the key run.timeout is unknown"),
         ('name = "C"', 'name = "C"\nnmae = "C"', "c.toml: the key nmae is unknown"),
@@ -266,10 +268,10 @@ def test_a_language_file_is_named_after_its_language() -> None:
         ('id = "c"', "", "the key id is invalid: Field required"),
     ],
 )
-def test_a_broken_file_is_refused_by_file_and_key(
-    tmp_path: Path, old: str, new: str, said: str
+def test_an_invalid_file_is_refused_with_its_name_and_key(
+    tmp_path: Path, old: str, new: str, message: str
 ) -> None:
-    with pytest.raises(Refused, match=re.escape(said)):
+    with pytest.raises(Refused, match=re.escape(message)):
         load_language(broken(tmp_path, old, new))
 
 

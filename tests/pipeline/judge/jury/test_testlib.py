@@ -1,4 +1,4 @@
-"""Programs written for testlib do with our header what they are documented to do with it."""
+"""Tests for jury/testlib.h: programs behave as testlib's documentation says."""
 
 import fcntl
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 SOURCES = Path(__file__).parent / "testlib"
-JURY = Path(__file__).parents[3] / "jury"
+JURY = Path(__file__).parents[4] / "jury"
 
 Build = Callable[[str], Path]
 
@@ -18,13 +18,13 @@ Build = Callable[[str], Path]
 @pytest.fixture(scope="session")
 def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
     if shutil.which("g++") is None:
-        pytest.skip("g++ is not here")
-    place = tmp_path_factory.getbasetemp()
+        pytest.skip("g++ is not installed")
+    directory = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
-        place = place.parent  # that of all workers: what one has built the others take
+        directory = directory.parent  # shared by all workers of this run
 
     def built(name: str) -> Path:
-        program = place / f"testlib-{name}"
+        program = directory / f"testlib-{name}"
         with program.with_suffix(".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not program.exists():
@@ -59,7 +59,7 @@ def run(argv: Sequence[object], stdin: str = "") -> tuple[int, str, str]:
 @pytest.mark.parametrize(
     ("standard", "name"), [("c++11", "gen"), ("c++14", "sums"), ("c++23", "tree")]
 )
-def test_it_compiles_without_a_warning(
+def test_the_header_compiles_without_warnings(
     build: Build, tmp_path: Path, standard: str, name: str
 ) -> None:
     compile_with(standard, SOURCES / f"{name}.cpp", tmp_path / name)
@@ -84,7 +84,7 @@ def check(
 
 
 @pytest.mark.parametrize(
-    ("script", "output", "code", "shown", "said"),
+    ("script", "output", "code", "shown", "message"),
     [
         # Tokens and numbers, with any blanks before them.
         ("int;ok", "5", 0, "[5]", "ok fine "),
@@ -185,15 +185,15 @@ def check(
     ],
 )  # fmt: skip
 def test_reading_in_a_checker(
-    build: Build, tmp_path: Path, script: str, output: str, code: int, shown: str, said: str
+    build: Build, tmp_path: Path, script: str, output: str, code: int, shown: str, message: str
 ) -> None:
     found = check(build, tmp_path, script, output)
     assert found[:2] == (code, shown), found
-    assert said in found[2]
+    assert message in found[2]
 
 
 @pytest.mark.parametrize(
-    ("script", "code", "said"),
+    ("script", "code", "message"),
     [
         ("ok~x", 0, "ok fine x"),
         ("wa~x", 1, "wrong answer bad x"),
@@ -219,41 +219,41 @@ def test_reading_in_a_checker(
         ("eof?", 3, "FAIL Checker must end with quit or quitf call."),
     ],
 )
-def test_each_way_to_end(
-    build: Build, tmp_path: Path, script: str, code: int, said: str
+def test_each_way_to_quit_has_its_exit_code(
+    build: Build, tmp_path: Path, script: str, code: int, message: str
 ) -> None:
     found = check(build, tmp_path, script, "")
-    assert (found[0], found[2]) == (code, said)
+    assert (found[0], found[2]) == (code, message)
 
 
 @pytest.mark.parametrize("role", ["input", "answer"])
 @pytest.mark.parametrize(
-    ("script", "said"),
+    ("script", "message"),
     [
         ("int;ok", "FAIL Unexpected end of file - int32 expected"),
         ("inwa", "FAIL of the stream"),
         ("token~[a-z];ok", "FAIL Unexpected end of file"),
     ],
 )
-def test_a_fault_in_the_jurys_files_is_the_jurys(
-    build: Build, tmp_path: Path, role: str, script: str, said: str
+def test_an_error_in_the_jurys_files_is_a_fail(
+    build: Build, tmp_path: Path, role: str, script: str, message: str
 ) -> None:
     """J4: a broken checker or answer is a Judge Error, not a verdict."""
     found = check(build, tmp_path, script, "", role)
     assert found[0] == 3
-    assert found[2].startswith(said)
+    assert found[2].startswith(message)
     assert found[2].endswith(f"({tmp_path / role})")
 
 
-def test_files_that_are_missing(build: Build, tmp_path: Path) -> None:
+def test_missing_files_are_reported(build: Build, tmp_path: Path) -> None:
     here = tmp_path / "here"
     here.touch()
     probe = [build("probe"), "checker", "ok"]
     assert run([*probe, tmp_path / "no", here, here])[0] == 3
     assert run([*probe, here, here, tmp_path / "no"])[0] == 3
     assert run([*probe, here, tmp_path / "no", here])[0] == 2
-    code, _, said = run([*probe, here])
-    assert (code, said.split(":")[0]) == (
+    code, _, message = run([*probe, here])
+    assert (code, message.split(":")[0]) == (
         3,
         "FAIL Program must be run with the following arguments",
     )
@@ -269,7 +269,7 @@ def test_a_report_file_is_written_plain_or_as_xml(build: Build, tmp_path: Path) 
     assert '"partially-correct" pctype = "5"' in report.read_text()
 
 
-def test_testset_and_group_are_told(build: Build, tmp_path: Path) -> None:
+def test_testset_and_group_are_passed_to_the_program(build: Build, tmp_path: Path) -> None:
     extra = ["--testset", "pretests", "--group", "g1"]
     assert check(build, tmp_path, "testset;ok", "", extra=extra)[1] == "[pretests/g1]"
 
@@ -340,12 +340,10 @@ def test_patterns_and_small_things(
 @pytest.mark.parametrize(
     "wrong", ["[a-z", "(a", "a)", "a{", "a{x}", "a{3,2}", "[z-a]", "a\\", "a{99999999999}"]
 )
-def test_a_pattern_that_is_none_is_the_jurys_fault(
-    build: Build, tmp_path: Path, wrong: str
-) -> None:
-    code, _, said = check(build, tmp_path, f"match~{wrong}~a;ok", "")
+def test_an_invalid_pattern_is_a_fail(build: Build, tmp_path: Path, wrong: str) -> None:
+    code, _, message = check(build, tmp_path, f"match~{wrong}~a;ok", "")
     assert code == 3
-    assert said.startswith("FAIL Illegal pattern")
+    assert message.startswith("FAIL Illegal pattern")
 
 
 def test_long_tokens_are_matched_in_linear_time(build: Build, tmp_path: Path) -> None:
@@ -359,7 +357,7 @@ def test_long_tokens_are_matched_in_linear_time(build: Build, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("script", "given", "code", "said"),
+    ("script", "given", "code", "message"),
     [
         ("int;space;int;eoln;eof", "1 2\n", 0, ""),
         ("int;space;int;eoln;eof", " 1 2\n", 3, "FAIL Unexpected white-space"),
@@ -390,15 +388,15 @@ def test_long_tokens_are_matched_in_linear_time(build: Build, tmp_path: Path) ->
     ],
 )  # fmt: skip
 def test_validators_are_strict(
-    build: Build, script: str, given: str, code: int, said: str
+    build: Build, script: str, given: str, code: int, message: str
 ) -> None:
     found = run([build("probe"), "validator", script], given)
     assert found[0] == code, found
-    assert said in found[2]
+    assert message in found[2]
 
 
 @pytest.mark.parametrize(
-    ("given", "group", "said"),
+    ("given", "group", "message"),
     [
         ("3\n1 2\n2 3\nab\n", "", ""),
         ("1\n-\n", "", ""),
@@ -409,17 +407,17 @@ def test_validators_are_strict(
         ("11\n", "small", "violates the range [1, 10]"),
     ],
 )
-def test_a_validator_of_trees(build: Build, given: str, group: str, said: str) -> None:
+def test_a_validator_of_trees(build: Build, given: str, group: str, message: str) -> None:
     argv = [build("tree"), *(["--group", group] if group else [])]
-    code, _, heard = run(argv, given)
-    assert (code, said in heard) == (3 if said else 0, True), heard
+    code, _, stderr = run(argv, given)
+    assert (code, message in stderr) == (3 if message else 0, True), stderr
 
 
 # ---- checkers, interactors and generators as people write them ----
 
 
 @pytest.mark.parametrize(
-    ("output", "code", "said"),
+    ("output", "code", "message"),
     [
         ("3\n7\n", 0, "ok 2 sums"),
         ("3 8", 7, "points 0.5 1 of 2"),
@@ -434,18 +432,18 @@ def test_a_validator_of_trees(build: Build, given: str, group: str, said: str) -
     ],
 )
 def test_a_checker_that_gives_points(
-    build: Build, tmp_path: Path, output: str, code: int, said: str
+    build: Build, tmp_path: Path, output: str, code: int, message: str
 ) -> None:
     for name, content in (("in", "2\n1 2\n3 4\n"), ("out", output), ("ans", "3\n7\n")):
         (tmp_path / name).write_text(content)
     argv = [build("sums"), *(tmp_path / name for name in ("in", "out", "ans"))]
     found = run(argv)
     assert found[0] == code
-    assert found[2].startswith(said)
+    assert found[2].startswith(message)
 
 
 def test_a_checker_reads_the_output_from_a_pipe(build: Build, tmp_path: Path) -> None:
-    """As the judge hands it over: /dev/stdin."""
+    """The judge passes the output as /dev/stdin."""
     (tmp_path / "in").write_text("2\n1 2\n3 4\n")
     (tmp_path / "ans").write_text("3\n7\n")
     argv = [build("sums"), tmp_path / "in", "/dev/stdin", tmp_path / "ans"]
@@ -453,7 +451,7 @@ def test_a_checker_reads_the_output_from_a_pipe(build: Build, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("secret", "mood", "code", "said"),
+    ("secret", "strategy", "code", "message"),
     [
         (617, "clever", 0, "ok guessed after"),
         (617, "stubborn", 1, "wrong answer ten guesses"),
@@ -462,8 +460,8 @@ def test_a_checker_reads_the_output_from_a_pipe(build: Build, tmp_path: Path) ->
         (617, "rude", 2, 'Expected int32, but "hello" found'),
     ],
 )
-def test_an_interactor_talks(
-    build: Build, tmp_path: Path, secret: int, mood: str, code: int, said: str
+def test_an_interactor_reads_and_answers(
+    build: Build, tmp_path: Path, secret: int, strategy: str, code: int, message: str
 ) -> None:
     (tmp_path / "in").write_text(f"{secret}\n")
     with subprocess.Popen(
@@ -477,25 +475,25 @@ def test_an_interactor_talks(
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
-        talk(process.stdin.write, process.stdout.readline, mood)
+        play(process.stdin.write, process.stdout.readline, strategy)
         process.stdin.close()
-        heard = process.stderr.read()
-    assert process.returncode == code, heard
-    assert said in heard
+        stderr = process.stderr.read()
+    assert process.returncode == code, stderr
+    assert message in stderr
     assert bool((tmp_path / "left").read_text()) == (code == 0)
 
 
-def talk(say: Callable[[str], object], hear: Callable[[], str], mood: str) -> None:
-    low, high = 1, int(hear())
-    if mood == "silent":
+def play(write: Callable[[str], object], read: Callable[[], str], strategy: str) -> None:
+    low, high = 1, int(read())
+    if strategy == "silent":
         return
-    if mood in {"wild", "rude"}:
-        say("1001\n" if mood == "wild" else "hello\n")
+    if strategy in {"wild", "rude"}:
+        write("1001\n" if strategy == "wild" else "hello\n")
         return
     for _ in range(10):
-        guess = (low + high) // 2 if mood == "clever" else 1
-        say(f"{guess}\n")
-        answer = hear()
+        guess = (low + high) // 2 if strategy == "clever" else 1
+        write(f"{guess}\n")
+        answer = read()
         if answer == "right\n":
             return
         if answer == "more\n":
@@ -504,8 +502,8 @@ def talk(say: Callable[[str], object], hear: Callable[[], str], mood: str) -> No
             high = guess - 1
 
 
-def test_an_interactor_outlives_who_it_talks_to(build: Build, tmp_path: Path) -> None:
-    """What was said last is read, though nobody hears the answer any more."""
+def test_an_interactor_survives_the_end_of_the_program(build: Build, tmp_path: Path) -> None:
+    """It reads the last message, although no one reads its answer."""
     (tmp_path / "in").write_text("5")
     script = "say~x;int;say~y;int;ok"
     argv = ["interactor", script, str(tmp_path / "in"), str(tmp_path / "left")]
@@ -517,12 +515,12 @@ def test_an_interactor_outlives_who_it_talks_to(build: Build, tmp_path: Path) ->
     ) as process:
         assert process.stdout is not None
         process.stdout.close()
-        _, said = process.communicate(b"1\n")
+        _, message = process.communicate(b"1\n")
     assert process.returncode == 2
-    assert said.startswith(b"wrong output format Unexpected end of file")
+    assert message.startswith(b"wrong output format Unexpected end of file")
 
 
-def test_what_an_interactor_leaves(build: Build, tmp_path: Path) -> None:
+def test_an_interactor_writes_an_output_file(build: Build, tmp_path: Path) -> None:
     (tmp_path / "in").write_text("5")
     argv = ["interactor", "tout;ok", tmp_path / "in", tmp_path / "left"]
     assert run([build("probe"), *argv])[0] == 0
@@ -533,7 +531,7 @@ def generate(build: Build, *args: str) -> tuple[int, str, str]:
     return run([build("gen"), *args])
 
 
-def test_generators_depend_on_their_arguments_alone(build: Build) -> None:
+def test_generators_depend_only_on_their_arguments(build: Build) -> None:
     first = generate(build, "-what", "ints", "-n", "50")
     assert first == generate(build, "-what", "ints", "-n", "50")
     assert first[0] == 0
@@ -549,7 +547,7 @@ def test_generators_depend_on_their_arguments_alone(build: Build) -> None:
         ("weights", "1 1\n"),
     ],
 )
-def test_random_things_are_what_they_should_be(build: Build, what: str, shown: str) -> None:
+def test_random_values_are_in_their_range(build: Build, what: str, shown: str) -> None:
     assert generate(build, "-what", what) == (0, shown, "")
 
 
@@ -561,7 +559,7 @@ def test_permutations_and_choices(build: Build) -> None:
 
 
 @pytest.mark.parametrize(
-    ("args", "code", "shown", "said"),
+    ("args", "code", "shown", "message"),
     [
         (["-d", "1.5", "--flag", "-s=x", "--big=9e15", "-k7", "-list", "1,2"], 0,
          "1.5 1 0 x\n9000000000000000 7 1 1 2 -what\n", ""),
@@ -577,27 +575,27 @@ def test_permutations_and_choices(build: Build) -> None:
     ],
 )  # fmt: skip
 def test_options_of_generators(
-    build: Build, args: list[str], code: int, shown: str, said: str
+    build: Build, args: list[str], code: int, shown: str, message: str
 ) -> None:
     found = generate(build, "-what", "opts", *args)
     assert found[:2] == (code, shown), found
-    assert said in found[2]
+    assert message in found[2]
 
 
 @pytest.mark.parametrize(
-    ("output", "code", "said"),
+    ("output", "code", "message"),
     [
         ("6", 0, "ok fine"),
         ("5", 1, "wrong answer line 3: expected '6', but found '5'"),
         ("-1", 2, "wrong output format negative"),
     ],
 )
-def test_a_difference_is_told(
-    build: Build, tmp_path: Path, output: str, code: int, said: str
+def test_a_difference_is_reported(
+    build: Build, tmp_path: Path, output: str, code: int, message: str
 ) -> None:
     for name, content in (("input", ""), ("output", output), ("answer", "6")):
         (tmp_path / name).write_text(content)
     files = [tmp_path / name for name in ("input", "output", "answer")]
-    ended, _, heard = run([build("differ"), *files])
+    ended, _, stderr = run([build("differ"), *files])
     assert ended == code
-    assert said in heard
+    assert message in stderr

@@ -1,0 +1,74 @@
+"""Tests for jury/interactor.py: which side is at fault when one of them ends or hangs."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from deemster.domain.problem import Problem, Program, ProgramCheck, ProtocolName
+from deemster.domain.verdict import Verdict
+from tests.pipeline.judge.sum_problem import (
+    judge,
+    prepare,
+    sum_problem,
+    write_files,
+)
+
+READ_INPUT = "import os; os.read(0, 100); "
+
+
+PYTHON = """
+import sys
+sys.stdin.read()
+for _ in range(100_000):
+    print("too late", flush=True)
+sys.exit(CODE)
+"""
+C = """
+#include <stdio.h>
+int main(void) {
+    while (getchar() != EOF);
+    for (int i = 0; i < 100000; i++) { puts("too late"); fflush(stdout); }
+    return CODE;
+}
+"""
+
+
+def with_interactor(root: Path, text: str, name: str) -> Problem:
+    write_files(root, {f"output_validator/{name}": text})
+    check = ProgramCheck(
+        (Program("interactor", f"output_validator/{name}"),), ProtocolName.ICPC
+    )
+    return replace(sum_problem(root, 1), interactor=check)
+
+
+@pytest.mark.parametrize(("name", "text"), [("interactor.py", PYTHON), ("interactor.c", C)])
+@pytest.mark.parametrize(("code", "verdict"), [(42, "Accepted"), (43, "Wrong Answer")])
+async def test_an_interactor_may_write_to_a_program_that_has_ended(
+    tmp_path: Path, name: str, text: str, code: int, verdict: str
+) -> None:
+    """J4: this is not a Judge Error."""
+    problem = with_interactor(tmp_path / "package", text.replace("CODE", str(code)), name)
+    async with prepare(tmp_path, problem, "c") as prepared:
+        left = await judge(prepared, "print(1)")
+        crashed = await judge(prepared, "raise SystemExit(3)")
+    assert left.verdict == verdict, left.fault
+    assert crashed.verdict is Verdict.RUNTIME_ERROR
+
+
+async def test_an_interactor_that_fails_by_itself_is_a_judge_error(tmp_path: Path) -> None:
+    problem = with_interactor(tmp_path / "package", "raise SystemExit(1)", "interactor.py")
+    async with prepare(tmp_path, problem) as prepared:
+        judgement = await judge(prepared, f"{READ_INPUT}print(1)")
+    assert judgement.verdict is Verdict.JUDGE_ERROR
+
+
+async def test_a_silent_program_is_at_fault_not_the_waiting_interactor(
+    tmp_path: Path,
+) -> None:
+    """Even if the interactor's time limit is shorter than the program's."""
+    problem = with_interactor(tmp_path / "package", "input()", "interactor.py")
+    problem = replace(problem, limits=replace(problem.limits, validation_ms=1000))
+    async with prepare(tmp_path, problem) as prepared:
+        judgement = await judge(prepared, "import time; time.sleep(60)")
+    assert judgement.verdict is Verdict.TIME_LIMIT, judgement.fault
