@@ -1,9 +1,9 @@
-"""Statements as HTML that is safe to show, whoever wrote them; math stays TeX, marked."""
+"""Turns statements into HTML that is safe to show; formulas stay TeX in marked elements."""
 
 import html
-from html.parser import HTMLParser
 from typing import Final
 
+import nh3
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.rules_inline import StateInline
@@ -11,31 +11,34 @@ from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 
 MARKS: Final = {"$$": ("display", r"\[", r"\]"), "$": ("inline", r"\(", r"\)")}
-KEPT: Final = frozenset(
+ALLOWED_TAGS: Final = frozenset(
     {
         *("p", "div", "span", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "pre"),
-        *("ul", "ol", "li", "dl", "dt", "dd"),
+        *("ul", "ol", "li", "dl", "dt", "dd", "br", "hr"),
         *("table", "thead", "tbody", "tfoot", "tr", "th", "td", "caption"),
         *("b", "strong", "i", "em", "u", "s", "sub", "sup", "small", "q", "cite"),
         *("code", "tt", "kbd", "samp", "var"),
     }
 )
-ALONE: Final = frozenset({"br", "hr"})
-DROPPED: Final = frozenset({"head", "script", "style", "template", "noscript", "title"})
-"""They go with all that is in them."""
+REMOVED_WITH_CONTENT: Final = frozenset(
+    {"script", "style", "template", "noscript", "title", "iframe", "object"}
+)
 
 
 def markdown_to_html(text: str) -> str:
-    """Raw HTML in it is shown as text; pictures are told by what is written for them."""
+    """Raw HTML in the Markdown is shown as text, and images by their description."""
     return str(PARSER.render(text))
 
 
-def html_to_html(text: str) -> str:
-    """Only elements that lay text out, without their attributes."""
-    filtering = Filter()
-    filtering.feed(text)
-    filtering.close()
-    return filtering.written()
+def clean_html(text: str) -> str:
+    """Keeps only elements that lay out text, without any attributes."""
+    return nh3.clean(
+        text,
+        tags=set(ALLOWED_TAGS),
+        clean_content_tags=set(REMOVED_WITH_CONTENT),
+        attributes={"*": set()},
+        link_rel=None,
+    )
 
 
 def text_to_html(text: str) -> str:
@@ -43,7 +46,7 @@ def text_to_html(text: str) -> str:
 
 
 def make_parser() -> MarkdownIt:
-    # Without raw HTML, which is this preset's default, and with links that can run nothing.
+    # This preset shows raw HTML as text and refuses links that can run scripts.
     parser = MarkdownIt("js-default")
     parser.inline.ruler.before("escape", "math", math)
     parser.add_render_rule("math", math_as_html)
@@ -52,12 +55,12 @@ def make_parser() -> MarkdownIt:
 
 
 def math(state: StateInline, silent: bool) -> bool:
-    """`$a$` and `$$a$$`: what is between is TeX, in which nothing is Markdown."""
+    """Reads `$a$` and `$$a$$` as TeX, in which no character is Markdown."""
     mark = next((each for each in MARKS if state.src.startswith(each, state.pos)), None)
     if mark is None:
         return False
     start = state.pos + len(mark)
-    end = closing(state.src, mark, start, state.posMax)
+    end = find_closing(state.src, mark, start, state.posMax)
     if end is None:
         return False
     if not silent:
@@ -67,8 +70,8 @@ def math(state: StateInline, silent: bool) -> bool:
     return True
 
 
-def closing(text: str, mark: str, start: int, limit: int) -> int | None:
-    """Where the math ends; None: the dollar is one."""
+def find_closing(text: str, mark: str, start: int, limit: int) -> int | None:
+    """The position of the closing mark; None: the opening one is a plain dollar sign."""
     end = text.find(mark, start, limit)
     while end > 0 and text[end - 1] == "\\":
         end = text.find(mark, end + 1, limit)
@@ -92,41 +95,6 @@ def image_as_text(
 ) -> str:
     inside = renderer.renderInlineAsText(tokens[at].children, options, env)
     return f"<em>{html.escape(inside, quote=False)}</em>" if inside else ""
-
-
-class Filter(HTMLParser):
-    """Writes the document anew, so that nothing passes that isn't known."""
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self._out: list[str] = []
-        self._open: list[str] = []
-        self._inside: list[str] = []
-        """Elements that are dropped, not yet closed."""
-
-    def written(self) -> str:
-        return "".join(self._out) + "".join(f"</{tag}>" for tag in reversed(self._open))
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in DROPPED:
-            self._inside.append(tag)
-        elif not self._inside and tag in KEPT | ALONE:
-            self._out.append(f"<{tag}>")
-            if tag in KEPT:
-                self._open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        if self._inside:
-            if tag == self._inside[-1]:
-                self._inside.pop()
-        elif tag in self._open:
-            while (last := self._open.pop()) != tag:
-                self._out.append(f"</{last}>")
-            self._out.append(f"</{tag}>")
-
-    def handle_data(self, data: str) -> None:
-        if not self._inside:
-            self._out.append(html.escape(data, quote=False))
 
 
 PARSER: Final = make_parser()

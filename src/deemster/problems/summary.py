@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from deemster.domain.ids import ProblemId, RevisionDigest
 from deemster.domain.problem import Problem, SampleFiles, Statement
-from deemster.problems.markup import html_to_html, markdown_to_html, text_to_html
+from deemster.problems.markup import clean_html, markdown_to_html, text_to_html
 from deemster.problems.revision import Revision
 from deemster.problems.statement import statement_text
 from deemster.store.problems import ProblemSummary
@@ -77,7 +77,7 @@ def readable(problem: Problem) -> Iterator[Statement]:
 def statement_html(root: Path, statement: Statement, problem: Problem) -> str:
     text = statement_text(root / statement.path, statement.kind, problem.constants)
     if statement.kind == "html":
-        return html_to_html(text)
+        return clean_html(text)
     return text_to_html(text) if statement.kind == "txt" else markdown_to_html(text)
 
 
