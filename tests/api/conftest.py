@@ -27,7 +27,7 @@ from deemster.store import accounts, problems, workers
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool, connection, open_pool
 from deemster.store.problems import ProblemSummary
-from deemster.wiring.importing import open_importer
+from deemster.wiring.problems import open_importer
 from tests.builders import make_artifacts, make_problem
 
 CATALOGUE = load_catalogue()

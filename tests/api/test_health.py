@@ -18,7 +18,7 @@ from deemster.settings import Settings
 from deemster.store.artifacts import Artifacts
 from deemster.store.migrations import migrate
 from deemster.store.pool import Pool, open_pool
-from deemster.wiring.importing import open_importer
+from deemster.wiring.problems import open_importer
 from tests.api.conftest import (
     CATALOGUE,
     Api,

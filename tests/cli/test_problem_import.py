@@ -11,7 +11,8 @@ from deemster.settings import load_settings
 from deemster.store import audit
 from deemster.store.pool import Pool, connection
 from deemster.store.problems import ProblemSummary, get
-from deemster.wiring.resources import open_artifacts, open_distributor
+from deemster.wiring.problems import open_distributor
+from deemster.wiring.resources import open_artifacts
 from tests.cli.conftest import Deemster
 
 CORPUS = Path(__file__).parents[2] / "corpus"

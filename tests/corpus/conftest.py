@@ -21,7 +21,7 @@ from deemster.pipeline.judge.verify.verifier import PackageReport, Verifier
 from deemster.problems.revision import Revision
 from deemster.settings import Settings
 from deemster.wiring.judging import find_needed, make_spool, open_judging
-from deemster.wiring.resources import open_revisions
+from deemster.wiring.problems import open_revisions
 
 NEVER_SKIPPED = frozenset({"c", "cpp", "python3", "java", "javascript"})
 

@@ -10,7 +10,7 @@ from deemster.domain.problem import ExampleSubmission
 from deemster.pipeline.judge.build.languages import shipped_directory
 from deemster.pipeline.judge.verify.verifier import PackageReport
 from deemster.settings import Settings
-from deemster.wiring.resources import open_revisions
+from deemster.wiring.problems import open_revisions
 from tests.corpus.conftest import opened_verifier
 
 PACKAGES = sorted(path.parent for path in shipped_directory("samples").glob("*/problem.yaml"))

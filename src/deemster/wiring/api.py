@@ -19,7 +19,7 @@ from deemster.pipeline.queue.producer import Producer
 from deemster.settings import Settings
 from deemster.store.notifications import OUTBOX_CHANNEL, Notifier
 from deemster.wiring.http_connection import HttpConnection
-from deemster.wiring.importing import open_importer
+from deemster.wiring.problems import open_importer
 from deemster.wiring.process import run_until_signal, signals_handled
 from deemster.wiring.resources import open_artifacts, open_database, queue_url, revealed
 from deemster.wiring.secret import open_secret

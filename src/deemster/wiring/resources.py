@@ -1,4 +1,4 @@
-"""Opens the database, the queue, the artifact store and the revisions that settings name."""
+"""Opens the database, the queue and the artifact store that the settings name."""
 
 import os
 import pwd
@@ -8,10 +8,6 @@ from contextlib import asynccontextmanager
 from pydantic import SecretStr
 
 from deemster.domain.errors import Refused
-from deemster.domain.limits import MIB
-from deemster.problems.archive import Bounds
-from deemster.problems.distribution import RevisionDistributor
-from deemster.problems.revision import RevisionStore
 from deemster.settings import Settings
 from deemster.store.artifacts import Artifacts
 from deemster.store.embedded import running_url
@@ -61,15 +57,6 @@ async def open_command_database(settings: Settings) -> AsyncIterator[Pool]:
         )
     async with open_pool(url, name="command", max_size=2) as pool:
         yield pool
-
-
-def open_revisions(settings: Settings) -> RevisionStore:
-    bounds = Bounds(total_bytes=settings.package_mb * MIB, files=settings.package_files)
-    return RevisionStore(settings.data_dir / "revisions", settings.revisions_mb * MIB, bounds)
-
-
-def open_distributor(settings: Settings, artifacts: Artifacts) -> RevisionDistributor:
-    return RevisionDistributor(artifacts, open_revisions(settings))
 
 
 def revealed(secret: SecretStr | None) -> str | None:

@@ -13,7 +13,7 @@ from deemster.pipeline.judge.verify.verifier import PackageReport, Verifier
 from deemster.problems.revision import Revision
 from deemster.settings import Settings
 from deemster.wiring.judging import find_needed, make_spool, open_judging
-from deemster.wiring.resources import open_revisions
+from deemster.wiring.problems import open_revisions
 
 
 async def verify_all(

@@ -27,14 +27,9 @@ from deemster.sandbox.lanes import Lanes, reserve_cores
 from deemster.settings import Settings
 from deemster.store.notifications import STOP_CHANNEL, Listener
 from deemster.wiring.judging import make_spool, open_judging
+from deemster.wiring.problems import open_distributor
 from deemster.wiring.process import signals_handled
-from deemster.wiring.resources import (
-    database_url,
-    open_artifacts,
-    open_database,
-    open_distributor,
-    queue_url,
-)
+from deemster.wiring.resources import database_url, open_artifacts, open_database, queue_url
 
 log = structlog.get_logger()
 

@@ -1,4 +1,4 @@
-"""Imports problem packages; finds a time limit for a package that states none."""
+"""Opens the stores of problem revisions, and imports packages into them."""
 
 import asyncio
 from collections.abc import Sequence
@@ -8,20 +8,22 @@ from pathlib import Path
 
 from deemster.domain.errors import Refused
 from deemster.domain.ids import ProblemId
+from deemster.domain.limits import MIB
 from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.judge.verify.progress import NoProgress, Progress
 from deemster.pipeline.judge.verify.verifier import Verifier
+from deemster.problems.archive import Bounds
+from deemster.problems.distribution import RevisionDistributor
 from deemster.problems.importing import Imported, Importer, ImportRequest, limit_of
-from deemster.problems.revision import Revision
+from deemster.problems.revision import Revision, RevisionStore
 from deemster.settings import Settings
+from deemster.store.artifacts import Artifacts
 from deemster.store.audit import Actor
 from deemster.store.pool import Pool
 from deemster.wiring.judging import find_needed, make_spool, open_judging
 from deemster.wiring.resources import (
     open_artifacts,
     open_command_database,
-    open_distributor,
-    open_revisions,
     operator,
 )
 
@@ -39,7 +41,7 @@ async def import_all(
     problem_id: ProblemId | None,
     progress: Progress | None = None,
 ) -> list[Outcome]:
-    """One that can't be taken does not keep the others out."""
+    """Imports each package; one that is refused does not stop the others."""
     async with AsyncExitStack() as stack:
         pool = await stack.enter_async_context(open_command_database(settings))
         store = open_revisions(settings)
@@ -52,33 +54,33 @@ async def import_all(
                 done[path] = Outcome(path, error=str(fault))
         limits = await find_limits(settings, list(revisions.values()), progress or NoProgress())
         importer = open_importer(settings, pool)
-        order = ImportRequest(Actor(operator()), problem_id)
+        request = ImportRequest(Actor(operator()), problem_id)
         for path, revision in revisions.items():
             limit = limits[revision.digest]
             if isinstance(limit, Refused):
                 done[path] = Outcome(path, error=str(limit))
             else:
-                done[path] = Outcome(path, await importer.keep(revision, order, limit))
+                done[path] = Outcome(path, await importer.keep(revision, request, limit))
     return [done[path] for path in paths]
 
 
 async def find_limits(
     settings: Settings, revisions: Sequence[Revision], progress: Progress
 ) -> dict[str, int | Refused]:
-    """Time limits in milliseconds, by revision."""
+    """Returns the time limit of each revision in milliseconds, measured if it states none."""
     found: dict[str, int | Refused] = {}
     for revision in revisions:
         limit_ms = limit_of(revision.problem)
         if limit_ms is not None:
             found[revision.digest] = limit_ms
-    open_ones = [each for each in revisions if each.digest not in found]
-    if not open_ones:
+    without_limit = [each for each in revisions if each.digest not in found]
+    if not without_limit:
         return found
     catalogue = load_catalogue()
-    needed = await asyncio.to_thread(find_needed, catalogue, open_ones)
+    needed = await asyncio.to_thread(find_needed, catalogue, without_limit)
     async with open_judging(settings, catalogue, needed, lanes=1) as (workshop, lanes):
         verifier = Verifier(workshop, lanes, make_spool(settings), 1, progress)
-        for revision in open_ones:
+        for revision in without_limit:
             try:
                 found[revision.digest] = await verifier.time_limit_ms(revision)
             except Refused as fault:
@@ -86,6 +88,15 @@ async def find_limits(
     return found
 
 
+def open_revisions(settings: Settings) -> RevisionStore:
+    bounds = Bounds(total_bytes=settings.package_mb * MIB, files=settings.package_files)
+    return RevisionStore(settings.data_dir / "revisions", settings.revisions_mb * MIB, bounds)
+
+
+def open_distributor(settings: Settings, artifacts: Artifacts) -> RevisionDistributor:
+    return RevisionDistributor(artifacts, open_revisions(settings))
+
+
 def open_importer(settings: Settings, pool: Pool) -> Importer:
-    shelf = open_distributor(settings, open_artifacts(settings))
-    return Importer(pool, open_revisions(settings), shelf)
+    distributor = open_distributor(settings, open_artifacts(settings))
+    return Importer(pool, open_revisions(settings), distributor)
