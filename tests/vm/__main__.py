@@ -1,4 +1,4 @@
-"""The command line: what to run in the machine, as whom, on which kernel."""
+"""The command line of tests/vm/run: builds the virtual machine and runs tests in it."""
 
 import argparse
 import shlex
@@ -40,7 +40,7 @@ def main() -> int:
     try:
         statuses = _run(options, steps)
     except TimeLimitError:
-        say(f"stopped: no end after {options.time_limit:g} s")
+        say(f"stopped: not finished after {options.time_limit:g} s")
         return TIME_LIMIT_STATUS
     except VmError as error:
         say(str(error))
@@ -54,8 +54,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="tests/vm/run",
         description="Run the sandbox tests in a virtual machine that has only cgroup v2.",
-        epilog="Other arguments go to pytest. Ends with the first status that is not 0,"
-        f" {TIME_LIMIT_STATUS} at the time limit, {NO_RESULT_STATUS} when the machine broke.",
+        epilog="Other arguments go to pytest. Exits with the first status that is not 0,"
+        f" {TIME_LIMIT_STATUS} at the time limit, {NO_RESULT_STATUS} if the machine failed.",
         allow_abbrev=False,
     )
     parser.add_argument("--shell-command", metavar="CMD", help="run this instead of pytest")
@@ -73,21 +73,21 @@ def _parser() -> argparse.ArgumentParser:
         "--delegate",
         metavar="CONTROLLERS",
         default="cpuset cpu memory pids",
-        help="what the student's cgroup may use (default: %(default)s)",
+        help="controllers of the student's cgroup (default: %(default)s)",
     )
     parser.add_argument(
         "--time-limit",
         metavar="SECONDS",
         type=float,
         default=3600,
-        help="for all of it (default: 3600)",
+        help="limit for the whole run (default: 3600)",
     )
     parser.add_argument("--keep", action="store_true", help="keep the files of this run")
     return parser
 
 
 def _steps(options: argparse.Namespace, pytest_arguments: list[str]) -> dict[str, str]:
-    """Step name → shell script. The name ends with the user's."""
+    """Returns a shell script for each step; a step's name ends with the user's name."""
     if options.shell_command:
         script, rootless_script, users = options.shell_command, options.shell_command, "root"
     else:
@@ -113,7 +113,9 @@ def _run(options: argparse.Namespace, steps: dict[str, str]) -> dict[str, int]:
     prepare_cache()
     require({"qemu-system-x86_64": "qemu-system-x86", "mke2fs": "e2fsprogs"})
     if not options.lock.is_file():
-        raise VmError(f"there is no {options.lock}: name the locked requirements with --lock")
+        raise VmError(
+            f"{options.lock} does not exist: give the locked requirements with --lock"
+        )
     chosen = (
         kernel.from_file(options.kernel)
         if options.kernel
@@ -145,7 +147,7 @@ def _run(options: argparse.Namespace, steps: dict[str, str]) -> dict[str, int]:
 
 
 def _overall(steps: dict[str, str], statuses: dict[str, int], *, selective: bool) -> int:
-    """The first failure. A selection by hand may well leave one of two steps without tests."""
+    """Returns the first failure; with pytest arguments, one step may have no tests."""
     found = [statuses.get(name, NO_RESULT_STATUS) for name in steps]
     if selective and 0 in found:
         found = [0 if status == NO_TESTS_COLLECTED else status for status in found]

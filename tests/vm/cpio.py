@@ -1,4 +1,4 @@
-"""Writes the archive format that the kernel unpacks as its first file system (cpio "newc")."""
+"""Writes cpio archives ("newc"), which the kernel unpacks as its initramfs."""
 
 import stat
 
@@ -15,7 +15,7 @@ class Archive:
         self._add(name, stat.S_IFREG | (0o755 if executable else 0o644), content)
 
     def content(self) -> bytes:
-        """End the archive and return it."""
+        """Ends the archive and returns it."""
         self._add("TRAILER!!!", 0, b"")
         return bytes(self._data)
 

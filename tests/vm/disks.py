@@ -32,7 +32,7 @@ SYSTEM_HOOK = (
 )
 VENV = "/opt/venv"
 LAUNCHER = f"#!/bin/sh\nexec {VENV}/bin/python -m deemster " + '"$@"\n'
-# The working tree comes with a disk of its own, so the environment only points to it.
+# The working tree is on another disk, so the environment only refers to it.
 PATHS = "/repo/src\n/vm/site\n"
 BUILT = ("runner/build", "src/deemster/sandbox/bin")
 
@@ -41,11 +41,11 @@ BUILT = ("runner/build", "src/deemster/sandbox/bin")
 class System:
     image: Path
     python: str
-    """Its Python's version, such as "3.11"."""
+    """Version of its Python, such as "3.11"."""
 
 
 def system() -> System:
-    """The root disk, with the packages of the host's own Debian release."""
+    """Makes the root disk, with packages of the host's Debian release."""
     release = platform.freedesktop_os_release().get("VERSION_CODENAME", "")
     key = fingerprint([release, *PACKAGES, SYSTEM_HOOK])
     folder = CACHE / f"system-{key}"
@@ -56,7 +56,7 @@ def system() -> System:
 
 
 def venv(lock: Path, python: str) -> Path:
-    """A disk with a virtual environment of the locked packages."""
+    """Makes a disk with a virtual environment of the locked packages."""
     image = CACHE / f"venv-{fingerprint([lock.read_bytes(), python, LAUNCHER, PATHS])}.img"
     if not image.exists():
         say(f"installing {lock.name} for Python {python}")
@@ -69,7 +69,7 @@ def venv(lock: Path, python: str) -> Path:
 
 
 def working_tree(image: Path, steps: dict[str, str], delegate: str) -> None:
-    """A tar archive on a bare disk: the repository as it is now, and what to do with it."""
+    """Writes a tar archive of the repository as it is now, and of the steps to run."""
     with tarfile.open(image, "w") as archive:
         for path in sorted(set(_repository_files())):
             archive.add(path, f"repo/{path.relative_to(REPOSITORY)}", filter=_owned_by_root)
@@ -87,13 +87,15 @@ def working_tree(image: Path, steps: dict[str, str], delegate: str) -> None:
 
 def _build_system(release: str, folder: Path) -> None:
     if os.geteuid() != 0:
-        raise VmError("the system disk can only be made by root: run this once with sudo")
+        raise VmError("only root can make the system disk: run this once with sudo")
     require({"mmdebstrap": "mmdebstrap"})
-    say(f"installing Debian {release} with {' '.join(PACKAGES)} (some minutes, once)")
+    say(
+        f"installing Debian {release} with {' '.join(PACKAGES)} (takes some minutes, only once)"
+    )
     with tempfile.TemporaryDirectory(dir=CACHE, ignore_cleanup_errors=True) as scratch:
         root = Path(scratch) / "root"
         run(
-            # When it's interrupted, none of its mounts and processes may outlive it.
+            # If it is interrupted, the kernel removes its mounts and processes.
             *("unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"),
             *("mmdebstrap", "--variant=minbase", f"--include={','.join(PACKAGES)}"),
             *(f"--customize-hook={SYSTEM_HOOK}", release, root),
@@ -109,7 +111,7 @@ def _build_system(release: str, folder: Path) -> None:
 
 
 def _package_sources() -> list[Path]:
-    """Where the host itself gets its packages from."""
+    """Returns the files with the host's own package sources."""
     apt = Path("/etc/apt")
     listed = [apt / "sources.list", *sorted(apt.glob("sources.list.d/*"))]
     return [
@@ -161,7 +163,7 @@ def _make_ext4(tree: Path, image: Path) -> None:
     options = ("-q", "-F", "-t", "ext4", "-O", "^has_journal", "-m", "0")
     used_kb = int(run("du", "-sk", tree).split()[0])
     owner = ("-E", "root_owner=0:0,lazy_itable_init=1")
-    # Room to write in: it takes no space before it is used.
+    # Free space to write to; the image is sparse.
     run("mke2fs", *options, *owner, "-d", tree, partial, f"{used_kb * 3 // 2 + 2**20}k")
     partial.rename(image)
 

@@ -1,4 +1,4 @@
-"""What the host must offer: programs, Debian packages, a folder for cached files."""
+"""Runs programs on the host, installs missing ones, and manages the cache directory."""
 
 import hashlib
 import os
@@ -13,7 +13,7 @@ CACHE = REPOSITORY / ".cache" / "vm"
 
 
 def prepare_cache() -> None:
-    """Make the folder; one that root made must serve the owner of the repository too."""
+    """Makes the cache directory, which belongs to the owner of the repository."""
     CACHE.mkdir(parents=True, exist_ok=True)
     if os.geteuid() == 0:
         owner = REPOSITORY.stat()
@@ -26,7 +26,7 @@ class VmError(Exception):
 
 
 class TimeLimitError(Exception):
-    """The whole took longer than it may."""
+    """The time limit of the whole run was reached."""
 
 
 def say(text: str) -> None:
@@ -35,7 +35,7 @@ def say(text: str) -> None:
 
 
 def run(*command: str | Path, cwd: Path | None = None, stdin: str | None = None) -> str:
-    """Run a program to its end and return what it printed."""
+    """Runs a program to its end and returns what it printed."""
     words = [str(word) for word in command]
     try:
         done = subprocess.run(
@@ -50,13 +50,13 @@ def run(*command: str | Path, cwd: Path | None = None, stdin: str | None = None)
 
 
 def require(packages: dict[str, str]) -> None:
-    """Install the Debian package of each missing program (program → package)."""
+    """Installs the Debian package of each missing program (program → package)."""
     missing = {package for program, package in packages.items() if not shutil.which(program)}
     if not missing:
         return
     command = ["apt-get", "install", "-y", "--no-install-recommends", *sorted(missing)]
     if os.geteuid() != 0:
-        raise VmError(f"install what is missing first: sudo {' '.join(command)}")
+        raise VmError(f"first install the missing packages: sudo {' '.join(command)}")
     say(f"installing {', '.join(sorted(missing))}")
     run("apt-get", "update")
     run("env", "DEBIAN_FRONTEND=noninteractive", *command)
@@ -71,7 +71,7 @@ def fingerprint(parts: Iterable[str | bytes]) -> str:
 
 
 def discard_others(kept: Path, pattern: str) -> None:
-    """Remove what an earlier version of the same cached thing left behind."""
+    """Removes older versions of a cached file or directory."""
     for path in CACHE.glob(pattern):
         if path == kept:
             continue

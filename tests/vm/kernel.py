@@ -1,4 +1,4 @@
-"""Gets a Debian kernel without installing it, and packs the initramfs that boots it."""
+"""Downloads a Debian kernel without installing it, and makes an initramfs for it."""
 
 import lzma
 import re
@@ -23,29 +23,29 @@ class Kernel:
 
 
 def from_package(name: str) -> Kernel:
-    """The kernel of a Debian package, or of the one that a meta package stands for."""
+    """Returns the kernel of a Debian package, which may be a meta package."""
     fields = _describe(name)
     real = re.search(r"\b(linux-image-[0-9][^ ,]*)", fields.get("Depends", ""))
     return _in_tree(unpack(real.group(1) if real else name))
 
 
 def from_file(path: Path) -> Kernel:
-    """A kernel image that has all drivers built in, or a Debian package file."""
+    """Returns the kernel of an image with all drivers built in, or of a Debian package file."""
     if not path.is_file():
-        raise VmError(f"there is no kernel at {path}")
+        raise VmError(f"the kernel {path} does not exist")
     if path.suffix != ".deb":
         return Kernel(image=path, modules=None)
     return _in_tree(_cached_tree(path.stem, fingerprint([path.read_bytes()]), path))
 
 
 def unpack(package: str) -> Path:
-    """The files of a Debian package, in the cache."""
+    """Unpacks a Debian package into the cache."""
     fields = _describe(package)
     return _cached_tree(package, fingerprint([fields["Version"], fields["SHA256"]]), None)
 
 
 def initramfs(kernel: Kernel) -> bytes:
-    """The first file system: busybox, the drivers in the order to load them, and `boot`."""
+    """Packs busybox, the drivers in loading order, and `boot`."""
     archive = Archive()
     for folder in ("bin", "dev", "modules"):
         archive.add_folder(folder)
@@ -81,7 +81,7 @@ def _in_tree(tree: Path) -> Kernel:
     images = list(tree.glob("boot/vmlinuz-*"))
     modules = [*tree.glob("lib/modules/*"), *tree.glob("usr/lib/modules/*")]
     if len(images) != 1 or len(modules) != 1:
-        raise VmError(f"{tree.name} does not hold exactly one kernel with its modules")
+        raise VmError(f"{tree.name} does not contain exactly one kernel with its modules")
     return Kernel(image=images[0], modules=modules[0])
 
 
@@ -90,11 +90,11 @@ def _busybox() -> Path:
     for path in (tree / "bin/busybox", tree / "usr/bin/busybox"):
         if path.exists():
             return path
-    raise VmError(f"{tree.name} holds no busybox")
+    raise VmError(f"{tree.name} contains no busybox")
 
 
 def _drivers(modules: Path) -> Iterator[tuple[str, bytes]]:
-    """Each driver after those it depends on; built-in ones need no file."""
+    """Yields each driver after its dependencies; built-in drivers need no file."""
     files = {_module_name(path): path for path in modules.rglob("*.ko*")}
     builtin = {
         _module_name(Path(line)) for line in (modules / "modules.builtin").read_text().split()

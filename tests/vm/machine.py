@@ -1,4 +1,4 @@
-"""Runs the machine under emulation, shows its console, and tells how each step ended."""
+"""Runs the emulated machine, shows its console, and returns the status of each step."""
 
 import os
 import subprocess
@@ -17,11 +17,11 @@ class Machine:
     kernel: Path
     initramfs: Path
     disks: dict[str, Path]
-    """Serial → image. The machine's changes to them are thrown away."""
+    """Serial → image; changes by the machine are discarded."""
     folder: Path
 
     def run(self) -> dict[str, int]:
-        """The exit status of each step that ended; after a panic some are missing."""
+        """Returns the exit status of each step; after a kernel panic some are missing."""
         result = self.folder / "result"
         result.write_bytes(bytes(RESULT_BYTES))
         environment = os.environ | {"TMPDIR": str(self.folder)}
