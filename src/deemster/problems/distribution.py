@@ -20,7 +20,7 @@ from deemster.problems.revision import (
     RevisionMissing,
     RevisionStore,
 )
-from deemster.store.artifacts import Artifacts, Keep
+from deemster.store.artifacts import Artifacts, FindReferenced
 
 FOLDER = "revisions"
 HEADERS_BYTES = 512 * MIB
@@ -66,7 +66,7 @@ class RevisionDistributor:
                 await self._downloads.run(digest, lambda: self._fetch(stack, digest))
             yield revision
 
-    async def sweep(self, keep: Keep, older_than_s: float) -> int:
+    async def sweep(self, keep: FindReferenced, older_than_s: float) -> int:
         """Removes those from the artifact store that no row refers to; how many."""
         return await self._artifacts.sweep(keep, max(older_than_s, 2 * YOUNG_S), FOLDER)
 

@@ -124,23 +124,23 @@ async def get(connection: Connection, account: AccountId) -> AccountView | None:
 
 
 async def update(
-    connection: Connection, account: AccountId, wanted: AccountUpdate
+    connection: Connection, account: AccountId, changes: AccountUpdate
 ) -> list[bytes]:
     """Disabling an account ends its sessions and tokens; returns their digests."""
-    if wanted.disabled or wanted.role not in {None, Role.ADMIN}:
+    if changes.disabled or changes.role not in {None, Role.ADMIN}:
         await require_another_admin(connection, account)
     done = await SQL.update(
         connection,
         id=account,
-        role=wanted.role,
-        tier=wanted.tier,
-        quota_given=wanted.quota_given,
-        daily_quota=wanted.daily_quota,
-        disabled=wanted.disabled,
+        role=changes.role,
+        tier=changes.tier,
+        quota_given=changes.quota_given,
+        daily_quota=changes.daily_quota,
+        disabled=changes.disabled,
     )
     if not rows_changed(done):
         raise NotFound("The account does not exist.")
-    if not wanted.disabled:
+    if not changes.disabled:
         return []
     return [row["digest"] async for row in SQL.end_sessions_and_tokens(connection, id=account)]
 

@@ -46,18 +46,22 @@ class SubmissionFilter:
 
 
 async def page(
-    connection: Connection, wanted: SubmissionFilter, *, before: SubmissionId | None, limit: int
+    connection: Connection,
+    filters: SubmissionFilter,
+    *,
+    before: SubmissionId | None,
+    limit: int,
 ) -> list[SubmissionView]:
     """Lists submissions, newest first (A8)."""
     rows = SQL.page(
         connection,
-        account=wanted.account,
-        problem=wanted.problem,
-        contest=wanted.contest,
-        verdict=wanted.verdict,
-        language=wanted.language,
-        states=sorted(wanted.states) if wanted.states is not None else None,
-        archived=wanted.archived,
+        account=filters.account,
+        problem=filters.problem,
+        contest=filters.contest,
+        verdict=filters.verdict,
+        language=filters.language,
+        states=sorted(filters.states) if filters.states is not None else None,
+        archived=filters.archived,
         before=before,
         limit=limit,
     )

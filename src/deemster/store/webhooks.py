@@ -122,7 +122,7 @@ async def record_attempt(
 
 async def page(
     connection: Connection,
-    wanted: DeliveryFilter,
+    filters: DeliveryFilter,
     *,
     before: DeliveryId | None = None,
     limit: int = 1,
@@ -130,10 +130,10 @@ async def page(
     """Lists deliveries, newest first."""
     rows = SQL.page(
         connection,
-        account=wanted.account,
-        submission=wanted.submission,
-        id=wanted.id,
-        state=wanted.state,
+        account=filters.account,
+        submission=filters.submission,
+        id=filters.id,
+        state=filters.state,
         before=before,
         limit=limit,
     )

@@ -1,4 +1,4 @@
-"""Artifacts in files and in a bucket, with the objects themselves within reach."""
+"""Artifact stores in files and in a bucket, with access to their stored files."""
 
 import uuid
 from collections.abc import Iterator
@@ -10,20 +10,20 @@ import pytest
 from deemster.store.artifacts import Artifacts
 from tests.services.s3 import OwnS3, own_s3
 
-PATIENCE_S = 20.0
+TIMEOUT_S = 20.0
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where artifacts are kept, and how another process gets at the same ones."""
+class ArtifactStore:
+    """An artifact store that several processes can open."""
 
     url: str | None
     data_dir: Path
     directory: Path
-    """Where the objects lie as files."""
+    """Contains the stored objects as files."""
 
     def open(self) -> Artifacts:
-        return Artifacts.open(self.url, self.data_dir, patience_s=PATIENCE_S)
+        return Artifacts.open(self.url, self.data_dir, timeout_s=TIMEOUT_S)
 
     def names(self) -> set[str]:
         files = (path for path in self.directory.rglob("*") if path.is_file())
@@ -40,22 +40,22 @@ def s3() -> Iterator[OwnS3]:
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> Place:
-    return Place(None, tmp_path, tmp_path / "artifacts")
+def files(tmp_path: Path) -> ArtifactStore:
+    return ArtifactStore(None, tmp_path, tmp_path / "artifacts")
 
 
 @pytest.fixture
-def bucket(s3: OwnS3, tmp_path: Path) -> Place:
+def bucket(s3: OwnS3, tmp_path: Path) -> ArtifactStore:
     prefix = f"test/{uuid.uuid4().hex}"
-    return Place(s3.url(prefix), tmp_path, s3.directory / "artifacts" / prefix)
+    return ArtifactStore(s3.url(prefix), tmp_path, s3.directory / "artifacts" / prefix)
 
 
 @pytest.fixture(params=["files", "bucket"])
-def place(request: pytest.FixtureRequest) -> Place:
-    found: Place = request.getfixturevalue(request.param)
+def store(request: pytest.FixtureRequest) -> ArtifactStore:
+    found: ArtifactStore = request.getfixturevalue(request.param)
     return found
 
 
 @pytest.fixture
-def artifacts(place: Place) -> Artifacts:
-    return place.open()
+def artifacts(store: ArtifactStore) -> Artifacts:
+    return store.open()

@@ -1,4 +1,4 @@
-"""J11: what is put is got again, or it is said why not; in files and in a bucket alike."""
+"""J11: artifacts are stored and read back, in files and in a bucket alike."""
 
 import asyncio
 import hashlib
@@ -18,7 +18,7 @@ from deemster.domain.errors import Refused, Unavailable
 from deemster.domain.limits import MIB
 from deemster.store.artifacts import ArtifactDamaged, ArtifactMissing, Artifacts
 from deemster.store.artifacts.artifacts import stoppable
-from tests.store.artifacts.conftest import Place
+from tests.store.artifacts.conftest import ArtifactStore
 
 NOTHING = hashlib.sha256(b"never put").hexdigest()
 DAY_S = 86_400
@@ -33,49 +33,53 @@ def make_old(path: Path, age_s: float = 10 * DAY_S) -> None:
 
 
 @pytest.mark.parametrize("size_bytes", [0, 1, 100_000, 9 * MIB + 1])
-async def test_what_is_put_is_got_by_its_hash(
-    artifacts: Artifacts, place: Place, size_bytes: int
+async def test_an_artifact_is_read_by_its_digest(
+    artifacts: Artifacts, store: ArtifactStore, size_bytes: int
 ) -> None:
     content = os.urandom(size_bytes)
     digest = await artifacts.put(content)
     assert digest == hashlib.sha256(content).hexdigest()
     assert await artifacts.get(digest) == content
-    assert await place.open().get(digest) == content
+    assert await store.open().get(digest) == content
     assert await artifacts.exists(digest)
 
 
-async def test_the_same_content_is_kept_once(artifacts: Artifacts, place: Place) -> None:
+async def test_the_same_content_is_stored_once(
+    artifacts: Artifacts, store: ArtifactStore
+) -> None:
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(artifacts.put(b"the same")) for _ in range(20)]
     digests = {task.result() for task in tasks}
     assert len(digests) == 1
     digest = digests.pop()
-    assert place.names() == {f"content/{digest[:2]}/{digest}"}
+    assert store.names() == {f"content/{digest[:2]}/{digest}"}
     assert await artifacts.get(digest) == b"the same"
 
 
-async def test_what_was_never_put_is_missing(artifacts: Artifacts) -> None:
+async def test_an_artifact_that_was_never_stored_is_missing(artifacts: Artifacts) -> None:
     assert not await artifacts.exists(NOTHING)
     with pytest.raises(ArtifactMissing, match=NOTHING):
         await artifacts.get(NOTHING)
 
 
-async def test_what_is_deleted_is_missing(artifacts: Artifacts, place: Place) -> None:
+async def test_a_deleted_artifact_is_missing(
+    artifacts: Artifacts, store: ArtifactStore
+) -> None:
     digest = await artifacts.put(b"content")
     await artifacts.delete(digest)
     assert not await artifacts.exists(digest)
     with pytest.raises(ArtifactMissing):
         await artifacts.get(digest)
-    assert place.names() == set()
+    assert store.names() == set()
     await artifacts.delete(digest)
 
 
 @pytest.mark.parametrize("harm", [b"", b"contenu", b"content and more"])
-async def test_damage_is_said_and_putting_it_again_mends_it(
-    artifacts: Artifacts, place: Place, harm: bytes
+async def test_a_damaged_artifact_is_noticed_and_storing_it_again_repairs_it(
+    artifacts: Artifacts, store: ArtifactStore, harm: bytes
 ) -> None:
     digest = await artifacts.put(b"content")
-    place.content(digest).write_bytes(harm)
+    store.content(digest).write_bytes(harm)
     with pytest.raises(ArtifactDamaged, match=digest):
         await artifacts.get(digest)
     await artifacts.put(b"content")
@@ -83,9 +87,11 @@ async def test_damage_is_said_and_putting_it_again_mends_it(
 
 
 @pytest.mark.parametrize("digest", ["", "x", "../../etc", "A" * 64, "0" * 63, "0" * 64 + "\n"])
-async def test_a_name_that_is_no_digest_is_refused(artifacts: Artifacts, digest: str) -> None:
+async def test_a_name_that_is_not_a_digest_is_refused(
+    artifacts: Artifacts, digest: str
+) -> None:
     for call in (artifacts.get, artifacts.exists, artifacts.delete):
-        with pytest.raises(Refused, match="names no artifact"):
+        with pytest.raises(Refused, match="is not an artifact's digest"):
             await call(digest)
 
 
@@ -93,13 +99,13 @@ async def test_a_name_that_is_no_digest_is_refused(artifacts: Artifacts, digest:
 
 
 @pytest.mark.parametrize("size_bytes", [0, 1000, 20 * MIB + 1])
-async def test_a_file_is_kept_under_a_name_of_ours(
-    artifacts: Artifacts, place: Place, tmp_path: Path, size_bytes: int
+async def test_a_file_is_stored_under_a_name(
+    artifacts: Artifacts, store: ArtifactStore, tmp_path: Path, size_bytes: int
 ) -> None:
     source, target = tmp_path / "source", tmp_path / "target"
     source.write_bytes(os.urandom(size_bytes))
     await artifacts.put_file(source, "revisions/some.tar")
-    assert place.names() == {"revisions/some.tar"}
+    assert store.names() == {"revisions/some.tar"}
     await artifacts.get_file("revisions/some.tar", target, max_bytes=size_bytes)
     assert target.read_bytes() == source.read_bytes()
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
@@ -110,7 +116,7 @@ async def test_a_file_is_kept_under_a_name_of_ours(
     assert await artifacts.find("revisions/some.tar") is None
 
 
-async def test_a_file_replaces_the_one_of_its_name(
+async def test_a_file_replaces_another_of_the_same_name(
     artifacts: Artifacts, tmp_path: Path
 ) -> None:
     for text in ("first", "second, longer", "third"):
@@ -125,7 +131,7 @@ async def test_a_file_that_is_too_large_is_not_fetched(
 ) -> None:
     (tmp_path / "source").write_bytes(b"12345")
     await artifacts.put_file(tmp_path / "source", "a/b")
-    with pytest.raises(Unavailable, match="5 bytes, and no more than 4"):
+    with pytest.raises(Unavailable, match="5 bytes, and at most 4"):
         await artifacts.get_file("a/b", tmp_path / "target", max_bytes=4)
     assert not (tmp_path / "target").exists()
 
@@ -141,8 +147,8 @@ async def test_a_file_that_is_not_there_is_missing(
     "name",
     ["", "a", "/a/b", "a/", "a//b", "../b", "a/../b", "a/.b", "a/B", "a/b\n", ".incoming/b"],
 )
-async def test_a_name_that_could_lead_elsewhere_is_refused(
-    artifacts: Artifacts, place: Place, tmp_path: Path, name: str
+async def test_a_name_that_could_leave_the_store_is_refused(
+    artifacts: Artifacts, store: ArtifactStore, tmp_path: Path, name: str
 ) -> None:
     (tmp_path / "source").touch()
     with pytest.raises(Refused, match="name of an artifact"):
@@ -151,7 +157,7 @@ async def test_a_name_that_could_lead_elsewhere_is_refused(
         await artifacts.get_file(name, tmp_path / "target", max_bytes=100)
     with pytest.raises(Refused, match="name of an artifact"):
         await artifacts.delete_file(name)
-    assert place.names() == set()
+    assert store.names() == set()
 
 
 LARGE = """
@@ -171,11 +177,11 @@ asyncio.run(main(*json.loads(sys.argv[1])))
 """
 
 
-async def test_a_large_file_takes_little_memory(place: Place, tmp_path: Path) -> None:
+async def test_a_large_file_takes_little_memory(store: ArtifactStore, tmp_path: Path) -> None:
     source, target = tmp_path / "source", tmp_path / "target"
     with source.open("wb") as file:
         file.truncate(256 * MIB)
-    given = json.dumps([place.url, str(place.data_dir), str(source), str(target)])
+    given = json.dumps([store.url, str(store.data_dir), str(source), str(target)])
     argv = [sys.executable, "-c", LARGE, given]
     run = await asyncio.to_thread(subprocess.run, argv, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
@@ -187,60 +193,61 @@ async def test_a_large_file_takes_little_memory(place: Place, tmp_path: Path) ->
 # ---- sweeping ----
 
 
-async def keep_none(digests: Sequence[str]) -> Iterable[str]:
+async def no_references(digests: Sequence[str]) -> Iterable[str]:
     return ()
 
 
-async def test_what_nobody_refers_to_any_more_is_swept(
-    artifacts: Artifacts, place: Place
+async def test_artifacts_without_references_are_swept(
+    artifacts: Artifacts, store: ArtifactStore
 ) -> None:
-    old, kept, young = [await artifacts.put(text) for text in (b"old", b"kept", b"young")]
-    make_old(place.content(old))
-    make_old(place.content(kept))
+    old, referenced, young = [
+        await artifacts.put(text) for text in (b"old", b"referenced", b"young")
+    ]
+    make_old(store.content(old))
+    make_old(store.content(referenced))
     asked: list[str] = []
 
-    async def keep(digests: Sequence[str]) -> Iterable[str]:
+    async def find_referenced(digests: Sequence[str]) -> Iterable[str]:
         asked.extend(digests)
-        return {kept, NOTHING}
+        return {referenced, NOTHING}
 
-    assert await artifacts.sweep(keep, older_than_s=DAY_S) == 1
-    assert sorted(asked) == sorted([old, kept])
+    assert await artifacts.sweep(find_referenced, older_than_s=DAY_S) == 1
+    assert sorted(asked) == sorted([old, referenced])
     assert not await artifacts.exists(old)
-    assert await artifacts.get(kept) == b"kept"
+    assert await artifacts.get(referenced) == b"referenced"
     assert await artifacts.get(young) == b"young"
 
 
-async def test_a_sweep_of_an_empty_store_asks_nobody(artifacts: Artifacts) -> None:
-    assert await artifacts.sweep(keep_none, older_than_s=0) == 0
+async def test_a_sweep_of_an_empty_store_removes_nothing(artifacts: Artifacts) -> None:
+    assert await artifacts.sweep(no_references, older_than_s=0) == 0
 
 
-async def test_a_sweep_of_content_leaves_files_of_ours_alone(
-    artifacts: Artifacts, place: Place, tmp_path: Path
+async def test_a_sweep_of_content_leaves_named_files_alone(
+    artifacts: Artifacts, store: ArtifactStore, tmp_path: Path
 ) -> None:
     (tmp_path / "source").touch()
     await artifacts.put_file(tmp_path / "source", f"revisions/{NOTHING}.tar")
-    make_old(place.directory / "revisions" / f"{NOTHING}.tar")
-    assert await artifacts.sweep(keep_none, older_than_s=DAY_S) == 0
-    assert await artifacts.sweep(keep_none, older_than_s=DAY_S, folder="revisions") == 1
-    assert place.names() == set()
+    make_old(store.directory / "revisions" / f"{NOTHING}.tar")
+    assert await artifacts.sweep(no_references, older_than_s=DAY_S) == 0
+    assert await artifacts.sweep(no_references, older_than_s=DAY_S, folder="revisions") == 1
+    assert store.names() == set()
 
 
-async def test_what_is_put_again_during_a_sweep_stays(
-    artifacts: Artifacts, place: Place
+async def test_an_artifact_stored_again_during_a_sweep_stays(
+    artifacts: Artifacts, store: ArtifactStore
 ) -> None:
     digest = await artifacts.put(b"content")
-    make_old(place.content(digest))
+    make_old(store.content(digest))
 
-    async def keep_and_put(digests: Sequence[str]) -> Iterable[str]:
-        await place.open().put(b"content")
+    async def put_again(digests: Sequence[str]) -> Iterable[str]:
+        await store.open().put(b"content")
         return ()
 
-    assert await artifacts.sweep(keep_and_put, older_than_s=DAY_S) == 0
+    assert await artifacts.sweep(put_again, older_than_s=DAY_S) == 0
     assert await artifacts.get(digest) == b"content"
 
 
-async def test_all_of_many_are_swept(files: Place) -> None:
-    """More than one batch of them."""
+async def test_a_sweep_removes_more_than_one_batch(files: ArtifactStore) -> None:
     artifacts = files.open()
     for number in range(300):
         for above in ("00", "ff"):
@@ -248,19 +255,21 @@ async def test_all_of_many_are_swept(files: Place) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.touch()
             make_old(path)
-    assert await artifacts.sweep(keep_none, older_than_s=DAY_S) == 600
+    assert await artifacts.sweep(no_references, older_than_s=DAY_S) == 600
     assert files.names() == set()
 
 
-# ---- alive ----
+# ---- ping ----
 
 
-async def test_a_store_that_works_answers_a_ping(artifacts: Artifacts, place: Place) -> None:
+async def test_a_working_store_answers_a_ping(
+    artifacts: Artifacts, store: ArtifactStore
+) -> None:
     await artifacts.ping()
-    assert place.names() == set()
+    assert store.names() == set()
 
 
-def test_work_that_nobody_waits_for_stops_at_the_next_chunk() -> None:
+def test_a_cancelled_transfer_stops_at_the_next_chunk() -> None:
     stop = Event()
     chunks = stoppable(iter([b"one", b"two"]), stop)
     assert next(chunks) == b"one"

@@ -1,4 +1,4 @@
-"""Artifacts in a bucket: which one, by which keys, and what if it doesn't answer."""
+"""Artifacts in a bucket: its address, its keys, and servers that do not answer."""
 
 import asyncio
 import traceback
@@ -27,7 +27,7 @@ CALLS: dict[str, Call] = {
 # ---- addresses ----
 
 
-def test_an_address_holds_all_that_is_needed() -> None:
+def test_an_address_has_bucket_prefix_keys_endpoint_and_region() -> None:
     found = parse_address(
         "s3://AK%2FID:s3cr%2Fet%2B@my-bucket/some/prefix/?endpoint=https://s3.lan:9000&region=x"
     )
@@ -74,21 +74,23 @@ def test_the_secret_is_in_no_text_of_an_address() -> None:
 
 
 @pytest.mark.parametrize("call", CALLS)
-async def test_wrong_keys_are_said_and_not_shown(s3: OwnS3, tmp_path: Path, call: str) -> None:
+async def test_wrong_keys_are_reported_but_not_shown(
+    s3: OwnS3, tmp_path: Path, call: str
+) -> None:
     artifacts = Artifacts.open(s3.url("x", secret="wr0ng"), tmp_path)
     with pytest.raises(Unavailable, match="DEEMSTER_ARTIFACTS_URL") as fault:
         await CALLS[call](artifacts)
     assert "403" in str(fault.value)
-    told = "".join(traceback.format_exception(fault.value))
-    assert "wr0ng" not in told
-    assert SECRET not in told
-    assert "Signature" not in told
+    text = "".join(traceback.format_exception(fault.value))
+    assert "wr0ng" not in text
+    assert SECRET not in text
+    assert "Signature" not in text
 
 
 @pytest.mark.parametrize("call", ["put", "ping"])
-async def test_a_bucket_that_is_not_there_is_said(s3: OwnS3, tmp_path: Path, call: str) -> None:
+async def test_a_missing_bucket_is_reported(s3: OwnS3, tmp_path: Path, call: str) -> None:
     artifacts = Artifacts.open(s3.url("x", bucket="nowhere"), tmp_path)
-    with pytest.raises(Unavailable, match="whether its bucket exists"):
+    with pytest.raises(Unavailable, match="that its bucket exists"):
         await CALLS[call](artifacts)
 
 
@@ -104,9 +106,9 @@ async def test_two_prefixes_of_a_bucket_are_two_stores(s3: OwnS3, tmp_path: Path
 
 
 @pytest.mark.parametrize("call", CALLS)
-async def test_a_store_that_is_down_is_said(tmp_path: Path, call: str) -> None:
+async def test_a_store_that_is_down_is_reported(tmp_path: Path, call: str) -> None:
     artifacts = Artifacts.open("s3://K:S@bucket?endpoint=http://127.0.0.1:9", tmp_path)
-    with pytest.raises(Unavailable, match="see whether it is up"):
+    with pytest.raises(Unavailable, match="check that it is up"):
         await CALLS[call](artifacts)
 
 
@@ -123,8 +125,8 @@ async def test_a_store_that_comes_back_works_again(tmp_path: Path) -> None:
 
 
 @asynccontextmanager
-async def server_that_says(answer: bytes) -> AsyncIterator[str]:
-    """And then nothing more, with the connection open."""
+async def hanging_server(answer: bytes) -> AsyncIterator[str]:
+    """Sends this answer, then nothing more, and leaves the connection open."""
     connections: list[asyncio.StreamWriter] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -143,22 +145,22 @@ async def server_that_says(answer: bytes) -> AsyncIterator[str]:
 
 
 @pytest.mark.parametrize("call", CALLS)
-async def test_a_silent_store_holds_nobody_up_for_long(tmp_path: Path, call: str) -> None:
-    async with server_that_says(b"") as url, asyncio.timeout(60):
-        artifacts = Artifacts.open(url, tmp_path, patience_s=0.5)
+async def test_a_silent_store_ends_in_a_timeout(tmp_path: Path, call: str) -> None:
+    async with hanging_server(b"") as url, asyncio.timeout(60):
+        artifacts = Artifacts.open(url, tmp_path, timeout_s=0.5)
         with pytest.raises(Unavailable):
             await CALLS[call](artifacts)
 
 
-async def test_a_store_that_stops_in_the_middle_holds_nobody_up_for_long(
+async def test_a_store_that_stops_in_the_middle_ends_in_a_timeout(
     tmp_path: Path,
 ) -> None:
     head = (
         b'HTTP/1.1 200 OK\r\nContent-Length: 1000\r\nETag: "x"\r\n'
         b"Last-Modified: Sun, 01 Nov 2026 00:00:00 GMT\r\n\r\n"
     )
-    async with server_that_says(head + b"half of it") as url, asyncio.timeout(60):
-        artifacts = Artifacts.open(url, tmp_path, patience_s=0.5)
+    async with hanging_server(head + b"half of it") as url, asyncio.timeout(60):
+        artifacts = Artifacts.open(url, tmp_path, timeout_s=0.5)
         with pytest.raises(Unavailable):
             await artifacts.get(NOTHING)
         with pytest.raises(Unavailable):
@@ -166,11 +168,11 @@ async def test_a_store_that_stops_in_the_middle_holds_nobody_up_for_long(
 
 
 async def test_a_store_that_hangs_leaves_other_threads_free(tmp_path: Path) -> None:
-    async with server_that_says(b"") as url, asyncio.timeout(60):
-        artifacts = Artifacts.open(url, tmp_path, patience_s=0.3)
+    async with hanging_server(b"") as url, asyncio.timeout(60):
+        artifacts = Artifacts.open(url, tmp_path, timeout_s=0.3)
         async with asyncio.TaskGroup() as group:
             calls = [group.create_task(outcome(artifacts)) for _ in range(40)]
-            await asyncio.sleep(0)  # each has got as far as its thread
+            await asyncio.sleep(0)  # each call has reached its thread
             assert await asyncio.to_thread(lambda: not any(call.done() for call in calls))
         assert all(isinstance(call.result(), Unavailable) for call in calls)
 

@@ -1,4 +1,4 @@
-"""Artifacts in files: private, durable, never half there."""
+"""Artifacts in files are private, durable and never partial."""
 
 import asyncio
 import json
@@ -13,7 +13,7 @@ import pytest
 from deemster.domain.errors import Unavailable
 from deemster.store.artifacts import Artifacts
 from deemster.store.artifacts.files import INCOMING
-from tests.store.artifacts.conftest import Place
+from tests.store.artifacts.conftest import ArtifactStore
 from tests.waiting import wait_until
 
 
@@ -21,7 +21,7 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-async def test_nobody_else_can_read_them(files: Place) -> None:
+async def test_other_users_can_not_read_artifacts(files: ArtifactStore) -> None:
     """A11: whatever the umask."""
     before = os.umask(0)
     try:
@@ -34,8 +34,8 @@ async def test_nobody_else_can_read_them(files: Place) -> None:
         assert mode(directory) == 0o700
 
 
-async def test_a_put_is_on_the_disk_before_it_has_its_name(
-    files: Place, monkeypatch: pytest.MonkeyPatch
+async def test_an_artifact_is_on_the_disk_before_it_has_its_name(
+    files: ArtifactStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     artifacts = files.open()
     digest = await artifacts.put(b"content")
@@ -58,7 +58,7 @@ async def test_a_put_is_on_the_disk_before_it_has_its_name(
 
 
 async def test_a_new_directory_is_on_the_disk_too(
-    files: Place, monkeypatch: pytest.MonkeyPatch
+    files: ArtifactStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     synced: list[Path] = []
     real = os.fsync
@@ -73,7 +73,7 @@ async def test_a_new_directory_is_on_the_disk_too(
     assert {parent, parent.parent, files.directory} <= set(synced)
 
 
-async def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+async def test_a_directory_that_can_not_be_written_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     artifacts = Artifacts.open(None, tmp_path / "file")
     for call in (artifacts.put(b"content"), artifacts.ping()):
@@ -99,11 +99,13 @@ asyncio.run(main(sys.argv[1]))
 """
 
 
-async def test_what_finds_no_room_leaves_nothing(files: Place, tmp_path: Path) -> None:
+async def test_a_write_to_a_full_disk_leaves_nothing(
+    files: ArtifactStore, tmp_path: Path
+) -> None:
     argv = [sys.executable, "-c", FULL, str(tmp_path)]
     run = await asyncio.to_thread(subprocess.run, argv, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
-    assert "make room" in run.stdout
+    assert "free some space" in run.stdout
     assert len(files.names()) == 1
 
 
@@ -116,7 +118,7 @@ digest = hashlib.sha256(b"content").hexdigest()
 path = data_dir / "artifacts" / "content" / digest[:2] / digest
 
 def put_until(step):
-    # In a child, which kills itself before the n-th thing that it does to the store.
+    # A child kills itself before its n-th operation on the store.
     child = os.fork()
     if child:
         return os.waitpid(child, 0)[1]
@@ -146,23 +148,25 @@ print(json.dumps({"steps": steps, "there": there, "left_behind": left_behind}))
 """
 
 
-async def test_a_put_that_is_killed_anywhere_leaves_nothing_half(
-    files: Place, tmp_path: Path
+async def test_a_put_that_is_killed_at_any_step_leaves_no_partial_artifact(
+    files: ArtifactStore, tmp_path: Path
 ) -> None:
     argv = [sys.executable, "-c", KILLED, str(tmp_path)]
     run = await asyncio.to_thread(subprocess.run, argv, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
-    said = json.loads(run.stdout)
-    assert said["steps"] >= 8
-    assert 0 < said["there"] < said["steps"]
-    assert 0 < said["left_behind"] < said["steps"]
+    found = json.loads(run.stdout)
+    assert found["steps"] >= 8
+    assert 0 < found["there"] < found["steps"]
+    assert 0 < found["left_behind"] < found["steps"]
     (files.directory / INCOMING / "left").mkdir()
     digest = await files.open().put(b"content")
     assert files.names() == {f"content/{digest[:2]}/{digest}"}
 
 
-async def test_what_another_process_is_writing_is_not_tidied_away(files: Place) -> None:
-    """It waits for its content, which comes through a pipe."""
+async def test_a_file_that_another_process_is_writing_is_not_removed(
+    files: ArtifactStore,
+) -> None:
+    """The content comes through a pipe, so that the writer waits."""
     source = files.data_dir / "pipe"
     os.mkfifo(source)
     artifacts = files.open()
@@ -178,5 +182,5 @@ async def test_what_another_process_is_writing_is_not_tidied_away(files: Place) 
     assert await artifacts.find("a/b") is not None
 
 
-def wait_for_a_file(place: Place) -> None:
-    wait_until(place.names)
+def wait_for_a_file(store: ArtifactStore) -> None:
+    wait_until(store.names)

@@ -1,4 +1,4 @@
-"""An S3 server that promises more than it has, as one does whose object was cut short."""
+"""An S3 server whose object is shorter than its Content-Length."""
 
 import threading
 from collections.abc import Iterator
@@ -9,10 +9,10 @@ import pytest
 from deemster.store.artifacts import ArtifactDamaged
 from deemster.store.artifacts.s3 import S3Backend, parse_address
 
-PROMISED = b"content"
+ANNOUNCED = b"content"
 
 
-class Liar(BaseHTTPRequestHandler):
+class ShortServer(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         if "range" in self.headers:
             self.send_response(416)
@@ -20,20 +20,20 @@ class Liar(BaseHTTPRequestHandler):
             self.end_headers()
             return
         self.send_response(200)
-        self.send_header("Content-Length", str(len(PROMISED)))
+        self.send_header("Content-Length", str(len(ANNOUNCED)))
         self.send_header("ETag", '"one"')
         self.send_header("Last-Modified", "Mon, 16 Nov 2026 05:00:00 GMT")
         self.end_headers()
-        self.wfile.write(PROMISED[:3])
+        self.wfile.write(ANNOUNCED[:3])
         self.close_connection = True
 
     def log_message(self, *_: object) -> None:
-        """Nothing to standard error."""
+        """Logs nothing."""
 
 
 @pytest.fixture
-def liar() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Liar)
+def short_server() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), ShortServer)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}"
@@ -42,7 +42,9 @@ def liar() -> Iterator[str]:
     server.server_close()
 
 
-def test_j11_what_is_shorter_than_promised_is_damaged(liar: str) -> None:
-    bucket = S3Backend(parse_address(f"s3://key:secret@artifacts?endpoint={liar}"), 10.0)
-    with pytest.raises(ArtifactDamaged, match="isn't as large as its store says"):
+def test_j11_an_artifact_shorter_than_announced_is_damaged(short_server: str) -> None:
+    bucket = S3Backend(
+        parse_address(f"s3://key:secret@artifacts?endpoint={short_server}"), 10.0
+    )
+    with pytest.raises(ArtifactDamaged, match="is not as large as its store says"):
         list(bucket.read("content/some"))

@@ -1,4 +1,4 @@
-"""A backup file: streamed, and known to be whole or not."""
+"""A backup file is a stream, and a damaged one is noticed."""
 
 import io
 import tarfile
@@ -33,28 +33,28 @@ def read(path: Path) -> tuple[dict[str, bytes], Manifest]:
     return found, reader.check()
 
 
-def test_what_was_written_is_read(path: Path) -> None:
+def test_a_reader_gets_what_was_written(path: Path) -> None:
     found, manifest = read(path)
     assert found == CONTENT
     assert (manifest.deemster, manifest.tables, manifest.members) == ("1.0", 7, 4)
     assert manifest.bytes == sum(map(len, CONTENT.values()))
 
 
-def test_members_that_nobody_looks_at_are_counted_too(path: Path) -> None:
+def test_members_that_are_not_read_are_counted_too(path: Path) -> None:
     reader = Reader(path)
     assert [each.name for each in reader.members()] == list(CONTENT)
     assert reader.check().members == 4
 
 
 @pytest.mark.parametrize("part", [0.0, 0.1, 0.5, 0.99])
-def test_one_that_is_cut_short_is_refused(path: Path, part: float) -> None:
+def test_a_backup_that_is_cut_short_is_refused(path: Path, part: float) -> None:
     content = path.read_bytes()
     path.write_bytes(content[: int(len(content) * part)])
     with pytest.raises(Refused, match="backup"):
         read(path)
 
 
-def test_one_without_its_last_member_is_refused(path: Path) -> None:
+def test_a_backup_without_its_last_member_is_refused(path: Path) -> None:
     content = path.read_bytes()
     end = content.index(b"manifest.json")
     path.write_bytes(content[:end] + bytes(1024))
@@ -74,7 +74,7 @@ def test_a_flipped_bit_is_noticed(path: Path, at: int) -> None:
 @pytest.mark.parametrize(
     "name", ["../../etc/passwd", "/etc/passwd", "artifacts/../x", "artifacts/.incoming/x", "x"]
 )
-def test_names_that_do_not_belong_there_are_refused(tmp_path: Path, name: str) -> None:
+def test_unexpected_names_are_refused(tmp_path: Path, name: str) -> None:
     path = tmp_path / "strange.tar"
     with path.open("wb") as file, Writer.open(file) as writer:
         writer.add(name, [b"x"], 1)
@@ -93,7 +93,7 @@ def test_a_link_is_refused(tmp_path: Path) -> None:
         read(path)
 
 
-def test_one_of_another_format_is_told(tmp_path: Path) -> None:
+def test_a_backup_of_another_format_names_its_version(tmp_path: Path) -> None:
     path = tmp_path / "newer.tar"
     text = b'{"format": 99, "deemster": "9.9"}'
     with tarfile.open(path, "w") as tar:

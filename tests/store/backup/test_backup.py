@@ -1,4 +1,4 @@
-"""O5: a backup restored elsewhere holds the same submissions, verdicts and sources."""
+"""O5: a restored backup has the same submissions, verdicts and sources."""
 
 import stat
 from collections.abc import AsyncIterator
@@ -31,7 +31,7 @@ LARGE = b"# " + b"x" * (INLINE_MAX_BYTES + 10) + b"\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class Service:
     """A service with one submission of each kind."""
 
     settings: Settings
@@ -48,10 +48,10 @@ async def fill(pool: Pool, artifacts: Artifacts) -> list[SubmissionId]:
     async with connection(pool) as acquired:
         await acquired.execute("UPDATE problem_revision SET source_bytes = $1", 1 << 20)
     account = await make_person(pool)
-    door = AcceptService(pool, artifacts, load_catalogue(), on_accepted=lambda: None)
+    accept = AcceptService(pool, artifacts, load_catalogue(), on_accepted=lambda: None)
     ids = []
     for content in (b"print(1)\n", LARGE, b"print(2)\n"):
-        accepted, _ = await door.submit(
+        accepted, _ = await accept.submit(
             account, SubmitRequest(sheet.id, "python3", {"": content})
         )
         ids.append(accepted.id)
@@ -62,28 +62,28 @@ async def fill(pool: Pool, artifacts: Artifacts) -> list[SubmissionId]:
     return ids
 
 
-async def truth(pool: Pool, artifacts: Artifacts, ids: list[SubmissionId]) -> list[Any]:
-    """All that a user could see of them."""
+async def visible_state(pool: Pool, artifacts: Artifacts, ids: list[SubmissionId]) -> list[Any]:
+    """Reads what users see of the submissions."""
     found: list[Any] = []
     async with connection(pool) as acquired:
         assert not await counters.find_mismatches(acquired)
         for each in ids:
             view = await submissions.get(acquired, each)
             assert isinstance(view, SubmissionView)
-            brief = await submissions.job_details(acquired, each)
-            assert brief is not None
-            found.append((view, await fetch(acquired, artifacts, brief.source)))
+            details = await submissions.job_details(acquired, each)
+            assert details is not None
+            found.append((view, await fetch(acquired, artifacts, details.source)))
     return found
 
 
 @pytest.fixture
-async def kept(tmp_path: Path, database_url: str) -> AsyncIterator[Kept]:
+async def service(tmp_path: Path, database_url: str) -> AsyncIterator[Service]:
     settings = settings_of(tmp_path / "old", database_url)
     settings.data_dir.mkdir()
     (settings.data_dir / "secret.key").write_text("the key\n")
     async with open_pool(database_url, name="test") as pool:
         ids = await fill(pool, Artifacts.open(None, settings.data_dir))
-        yield Kept(settings, pool, ids)
+        yield Service(settings, pool, ids)
 
 
 @pytest.fixture
@@ -106,11 +106,13 @@ def damage(path: Path) -> None:
 
 
 async def test_o5_a_fresh_data_directory_gets_everything_back(
-    kept: Kept, file: Path, tmp_path: Path
+    service: Service, file: Path, tmp_path: Path
 ) -> None:
     """O5: with an embedded database of its own, made for it."""
-    before = await truth(kept.pool, Artifacts.open(None, kept.settings.data_dir), kept.ids)
-    await write_backup(kept.settings, file, ignore, artifacts=True)
+    before = await visible_state(
+        service.pool, Artifacts.open(None, service.settings.data_dir), service.ids
+    )
+    await write_backup(service.settings, file, ignore, artifacts=True)
     assert mode_of(file) == 0o600
     fresh = settings_of(tmp_path / "new", None)
     await restore_backup(fresh, file, ignore, force=False)
@@ -118,7 +120,7 @@ async def test_o5_a_fresh_data_directory_gets_everything_back(
         run_cluster(fresh.data_dir, settings={"fsync": "off"}) as cluster,
         open_pool(cluster.url, name="test") as pool,
     ):
-        after = await truth(pool, Artifacts.open(None, fresh.data_dir), kept.ids)
+        after = await visible_state(pool, Artifacts.open(None, fresh.data_dir), service.ids)
     assert after == before
     assert [view.verdict for view, _ in after] == [Verdict.ACCEPTED, Verdict.WRONG_ANSWER, None]
     assert LARGE in after[1][1]
@@ -127,9 +129,9 @@ async def test_o5_a_fresh_data_directory_gets_everything_back(
 
 
 async def test_a_database_that_is_not_empty_is_spared_unless_forced(
-    kept: Kept, file: Path, tmp_path: Path, postgres_url: str, template: str
+    service: Service, file: Path, tmp_path: Path, postgres_url: str, template: str
 ) -> None:
-    await write_backup(kept.settings, file, ignore, artifacts=True)
+    await write_backup(service.settings, file, ignore, artifacts=True)
     with cloned(postgres_url, template) as url:
         target = settings_of(tmp_path / "new", url)
         with psycopg.connect(url, autocommit=True) as link:
@@ -141,13 +143,13 @@ async def test_a_database_that_is_not_empty_is_spared_unless_forced(
             assert link.execute("SELECT to_regclass('left_over')").fetchone() == (None,)
         async with open_pool(url, name="test") as pool:
             artifacts = Artifacts.open(None, target.data_dir)
-            assert len(await truth(pool, artifacts, kept.ids)) == 3
+            assert len(await visible_state(pool, artifacts, service.ids)) == 3
 
 
-async def test_a_database_in_use_is_spared(
-    kept: Kept, file: Path, tmp_path: Path, postgres_url: str, template: str
+async def test_a_database_in_use_is_not_replaced(
+    service: Service, file: Path, tmp_path: Path, postgres_url: str, template: str
 ) -> None:
-    await write_backup(kept.settings, file, ignore, artifacts=True)
+    await write_backup(service.settings, file, ignore, artifacts=True)
     with cloned(postgres_url, template) as url:
         async with open_pool(url, name="worker") as pool, connection(pool):
             target = settings_of(tmp_path / "new", url)
@@ -155,8 +157,10 @@ async def test_a_database_in_use_is_spared(
                 await restore_backup(target, file, ignore, force=True)
 
 
-async def test_a_damaged_backup_touches_nothing(kept: Kept, file: Path, tmp_path: Path) -> None:
-    await write_backup(kept.settings, file, ignore, artifacts=True)
+async def test_a_damaged_backup_changes_nothing(
+    service: Service, file: Path, tmp_path: Path
+) -> None:
+    await write_backup(service.settings, file, ignore, artifacts=True)
     damage(file)
     fresh = settings_of(tmp_path / "new", None)
     with pytest.raises(Refused, match="damaged"):
@@ -165,10 +169,10 @@ async def test_a_damaged_backup_touches_nothing(kept: Kept, file: Path, tmp_path
 
 
 async def test_a_failing_load_leaves_the_database_as_it_was(
-    kept: Kept, file: Path, tmp_path: Path, postgres_url: str, template: str
+    service: Service, file: Path, tmp_path: Path, postgres_url: str, template: str
 ) -> None:
-    """All or nothing: what was dropped to make room is back."""
-    await write_backup(kept.settings, file, ignore, artifacts=True)
+    """The load is one transaction: the tables it dropped are back."""
+    await write_backup(service.settings, file, ignore, artifacts=True)
     with cloned(postgres_url, template) as url:
         with psycopg.connect(url, autocommit=True) as link:
             link.execute("CREATE TABLE public.precious AS SELECT 1 AS one")
@@ -189,17 +193,17 @@ async def test_a_failing_load_leaves_the_database_as_it_was(
             assert link.execute("SELECT one FROM public.precious").fetchone() == (1,)
 
 
-async def test_a_backup_replaces_no_file(kept: Kept, tmp_path: Path) -> None:
-    with pytest.raises(Refused, match="is there already"):
-        await write_backup(kept.settings, tmp_path / "old", ignore, artifacts=True)
+async def test_a_backup_does_not_replace_a_file(service: Service, tmp_path: Path) -> None:
+    with pytest.raises(Refused, match="exists already"):
+        await write_backup(service.settings, tmp_path / "old", ignore, artifacts=True)
 
 
-async def test_a_backup_that_fails_leaves_no_file(kept: Kept, file: Path) -> None:
+async def test_a_backup_that_fails_leaves_no_file(service: Service, file: Path) -> None:
     def fail(_: int) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        await write_backup(kept.settings, file, fail, artifacts=True)
+        await write_backup(service.settings, file, fail, artifacts=True)
     assert sorted(path.name for path in file.parent.iterdir()) == ["old"]
 
 

@@ -1,4 +1,4 @@
-"""What Postgres's programs are told: no password on a command line."""
+"""Passwords do not appear on the command lines of Postgres's programs."""
 
 import pytest
 

@@ -1,6 +1,6 @@
-"""Keeps what is too large for rows, as files or in an S3 bucket (J11)."""
+"""Stores artifacts that are too large for rows, as files or in an S3 bucket (J11)."""
 
-from deemster.store.artifacts.artifacts import Artifacts, Keep
+from deemster.store.artifacts.artifacts import Artifacts, FindReferenced
 from deemster.store.artifacts.backend import ArtifactDamaged, ArtifactEntry, ArtifactMissing
 
-__all__ = ["ArtifactDamaged", "ArtifactEntry", "ArtifactMissing", "Artifacts", "Keep"]
+__all__ = ["ArtifactDamaged", "ArtifactEntry", "ArtifactMissing", "Artifacts", "FindReferenced"]

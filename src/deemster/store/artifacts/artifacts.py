@@ -1,4 +1,4 @@
-"""Puts and gets artifacts, by what they hold or by a name of ours, within bounded time."""
+"""Puts and gets artifacts, by digest or by name, within a time limit."""
 
 import asyncio
 import hashlib
@@ -20,53 +20,53 @@ from deemster.store.artifacts.backend import (
     ArtifactDamaged,
     ArtifactEntry,
     ArtifactMissing,
-    checked,
+    check_name,
     content_name,
 )
 from deemster.store.artifacts.files import FileBackend
 from deemster.store.artifacts.s3 import S3Backend, parse_address
 
 T = TypeVar("T")
-Keep = Callable[[Sequence[str]], Awaitable[Iterable[str]]]
-"""Of some digests, those that are still referred to."""
+FindReferenced = Callable[[Sequence[str]], Awaitable[Iterable[str]]]
+"""Of some digests, returns those that rows still refer to."""
 
 THREADS = 8
 SLOWEST_BYTES_S = MIB
-"""A store that is slower is as good as down."""
+"""A slower store counts as down."""
 LARGE_BYTES = 256 * MIB
-"""As much as an artifact whose size isn't known yet is given time for."""
+"""Assumed size of an artifact whose size isn't known yet, for its time limit."""
 
 
 class Artifacts:
-    """For all tasks of a process; its threads are its own, so that one that hangs is alone."""
+    """Has threads of its own, so that a store that hangs delays nothing else."""
 
     def __init__(
         self,
-        depot: ArtifactBackend,
-        patience_s: float = 20,
+        backend: ArtifactBackend,
+        timeout_s: float = 20,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._depot = depot
-        self._patience_s = patience_s
+        self._backend = backend
+        self._timeout_s = timeout_s
         self._clock = clock
         self._threads = ThreadPoolExecutor(THREADS, "artifacts")
 
     @classmethod
-    def open(cls, url: str | None, data_dir: Path, *, patience_s: float = 20) -> "Artifacts":
-        """Without a URL in files below `data_dir`; nothing is touched or asked for yet."""
+    def open(cls, url: str | None, data_dir: Path, *, timeout_s: float = 20) -> "Artifacts":
+        """Without a URL, uses files below `data_dir`. Connects to nothing yet."""
         if url is None:
-            return cls(FileBackend(data_dir / "artifacts"), patience_s)
-        return cls(S3Backend(parse_address(url), patience_s), patience_s)
+            return cls(FileBackend(data_dir / "artifacts"), timeout_s)
+        return cls(S3Backend(parse_address(url), timeout_s), timeout_s)
 
     # ---- by content ----
 
     async def put(self, content: bytes) -> str:
-        """Its digest. It is written even if it is there: that mends it, and makes it young."""
+        """Returns the digest. Writes even if it exists: that repairs it and renews its age."""
 
         def write(stop: Event) -> str:
             digest = hashlib.sha256(content).hexdigest()
             chunks = stoppable(slices_of(content), stop)
-            self._depot.write(content_name(digest), chunks, len(content))
+            self._backend.write(content_name(digest), chunks, len(content))
             return digest
 
         return await self._run(write, len(content))
@@ -75,7 +75,7 @@ class Artifacts:
         name = content_name(digest)
 
         def read(stop: Event) -> bytes:
-            content = b"".join(stoppable(self._depot.read(name), stop))
+            content = b"".join(stoppable(self._backend.read(name), stop))
             if hashlib.sha256(content).hexdigest() != digest:
                 raise ArtifactDamaged(f"The artifact {digest} is damaged in its store.")
             return content
@@ -91,62 +91,64 @@ class Artifacts:
     # ---- by name ----
 
     async def put_file(self, path: Path, name: str) -> None:
-        """Replaces what has that name."""
-        checked(name)
+        """Replaces an artifact of that name."""
+        check_name(name)
         size_bytes = (await asyncio.to_thread(path.stat)).st_size
 
         def write(stop: Event) -> None:
             with path.open("rb") as file:
-                self._depot.write(name, stoppable(chunks_of(file), stop), size_bytes)
+                self._backend.write(name, stoppable(chunks_of(file), stop), size_bytes)
 
         await self._run(write, size_bytes)
 
     async def get_file(self, name: str, target: Path, max_bytes: int) -> None:
-        """Into a new file, for our eyes only; what is left of a failure is the caller's."""
+        """Writes to a new private file; after a failure the caller removes it."""
         found = await self.find(name)
         if found is None:
             raise ArtifactMissing(
-                f"There is no artifact {name}: it was removed, or never kept."
+                f"There is no artifact {name}: it was removed, or never stored."
             )
         if found.size_bytes > max_bytes:
             raise Unavailable(
-                f"The artifact {name} holds {found.size_bytes:,} bytes, and no more than "
-                f"{max_bytes:,} are taken here."
+                f"The artifact {name} has {found.size_bytes:,} bytes, and at most "
+                f"{max_bytes:,} are allowed here."
             )
 
         def read(stop: Event) -> None:
-            chunks = stoppable(self._depot.read(name), stop)
+            chunks = stoppable(self._backend.read(name), stop)
             write_file(target, bounded(chunks, found.size_bytes, name))
 
         await self._run(read, found.size_bytes)
 
     async def find(self, name: str) -> ArtifactEntry | None:
-        checked(name)
-        return await self._run(lambda _: self._depot.find(name))
+        check_name(name)
+        return await self._run(lambda _: self._backend.find(name))
 
     async def age_s(self, name: str) -> float | None:
-        """Since it was written; None: it is not there."""
+        """Time since it was written; None: there is no such artifact."""
         found = await self.find(name)
         return None if found is None else self._clock() - found.modified_s
 
     async def delete_file(self, name: str) -> None:
-        checked(name)
-        await self._run(lambda _: self._depot.remove(name))
+        check_name(name)
+        await self._run(lambda _: self._backend.remove(name))
 
     # ---- all ----
 
     async def ping(self) -> None:
         """Raises `Unavailable` unless artifacts can be put and got."""
-        await self._run(lambda _: self._depot.ping())
+        await self._run(lambda _: self._backend.ping())
 
-    async def sweep(self, keep: Keep, older_than_s: float, folder: str = CONTENT) -> int:
-        """Removes what nobody refers to any more; how many.
+    async def sweep(
+        self, keep: FindReferenced, older_than_s: float, folder: str = CONTENT
+    ) -> int:
+        """Removes artifacts that no row refers to; returns how many.
 
-        Whoever puts an artifact has `older_than_s` to write down that it is needed.
+        A row must refer to an artifact within `older_than_s` after it was put.
         """
         before_s = self._clock() - older_than_s
-        await self._run(lambda _: self._depot.tidy())
-        batches = self._depot.list(folder)
+        await self._run(lambda _: self._backend.remove_partial_files())
+        batches = self._backend.list(folder)
         removed = 0
         while (batch := await self._run(lambda _: next(batches, None))) is not None:
             old = {digest_of(each): each.name for each in batch if each.modified_s < before_s}
@@ -157,20 +159,20 @@ class Artifacts:
         return removed
 
     def _remove(self, name: str, before_s: float, _: Event) -> bool:
-        return self._depot.remove(name, before_s)
+        return self._backend.remove(name, before_s)
 
     async def _run(self, work: Callable[[Event], T], size_bytes: int = 0) -> T:
-        """In a thread, which is told to stop when nobody waits for it any more."""
+        """Runs the work in a thread, and stops it when the caller is gone."""
         stop = Event()
-        limit_s = 2 * self._patience_s + size_bytes / SLOWEST_BYTES_S
+        limit_s = 2 * self._timeout_s + size_bytes / SLOWEST_BYTES_S
         try:
             async with asyncio.timeout(limit_s):
                 loop = asyncio.get_running_loop()
                 return await loop.run_in_executor(self._threads, work, stop)
         except TimeoutError:
             raise Unavailable(
-                f"The artifact store was not done within {limit_s:,.0f} s: see whether it is "
-                "up, and how busy it is."
+                f"The artifact store did not finish within {limit_s:,.0f} s: check that it is "
+                "up and not overloaded."
             ) from None
         finally:
             stop.set()
@@ -183,12 +185,12 @@ def digest_of(entry: ArtifactEntry) -> str:
 def stoppable(chunks: Iterable[bytes], stop: Event) -> Iterator[bytes]:
     for chunk in chunks:
         if stop.is_set():
-            raise Unavailable("Nobody waits for this artifact any more.")
+            raise Unavailable("The request for this artifact was cancelled.")
         yield chunk
 
 
 def bounded(chunks: Iterable[bytes], size_bytes: int, name: str) -> Iterator[bytes]:
-    """As much as was announced, or it is damaged."""
+    """Raises `ArtifactDamaged` unless the chunks have that size together."""
     left = size_bytes
     for chunk in chunks:
         left -= len(chunk)
@@ -196,7 +198,7 @@ def bounded(chunks: Iterable[bytes], size_bytes: int, name: str) -> Iterator[byt
             break
         yield chunk
     if left:
-        raise ArtifactDamaged(f"The artifact {name} isn't as large as its store says it is.")
+        raise ArtifactDamaged(f"The artifact {name} is not as large as its store says.")
 
 
 def slices_of(content: bytes) -> Iterator[bytes]:
@@ -216,5 +218,5 @@ def write_file(target: Path, chunks: Iterable[bytes]) -> None:
             file.writelines(chunks)
     except OSError as fault:
         raise Unavailable(
-            f"An artifact can't be written to {target} ({fault.strerror}): make room there."
+            f"An artifact can't be written to {target} ({fault.strerror}): free some space."
         ) from fault

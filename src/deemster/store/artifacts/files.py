@@ -1,8 +1,8 @@
-"""Artifacts as files of one machine: private, and on the disk when a write returns.
+"""Stores artifacts as private files, durably: a write is on the disk when it returns.
 
 ```
-root/                       0700, ours alone
-  content/<ab>/<digest>     0600, whole from the moment that it has this name
+root/                       0700
+  content/<ab>/<digest>     0600, complete as soon as it has this name
   revisions/<digest>.tar
   .incoming/                a locked directory for each file that is being written
 ```
@@ -19,56 +19,58 @@ from pathlib import Path
 from deemster.directory_store import staged, sweep
 from deemster.domain.errors import Unavailable
 from deemster.locks import locked
-from deemster.store.artifacts.backend import BATCH, CHUNK_BYTES, ArtifactEntry, missing
+from deemster.store.artifacts.backend import BATCH, CHUNK_BYTES, ArtifactEntry, artifact_missing
 
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 INCOMING = ".incoming"
-"""No artifact's name begins with a dot."""
+"""Artifact names never start with a dot."""
 
 
 class FileBackend:
-    """For many processes at once, on one machine."""
+    """Several processes of one machine may use it at the same time."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self._incoming = root / INCOMING
-        self._tidied = False
+        self._cleaned = False
 
     def write(self, name: str, chunks: Iterable[bytes], size_bytes: int) -> None:
         target = self._root / name
-        if not self._tidied:
-            self._tidied = True
-            self.tidy()
-        with self._faults(), self._staged() as place:
+        if not self._cleaned:
+            self._cleaned = True
+            self.remove_partial_files()
+        with self._errors_as_unavailable(), self._staged() as place:
             path = place / "content"
             with os.fdopen(os.open(path, NEW_FILE, 0o600), "wb") as file:
                 file.writelines(chunks)
                 file.flush()
                 if os.fstat(file.fileno()).st_size != size_bytes:
-                    raise Unavailable(f"What was to be kept as {name} changed meanwhile.")
+                    raise Unavailable(
+                        f"The source of {name} changed while it was stored: try again."
+                    )
                 os.fsync(file.fileno())
             self._make_directory(target.parent)
-            # `remove` looks at the time and unlinks under this lock: it can't take the new one.
+            # `remove` checks the time and unlinks under this lock: it can't remove the new one.
             with locked(self._root, fcntl.LOCK_SH):
                 path.replace(target)
             sync_directory(target.parent)
 
     def read(self, name: str) -> Iterator[bytes]:
-        with self._faults():
+        with self._errors_as_unavailable():
             try:
                 file = (self._root / name).open("rb")
             except FileNotFoundError:
-                raise missing(name, str(self._root)) from None
+                raise artifact_missing(name, str(self._root)) from None
         with file:
             while True:
-                with self._faults():
+                with self._errors_as_unavailable():
                     chunk = file.read(CHUNK_BYTES)
                 if not chunk:
                     return
                 yield chunk
 
     def find(self, name: str) -> ArtifactEntry | None:
-        with self._faults(), suppress(FileNotFoundError):
+        with self._errors_as_unavailable(), suppress(FileNotFoundError):
             found = (self._root / name).stat()
             return ArtifactEntry(name, found.st_size, found.st_mtime)
         return None
@@ -90,7 +92,7 @@ class FileBackend:
     def remove(self, name: str, before_s: float | None = None) -> bool:
         path = self._root / name
         with (
-            self._faults(),
+            self._errors_as_unavailable(),
             suppress(FileNotFoundError),
             locked(self._root, fcntl.LOCK_EX),
         ):
@@ -100,11 +102,11 @@ class FileBackend:
         return False
 
     def ping(self) -> None:
-        with self._faults(), self._staged():
+        with self._errors_as_unavailable(), self._staged():
             pass
 
-    def tidy(self) -> None:
-        with self._faults():
+    def remove_partial_files(self) -> None:
+        with self._errors_as_unavailable():
             sweep(self._incoming)
 
     def _staged(self) -> AbstractContextManager[Path]:
@@ -122,13 +124,13 @@ class FileBackend:
         sync_directory(path.parent)
 
     @contextmanager
-    def _faults(self) -> Iterator[None]:
+    def _errors_as_unavailable(self) -> Iterator[None]:
         try:
             yield
         except OSError as fault:
             raise Unavailable(
-                f"Artifacts can't be kept in {self._root} ({fault.strerror}): make room there, "
-                "or name another place with DEEMSTER_DATA_DIR."
+                f"Artifacts can't be stored in {self._root} ({fault.strerror}): free some "
+                "space, or name another directory with DEEMSTER_DATA_DIR."
             ) from fault
 
 

@@ -1,4 +1,4 @@
-"""Artifacts in a bucket of Amazon S3, or of anything that speaks its protocol."""
+"""Stores artifacts in a bucket of Amazon S3 or of a compatible server."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -19,7 +19,7 @@ from deemster.store.artifacts.backend import (
     CHUNK_BYTES,
     ArtifactDamaged,
     ArtifactEntry,
-    missing,
+    artifact_missing,
 )
 
 if TYPE_CHECKING:
@@ -37,14 +37,14 @@ NO_SUCH_RANGE = "416"
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class BucketAddress:
     bucket: str
     prefix: str
     region: str
     endpoint: str | None
-    """None: Amazon's own, of the region."""
+    """None: Amazon's endpoint of the region."""
     key: str | None
-    """None: what AWS_* variables or the machine's role give."""
+    """None: from AWS_* variables or the machine's role."""
     secret: str | None = field(repr=False)
 
     def __str__(self) -> str:
@@ -53,8 +53,8 @@ class Address:
         return f"{place} at {self.endpoint}" if self.endpoint else place
 
 
-def parse_address(url: str) -> Address:
-    """`s3://KEY:SECRET@bucket/prefix?endpoint=https://…&region=…`; only the bucket must be."""
+def parse_address(url: str) -> BucketAddress:
+    """`s3://KEY:SECRET@bucket/prefix?endpoint=https://…&region=…`; the bucket is required."""
     try:
         parts = urlsplit(url)
         given = dict(
@@ -63,21 +63,18 @@ def parse_address(url: str) -> Address:
         bucket = parts.hostname if parts.port is None else None
     except ValueError:
         bucket, given = None, {}
-    # Nothing of the URL is shown: where it is wrong, a secret may be anywhere in it.
+    # Messages show nothing of a wrong URL: its secret may be anywhere in it.
     if bucket is None or parts.scheme != "s3" or not BUCKET.fullmatch(bucket):
         raise Refused(
-            f"{VARIABLE} is no address of a bucket: write s3://KEY:SECRET@bucket/prefix, with "
-            "%2F for / and %2B for + in KEY and SECRET."
+            f"{VARIABLE} is not the address of a bucket: write s3://KEY:SECRET@bucket/prefix, "
+            "with %2F for / and %2B for + in KEY and SECRET."
         )
     unknown = sorted(given.keys() - OPTIONS)
     if unknown or not given.get("endpoint", "http://").startswith(("http://", "https://")):
-        raise Refused(
-            f"{VARIABLE} has an option that isn't understood: there are endpoint=https://… and "
-            "region=…."
-        )
+        raise Refused(f"{VARIABLE} has an unknown option: use endpoint=https://… and region=….")
     if bool(parts.username) != bool(parts.password):
         raise Refused(f"{VARIABLE} has a key without its secret: give both, or none.")
-    return Address(
+    return BucketAddress(
         bucket=bucket,
         prefix=unquote(parts.path).strip("/"),
         region=given.get("region") or DEFAULT_REGION,
@@ -88,18 +85,18 @@ def parse_address(url: str) -> Address:
 
 
 class S3Backend:
-    """obstore's blocking calls: its async ones can abort the process when that ends.
+    """Uses obstore's blocking calls: its async ones can abort the process when it ends.
 
-    Their results are handed over by threads of the Tokio runtime, which nobody stops before the
-    interpreter goes (github.com/PyO3/pyo3-async-runtimes/issues/40).
+    Threads of the Tokio runtime deliver their results, and nothing stops these threads before
+    the interpreter ends (github.com/PyO3/pyo3-async-runtimes/issues/40).
     """
 
-    def __init__(self, address: Address, patience_s: float) -> None:
+    def __init__(self, address: BucketAddress, timeout_s: float) -> None:
         self._address = address
-        self._store = open_store(address, patience_s)
+        self._store = open_store(address, timeout_s)
 
     def write(self, name: str, chunks: Iterable[bytes], size_bytes: int) -> None:
-        with self._faults():
+        with self._errors_as_unavailable():
             if size_bytes <= PART_BYTES:
                 obstore.put(self._store, name, b"".join(chunks), use_multipart=False)
             else:
@@ -113,20 +110,20 @@ class S3Backend:
                 )
 
     def read(self, name: str) -> Iterator[bytes]:
-        with self._faults():
+        with self._errors_as_unavailable():
             try:
                 stream = obstore.get(self._store, name).stream(min_chunk_size=CHUNK_BYTES)
             except FileNotFoundError:
-                raise missing(name, str(self._address)) from None
+                raise artifact_missing(name, str(self._address)) from None
         while True:
-            with self._faults(), shortness_told(name):
+            with self._errors_as_unavailable(), cut_short_as_damaged(name):
                 chunk = next(stream, None)
             if chunk is None:
                 return
             yield bytes(chunk)
 
     def find(self, name: str) -> ArtifactEntry | None:
-        with self._faults():
+        with self._errors_as_unavailable():
             try:
                 found = obstore.head(self._store, name)
             except FileNotFoundError:
@@ -136,7 +133,7 @@ class S3Backend:
     def list(self, folder: str) -> Iterator[list[ArtifactEntry]]:
         stream = iter(obstore.list(self._store, folder, chunk_size=BATCH))
         while True:
-            with self._faults():
+            with self._errors_as_unavailable():
                 batch = next(stream, None)
             if batch is None:
                 return
@@ -146,62 +143,61 @@ class S3Backend:
             ]
 
     def remove(self, name: str, before_s: float | None = None) -> bool:
-        """Between the look and the removal another write can be lost, within milliseconds."""
+        """A write between the check and the removal, within milliseconds, would be lost."""
         found = self.find(name)
         if found is None or (before_s is not None and found.modified_s >= before_s):
             return False
-        with self._faults():
+        with self._errors_as_unavailable():
             obstore.delete(self._store, name)
         return True
 
-    def tidy(self) -> None:
-        """Uploads that were not completed are for the bucket's own rules to remove."""
+    def remove_partial_files(self) -> None:
+        """The bucket's own lifecycle rules remove incomplete uploads."""
 
     def ping(self) -> None:
-        # A list tells a bucket that isn't there from an object that isn't.
-        with self._faults():
+        # Unlike a HEAD, a list tells a missing bucket from a missing object.
+        with self._errors_as_unavailable():
             obstore.list_with_delimiter(self._store, "ping")
 
     @contextmanager
-    def _faults(self) -> Iterator[None]:
+    def _errors_as_unavailable(self) -> Iterator[None]:
         try:
             yield
         except (PermissionDeniedError, UnauthenticatedError) as fault:
             raise Unavailable(
-                f"The artifact store {self._address} refuses our keys ({brief(fault)}): "
-                f"look at {VARIABLE}, and at what its keys may do."
+                f"The artifact store {self._address} refuses the keys ({short_reason(fault)}): "
+                f"check {VARIABLE} and the permissions of its keys."
             ) from None
         except (BaseError, FileNotFoundError) as fault:
             raise Unavailable(
-                f"The artifact store {self._address} doesn't do what it should "
-                f"({brief(fault)}): see whether it is up, whether its bucket exists, and "
-                f"whether {VARIABLE} is right."
+                f"The artifact store {self._address} failed ({short_reason(fault)}): check "
+                f"that it is up, that its bucket exists, and that {VARIABLE} is right."
             ) from None
 
 
 @contextmanager
-def shortness_told(name: str) -> Iterator[None]:
-    """We ask for no range. The library does, for the rest of a body that ended too soon; a
-    server which has no such rest has a shorter object than it said.
+def cut_short_as_damaged(name: str) -> Iterator[None]:
+    """obstore asks for a range when a body ends too early; if the server has no such range,
+    the object is shorter than announced.
     """
     try:
         yield
     except BaseError as fault:
-        if NO_SUCH_RANGE in brief(fault):
+        if NO_SUCH_RANGE in short_reason(fault):
             raise ArtifactDamaged(
-                f"The artifact {name} isn't as large as its store says it is."
+                f"The artifact {name} is not as large as its store says."
             ) from None
         raise
 
 
-def brief(fault: Exception) -> str:
-    """How the request ended. What the server said may name keys, and goes into no log."""
+def short_reason(fault: Exception) -> str:
+    """Keeps only how the request ended: the server's text may contain keys."""
     first = str(fault).partition("<")[0].partition("\n")[0]
     return first.rpartition(" - ")[2].strip(" :")[:200]
 
 
-def open_store(address: Address, patience_s: float) -> S3Store:
-    # Not every server has the call that removes many at once.
+def open_store(address: BucketAddress, timeout_s: float) -> S3Store:
+    # Not every server supports bulk deletes.
     config: S3Config = {"region": address.region, "disable_bulk_delete": True}
     if address.endpoint:
         config["endpoint"] = address.endpoint
@@ -210,14 +206,14 @@ def open_store(address: Address, patience_s: float) -> S3Store:
         config["secret_access_key"] = address.secret
     client: ClientConfig = {
         "allow_http": bool(address.endpoint and address.endpoint.startswith("http://")),
-        "connect_timeout": timedelta(seconds=min(CONNECT_S, patience_s)),
-        # It counts anew with each read: what is large may take long, what is silent may not.
-        "read_timeout": timedelta(seconds=patience_s),
+        "connect_timeout": timedelta(seconds=min(CONNECT_S, timeout_s)),
+        # It starts again with each read: a large transfer may take long, a silent one not.
+        "read_timeout": timedelta(seconds=timeout_s),
         "timeout": timedelta(days=1),
     }
     retry: RetryConfig = {
         "max_retries": RETRIES,
-        "retry_timeout": timedelta(seconds=patience_s / 2),
+        "retry_timeout": timedelta(seconds=timeout_s / 2),
     }
     return S3Store(
         address.bucket,

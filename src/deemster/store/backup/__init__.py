@@ -1,1 +1,1 @@
-"""Writes the database and the artifacts into one backup file, and restores them."""
+"""Writes and restores backups of the database, the artifacts and the secret key."""

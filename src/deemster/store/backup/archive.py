@@ -1,10 +1,10 @@
-"""A backup as a file: a tar that is written and read as a stream, and knows if it is whole.
+"""The file format of backups: a tar stream with a manifest that shows whether it is complete.
 
 ```
-database/000000 …     what pg_dump wrote, in pieces
-secret.key            what signs
+database/000000 …     output of pg_dump, in chunks
+secret.key            the installation's secret key
 artifacts/…           sources, test data, judgements
-manifest.json         comes last: without it the file is cut short
+manifest.json         last: without it the file is cut short
 ```
 """
 
@@ -35,17 +35,17 @@ MANIFEST_BYTES: Final = 1 << 16
 class Manifest:
     format: int
     deemster: str
-    """The version that wrote it."""
+    """Version of Deemster that wrote it."""
     tables: int
-    """The last migration that its database has seen."""
+    """Number of the last migration of its database."""
     members: int
     bytes: int
     digest: str
-    """Of all members, their names and their contents, in order."""
+    """Digest of the names and contents of all members, in order."""
 
 
-class Count:
-    """What has gone by: the same for whoever writes and whoever reads."""
+class StreamDigest:
+    """Counts and hashes members; the writer and the reader must get the same."""
 
     def __init__(self) -> None:
         self.members = 0
@@ -67,7 +67,7 @@ class Count:
 
 class Writer:
     def __init__(self, tar: tarfile.TarFile) -> None:
-        self.count = Count()
+        self.count = StreamDigest()
         self._tar = tar
 
     @classmethod
@@ -77,11 +77,11 @@ class Writer:
             yield cls(tar)
 
     def add(self, name: str, chunks: Iterable[bytes], size_bytes: int) -> None:
-        """The chunks must have that many bytes together."""
+        """`size_bytes` is the size of all chunks together."""
         self.count.begin(name, size_bytes)
         header = tarfile.TarInfo(name)
         header.size, header.mode = size_bytes, 0o600
-        self._tar.addfile(header, Stream(chunks, self.count))  # type: ignore[arg-type]
+        self._tar.addfile(header, ChunkReader(chunks, self.count))  # type: ignore[arg-type]
 
     def finish(self, deemster: str, tables: int) -> Manifest:
         count = self.count
@@ -93,10 +93,10 @@ class Writer:
         return manifest
 
 
-class Stream:
-    """Chunks as something to read from."""
+class ChunkReader:
+    """A file-like object over chunks, for tarfile."""
 
-    def __init__(self, chunks: Iterable[bytes], count: Count) -> None:
+    def __init__(self, chunks: Iterable[bytes], count: StreamDigest) -> None:
         self._chunks = iter(chunks)
         self._count = count
         self._rest = b""
@@ -117,20 +117,20 @@ class Member:
     name: str
     size_bytes: int
     chunks: Iterator[bytes]
-    """To be read before the next member."""
+    """Read these before the next member."""
 
 
 class Reader:
-    """Reads a backup from its beginning; at the end its manifest says whether it is whole."""
+    """Reads a backup as a stream; `check` then tells whether it was complete."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self.count = Count()
+        self.count = StreamDigest()
         self.manifest: Manifest | None = None
 
     def members(self) -> Iterator[Member]:
         with (
-            self._faults(),
+            self._errors_as_refused(),
             self._path.open("rb") as file,
             tarfile.open(fileobj=file, mode="r|") as tar,
         ):
@@ -139,13 +139,13 @@ class Reader:
             raise self._damaged("it is cut short")
 
     def check(self) -> Manifest:
-        """After the last member."""
+        """Call it after the last member."""
         manifest, count = self.manifest, self.count
         assert manifest is not None
         if (manifest.members, manifest.bytes) != (count.members, count.bytes):
-            raise self._damaged("something is missing")
+            raise self._damaged("parts are missing")
         if manifest.digest != count.digest:
-            raise self._damaged("its content is not what was written")
+            raise self._damaged("its content has changed")
         return manifest
 
     def _members(self, tar: tarfile.TarFile) -> Iterator[Member]:
@@ -161,12 +161,12 @@ class Reader:
             self.count.begin(header.name, header.size)
             chunks = self._counted(content)
             yield Member(header.name, header.size, chunks)
-            for _ in chunks:  # what the caller left
+            for _ in chunks:  # the caller may not have read all
                 pass
 
     def _counted(self, content: IO[bytes]) -> Iterator[bytes]:
         while True:
-            with self._faults():
+            with self._errors_as_refused():
                 chunk = content.read(CHUNK_BYTES)
             if not chunk:
                 return
@@ -186,7 +186,7 @@ class Reader:
             raise self._damaged("its manifest can't be read") from fault
 
     @contextmanager
-    def _faults(self) -> Iterator[None]:
+    def _errors_as_refused(self) -> Iterator[None]:
         try:
             yield
         except (tarfile.TarError, EOFError, UnicodeDecodeError) as fault:
@@ -196,5 +196,5 @@ class Reader:
 
     def _damaged(self, why: str) -> Refused:
         return Refused(
-            f"{self._path} is no backup, or a damaged one ({why}): take another copy of it."
+            f"{self._path} is not a backup, or it is damaged ({why}): use another copy of it."
         )

@@ -1,4 +1,4 @@
-"""Postgres's own programs for dumps, run on a URL whose password nobody else sees."""
+"""Runs pg_dump, pg_restore and psql without showing the database's password."""
 
 import asyncio
 import re
@@ -12,78 +12,78 @@ from deemster.domain.errors import Refused, Unavailable
 from deemster.store.embedded import program
 from deemster.store.embedded.database_user import SYSTEM_PATH
 
-PIECE_BYTES: Final = 4 << 20
-SAID_BYTES: Final = 2000
+CHUNK_BYTES: Final = 4 << 20
+STDERR_BYTES: Final = 2000
 ADDRESS: Final = re.compile(
     r"(?P<scheme>postgres(?:ql)?://)"
     r"(?:(?P<user>[^:@/?]*)(?::(?P<password>[^@/?]*))?@)?"
     r"(?P<rest>.*)"
 )
-WITHOUT: Final = ("--no-owner", "--no-privileges")
+NO_OWNERS: Final = ("--no-owner", "--no-privileges")
 QUEUES: Final = "queue_*"
-"""A queue is a road: what waits there is in the tables too, and is sent again."""
+"""Queues are left out: their jobs are in the outbox too, and are sent again."""
 
 
-async def dumped(url: str) -> AsyncIterator[bytes]:
-    """The database, in pieces, as it was at one moment."""
-    arguments = ("--format=custom", f"--exclude-schema={QUEUES}", *WITHOUT)
-    async with running("pg_dump", url, *arguments, stdout=True) as (process, told):
+async def dump(url: str) -> AsyncIterator[bytes]:
+    """Yields a consistent dump of the database in chunks."""
+    arguments = ("--format=custom", f"--exclude-schema={QUEUES}", *NO_OWNERS)
+    async with running("pg_dump", url, *arguments, stdout=True) as (process, stderr):
         assert process.stdout is not None
-        while piece := await read_full(process.stdout):
-            yield piece
-        await ended_well("pg_dump", process, told)
+        while chunk := await read_full(process.stdout):
+            yield chunk
+        await check_exit("pg_dump", process, stderr)
 
 
 async def load(
-    url: str, pieces: Iterator[bytes], first: str, is_whole: Callable[[], object]
+    url: str, chunks: Iterator[bytes], first: str, check: Callable[[], object]
 ) -> None:
-    """All of it in one transaction, or nothing; `first` is done before, in the same one.
+    """Loads a dump in one transaction, which starts with the SQL in `first`.
 
-    `is_whole` is asked when all pieces were read, before anything is kept.
+    `check` runs after all chunks were read; if it raises, the transaction is rolled back.
     """
     async with (
-        running("pg_restore", None, "--file=-", *WITHOUT, stdin=True, stdout=True) as (
-            turning,
-            turning_told,
+        running("pg_restore", None, "--file=-", *NO_OWNERS, stdin=True, stdout=True) as (
+            converter,
+            converter_stderr,
         ),
         running(
             "psql",
             url,
             *("--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--file=-"),
             stdin=True,
-        ) as (writing, writing_told),
+        ) as (writer, writer_stderr),
     ):
-        assert writing.stdin is not None
+        assert writer.stdin is not None
         with suppress(BrokenPipeError, ConnectionResetError):
-            await send(writing.stdin, f"BEGIN;\n{first}\n".encode())
+            await send(writer.stdin, f"BEGIN;\n{first}\n".encode())
             async with asyncio.TaskGroup() as group:
-                group.create_task(feed(turning, pieces))
-                group.create_task(pass_on(turning, writing))
-            await ended_well("pg_restore", turning, turning_told)
-            # Without this last word the connection ends, and with it the transaction.
-            is_whole()
-            await send(writing.stdin, b"\nCOMMIT;\n")
-        writing.stdin.close()
-        await ended_well("psql", writing, writing_told)
+                group.create_task(feed(converter, chunks))
+                group.create_task(copy_output(converter, writer))
+            await check_exit("pg_restore", converter, converter_stderr)
+            # If this raises, psql gets no COMMIT, and the transaction ends with the connection.
+            check()
+            await send(writer.stdin, b"\nCOMMIT;\n")
+        writer.stdin.close()
+        await check_exit("psql", writer, writer_stderr)
 
 
-async def feed(turning: asyncio.subprocess.Process, pieces: Iterator[bytes]) -> None:
-    assert turning.stdin is not None
+async def feed(process: asyncio.subprocess.Process, chunks: Iterator[bytes]) -> None:
+    assert process.stdin is not None
     with suppress(BrokenPipeError, ConnectionResetError):
-        for piece in pieces:
-            await send(turning.stdin, piece)
-    turning.stdin.close()
+        for chunk in chunks:
+            await send(process.stdin, chunk)
+    process.stdin.close()
 
 
-async def pass_on(
-    turning: asyncio.subprocess.Process, writing: asyncio.subprocess.Process
+async def copy_output(
+    source: asyncio.subprocess.Process, target: asyncio.subprocess.Process
 ) -> None:
-    assert turning.stdout is not None
-    assert writing.stdin is not None
-    while piece := await turning.stdout.read(PIECE_BYTES):
-        # When the writer has gone, the other still has to come to its end.
+    assert source.stdout is not None
+    assert target.stdin is not None
+    while chunk := await source.stdout.read(CHUNK_BYTES):
+        # If the target has ended, the source must still be able to end.
         with suppress(BrokenPipeError, ConnectionResetError):
-            await send(writing.stdin, piece)
+            await send(target.stdin, chunk)
 
 
 async def send(pipe: asyncio.StreamWriter, data: bytes) -> None:
@@ -93,7 +93,7 @@ async def send(pipe: asyncio.StreamWriter, data: bytes) -> None:
 
 async def read_full(reader: asyncio.StreamReader) -> bytes:
     try:
-        return await reader.readexactly(PIECE_BYTES)
+        return await reader.readexactly(CHUNK_BYTES)
     except asyncio.IncompleteReadError as last:
         return last.partial
 
@@ -102,24 +102,24 @@ async def read_full(reader: asyncio.StreamReader) -> bytes:
 async def running(
     name: str, url: str | None, *arguments: str, stdin: bool = False, stdout: bool = False
 ) -> AsyncIterator[tuple[asyncio.subprocess.Process, IO[bytes]]]:
-    """The process, gone at the end, and the file with what it said."""
+    """Yields the process and the file of its standard error; kills it at the end."""
     environment = {"PATH": SYSTEM_PATH, "LC_ALL": "C"}
     where: tuple[str, ...] = ()
     if url is not None:
         plain, password = without_password(url)
         where = (f"--dbname={plain}",)
         environment |= {"PGPASSWORD": password} if password else {}
-    with TemporaryFile() as told:
+    with TemporaryFile() as stderr:
         process = await asyncio.create_subprocess_exec(
             *(str(program(name)), *where, *arguments),
             stdin=asyncio.subprocess.PIPE if stdin else asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE if stdout else asyncio.subprocess.DEVNULL,
-            stderr=told,
+            stderr=stderr,
             env=environment,
-            limit=2 * PIECE_BYTES,
+            limit=2 * CHUNK_BYTES,
         )
         try:
-            yield process, told
+            yield process, stderr
         finally:
             if process.returncode is None:
                 with suppress(ProcessLookupError):
@@ -127,19 +127,19 @@ async def running(
                 await process.wait()
 
 
-async def ended_well(name: str, process: asyncio.subprocess.Process, told: IO[bytes]) -> None:
+async def check_exit(name: str, process: asyncio.subprocess.Process, stderr: IO[bytes]) -> None:
     code = await process.wait()
     if code != 0:
-        told.seek(0)
-        said = told.read(SAID_BYTES).decode(errors="replace").strip()
-        raise Unavailable(f"{name} failed (exit code {code}): {said or 'it does not say why'}")
+        stderr.seek(0)
+        text = stderr.read(STDERR_BYTES).decode(errors="replace").strip()
+        raise Unavailable(f"{name} failed (exit code {code}): {text or 'no message'}")
 
 
 def without_password(url: str) -> tuple[str, str | None]:
-    """Command lines are seen by everybody on the machine."""
+    """Splits off the password: every user of the machine can read command lines."""
     found = ADDRESS.fullmatch(url)
     if found is None:
-        raise Refused(f"A database's URL begins with postgresql://, not {url[:12]!r}.")
+        raise Refused(f"A database's URL starts with postgresql://, not {url[:12]!r}.")
     address, question, query = found["rest"].partition("?")
     options = dict(parse_qsl(query, keep_blank_values=True))
     password = options.pop("password", None) or unquote(found["password"] or "")

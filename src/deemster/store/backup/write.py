@@ -15,10 +15,8 @@ from deemster.settings import Settings
 from deemster.store.artifacts.backend import ArtifactBackend, ArtifactEntry, ArtifactMissing
 from deemster.store.artifacts.files import sync_directory
 from deemster.store.backup.archive import ARTIFACTS, DATABASE, SECRET, Manifest, Writer
-from deemster.store.backup.dump import dumped
-from deemster.store.backup.sources import open_depot, reading
-from deemster.store.pool import connect
-from deemster.store.preflight import newest_migration
+from deemster.store.backup.dump import dump
+from deemster.store.backup.stores import newest_migration, open_artifacts, readable_database
 
 FOLDERS = ("content", "revisions")
 
@@ -26,30 +24,22 @@ FOLDERS = ("content", "revisions")
 async def write_backup(
     settings: Settings, target: Path, on_bytes: Callable[[int], None], *, artifacts: bool
 ) -> Manifest:
-    async with reading(settings) as url:
-        tables = await tables_of(url)
-        with fresh_file(target) as file, Writer.open(file) as writer:
+    async with readable_database(settings) as url:
+        tables = await newest_migration(url)
+        with new_file(target) as file, Writer.open(file) as writer:
             number = 0
-            async for piece in dumped(url):
-                writer.add(f"{DATABASE}{number:06}", [piece], len(piece))
+            async for chunk in dump(url):
+                writer.add(f"{DATABASE}{number:06}", [chunk], len(chunk))
                 number += 1
                 on_bytes(writer.count.bytes)
             add_secret(writer, settings)
             if artifacts:
-                depot = open_depot(settings)
-                for entry in entries_of(depot):
-                    add_artifact(writer, depot, entry)
+                backend = open_artifacts(settings)
+                for entry in list_artifacts(backend):
+                    add_artifact(writer, backend, entry)
                     on_bytes(writer.count.bytes)
-                    await asyncio.sleep(0)  # a Ctrl-C is heard here
+                    await asyncio.sleep(0)  # lets a Ctrl-C through
             return writer.finish(__version__, tables)
-
-
-async def tables_of(url: str) -> int:
-    connection = await connect(url)
-    try:
-        return await newest_migration(connection)
-    finally:
-        await connection.close()
 
 
 def add_secret(writer: Writer, settings: Settings) -> None:
@@ -58,15 +48,15 @@ def add_secret(writer: Writer, settings: Settings) -> None:
         writer.add(SECRET, [secret], len(secret))
 
 
-def entries_of(depot: ArtifactBackend) -> Iterator[ArtifactEntry]:
+def list_artifacts(backend: ArtifactBackend) -> Iterator[ArtifactEntry]:
     for folder in FOLDERS:
-        for batch in depot.list(folder):
+        for batch in backend.list(folder):
             yield from batch
 
 
-def add_artifact(writer: Writer, depot: ArtifactBackend, entry: ArtifactEntry) -> None:
-    """One that is swept meanwhile was referred to by nothing, in the dump neither."""
-    chunks = depot.read(entry.name)
+def add_artifact(writer: Writer, backend: ArtifactBackend, entry: ArtifactEntry) -> None:
+    """Skips an artifact that was swept meanwhile: no row in the dump refers to it either."""
+    chunks = backend.read(entry.name)
     try:
         first = next(chunks, b"")
     except ArtifactMissing:
@@ -75,28 +65,29 @@ def add_artifact(writer: Writer, depot: ArtifactBackend, entry: ArtifactEntry) -
 
 
 @contextmanager
-def fresh_file(target: Path) -> Iterator[IO[bytes]]:
-    """Gets its name when it is whole and on the disk; for its owner's eyes only."""
+def new_file(target: Path) -> Iterator[IO[bytes]]:
+    """The private file gets its name when it is complete and on the disk."""
     if target.exists():
-        raise Refused(f"{target} is there already: choose another name, or move it away.")
+        raise Refused(f"{target} exists already: choose another name, or move it away.")
     try:
         descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     except OSError as fault:
         raise Refused(
             f"Nothing can be written to {target.parent} ({fault.strerror}): choose another "
-            "place."
+            "directory."
         ) from fault
-    fresh = Path(name)
+    temporary = Path(name)
     try:
         with os.fdopen(descriptor, "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        fresh.rename(target)
+        temporary.rename(target)
         sync_directory(target.parent)
     except OSError as fault:
         raise Refused(
-            f"{target} can't be written ({fault.strerror}): make room, or choose another place."
+            f"{target} can't be written ({fault.strerror}): free some space, or choose another "
+            "directory."
         ) from fault
     finally:
-        fresh.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,88 @@
+"""Opens the database and the artifact store that a backup reads or a restore replaces."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Final
+
+from deemster.domain.errors import Refused
+from deemster.settings import Settings
+from deemster.store.artifacts.backend import ArtifactBackend
+from deemster.store.artifacts.files import FileBackend
+from deemster.store.artifacts.s3 import S3Backend, parse_address
+from deemster.store.data_lock import lock_data_dir
+from deemster.store.embedded import run_cluster, running_url
+from deemster.store.pool import Connection, connect
+from deemster.store.queries import statements
+
+SQL = statements("backup")
+TIMEOUT_S: Final = 60.0
+DROP_EVERYTHING: Final = "DROP SCHEMA public CASCADE; CREATE SCHEMA public;"
+"""For psql, before a backup is loaded. Jobs left in a queue find no row, and end."""
+
+
+@asynccontextmanager
+async def readable_database(settings: Settings) -> AsyncIterator[str]:
+    """Yields the URL of the database; starts the embedded one if it isn't running."""
+    if settings.database_url is not None:
+        yield settings.database_url.get_secret_value()
+        return
+    running = running_url(settings.data_dir)
+    if running is not None:
+        yield running
+        return
+    if not (settings.data_dir / "postgres" / "cluster").exists():
+        raise Refused(
+            f"There is no database in {settings.data_dir}: name the data directory with "
+            "DEEMSTER_DATA_DIR, or your own Postgres with DEEMSTER_DATABASE_URL."
+        )
+    with lock_data_dir(settings.data_dir, "`deemster backup`"):
+        async with run_cluster(settings.data_dir) as cluster:
+            yield cluster.url
+
+
+@asynccontextmanager
+async def writable_database(settings: Settings) -> AsyncIterator[str]:
+    """Yields the same, and locks the data directory: no service may run on it meanwhile."""
+    async with AsyncExitStack() as stack:
+        stack.enter_context(lock_data_dir(settings.data_dir, "`deemster restore`"))
+        if settings.database_url is not None:
+            yield settings.database_url.get_secret_value()
+            return
+        cluster = await stack.enter_async_context(run_cluster(settings.data_dir))
+        yield cluster.url
+
+
+async def prepare_restore(url: str, *, force: bool) -> str:
+    """Returns the SQL that empties the database; refuses if it is in use or not empty."""
+    async with connected(url) as connection:
+        is_empty = not await SQL.count_tables(connection)
+        if not is_empty and not force:
+            raise Refused(
+                "The database is not empty: with --force all that is in it is lost. Or name "
+                "another data directory with DEEMSTER_DATA_DIR."
+            )
+        if others := [row["name"] async for row in SQL.connected_processes(connection)]:
+            raise Refused(
+                f"The database is in use by {', '.join(others)}: stop these processes first."
+            )
+    return "" if is_empty else DROP_EVERYTHING
+
+
+async def newest_migration(url: str) -> int:
+    async with connected(url) as connection:
+        return int(await SQL.newest_migration(connection))
+
+
+@asynccontextmanager
+async def connected(url: str) -> AsyncIterator[Connection]:
+    connection = await connect(url)
+    try:
+        yield connection
+    finally:
+        await connection.close()
+
+
+def open_artifacts(settings: Settings) -> ArtifactBackend:
+    if settings.artifacts_url is None:
+        return FileBackend(settings.data_dir / "artifacts")
+    return S3Backend(parse_address(settings.artifacts_url.get_secret_value()), TIMEOUT_S)
