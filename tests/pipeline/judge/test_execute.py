@@ -12,7 +12,7 @@ from deemster.domain.source import Source
 from deemster.pipeline.judge.build.compile import Artifact
 from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.judge.build.toolchain import Missing, Toolchain, locate
-from deemster.pipeline.judge.execute import box_limits, command_for, settle_memory
+from deemster.pipeline.judge.execute import command_for, detect_memory_limit, sandbox_limits
 from deemster.pipeline.judge.selftest import self_test
 from deemster.sandbox.command import ENVIRONMENT
 from deemster.sandbox.report import Report
@@ -232,7 +232,7 @@ def test_a_runtime_gets_its_environment_variables(tmp_path: Path) -> None:
 
 def test_the_memory_and_processes_of_a_runtime_are_added_to_the_limits() -> None:
     java = load_catalogue().named("java").run
-    limits = box_limits(java, Limits(memory_bytes=64 * MIB, processes=10))
+    limits = sandbox_limits(java, Limits(memory_bytes=64 * MIB, processes=10))
     assert limits.memory_bytes == 64 * MIB + java.extra_memory_bytes
     assert limits.processes == 10 + java.extra_processes
 
@@ -252,4 +252,4 @@ def test_a_full_heap_is_a_memory_limit_only_if_the_run_failed(
     status: RunStatus, stderr: bytes, settled: RunStatus
 ) -> None:
     step = load_catalogue().named("java").run
-    assert settle_memory(step, Report(status), stderr).status is settled
+    assert detect_memory_limit(step, Report(status), stderr).status is settled

@@ -15,7 +15,7 @@ from deemster.domain.timing import is_too_slow, measured_cpu_ms, wall_ms
 from deemster.domain.verdict import VERDICT_OF_STATUS, Verdict
 from deemster.pipeline.judge.build.compile import Artifact
 from deemster.pipeline.judge.compare import open_comparer
-from deemster.pipeline.judge.execute import command_for, settle_memory
+from deemster.pipeline.judge.execute import command_for, detect_memory_limit
 from deemster.pipeline.judge.jury.checker import CheckerRun, CheckResult, check_output
 from deemster.pipeline.judge.jury.interactor import interact
 from deemster.pipeline.judge.jury.programs import JuryProgram, jury_limits
@@ -163,7 +163,7 @@ class CaseJudge:
             stage=self._staged_files(case),
             stderr=stderr_tail,
         )
-        report = settle_memory(step, interaction.report, stderr_tail.kept)
+        report = detect_memory_limit(step, interaction.report, stderr_tail.kept)
         if interaction.checked is None:
             return RunResult(report, stderr_head.text)
         given = with_unit(interaction.checked.given, check.points_unit)
@@ -204,7 +204,7 @@ class CaseJudge:
                 stage=self._staged_files(case, stdin),
                 collect=file_output if to_file else None,
             )
-        report = settle_memory(step, report, stderr_tail.kept)
+        report = detect_memory_limit(step, report, stderr_tail.kept)
         result = RunResult(report, stderr_head.text, stdout.text)
         if to_file and file_output.problem and report.status is RunStatus.OK:
             verdict = Verdict.OUTPUT_LIMIT if file_output.is_too_big else Verdict.WRONG_ANSWER

@@ -31,7 +31,7 @@ async def execute(
     tail = Tail(stderr) if stderr else None
     command = command_for(artifact, limits)
     report = await boxes.run(command, stdin=stdin, stdout=stdout, stderr=tail)
-    return settle_memory(step, report, tail.kept if tail else report.stderr)
+    return detect_memory_limit(step, report, tail.kept if tail else report.stderr)
 
 
 def command_for(artifact: Artifact, limits: Limits, args: tuple[str, ...] = ()) -> Command:
@@ -42,7 +42,7 @@ def command_for(artifact: Artifact, limits: Limits, args: tuple[str, ...] = ()) 
     )
     return Command(
         argv=fill(step.argv, values) + args,
-        limits=box_limits(step, limits),
+        limits=sandbox_limits(step, limits),
         profile=step.permissions.profile,
         environment={**ENVIRONMENT, **environment},
         code=artifact.directory,
@@ -60,11 +60,11 @@ def run_values(step: RunStep, artifact: Artifact, limits: Limits) -> dict[str, s
         "entry": artifact.entry,
         "heap_mb": str(heap_mb),
         "stack_mb": str(stack_mb),
-        "memory_mb": str(box_limits(step, limits).memory_bytes // MIB),
+        "memory_mb": str(sandbox_limits(step, limits).memory_bytes // MIB),
     }
 
 
-def box_limits(step: RunStep, limits: Limits) -> Limits:
+def sandbox_limits(step: RunStep, limits: Limits) -> Limits:
     """The program's limits plus what its runtime uses for itself."""
     return replace(
         limits,
@@ -75,7 +75,7 @@ def box_limits(step: RunStep, limits: Limits) -> Limits:
     )
 
 
-def settle_memory(step: RunStep, report: Report, stderr: bytes) -> Report:
+def detect_memory_limit(step: RunStep, report: Report, stderr: bytes) -> Report:
     """Turns a failed run into a memory limit if the runtime says that its heap was full.
 
     A program can print the same text and fail, but it only changes one failure to another.

@@ -1,9 +1,4 @@
-"""Copies files into and out of a sandbox's scratch directory without trusting its content.
-
-Untrusted code writes to the scratch directory. So every name is opened relative to its parent's
-descriptor, links are not followed, and only regular files with one hard link are copied, within
-fixed limits.
-"""
+"""Copies files into and out of a sandbox's scratch directory without trusting its content."""
 
 import os
 import stat
@@ -31,7 +26,9 @@ class NotCollected(Exception):
 class OutputCollector:
     """Copies one file or directory out of the scratch directory when it is called.
 
-    Afterwards `problem` says why nothing was copied.
+    Untrusted code may have written anything there. So every name is opened relative to its
+    parent's descriptor, links are not followed, and only regular files with one hard link are
+    copied, within fixed limits. Afterwards `problem` says why nothing was copied.
     """
 
     output: str

@@ -53,8 +53,8 @@ def rank(name: str, main: str | None, rule: EntryRule) -> tuple[bool, bool, bool
     """The class of the main source file comes first, and nested classes last."""
     directory, _, stem = name.rpartition("/")
     expected = [fill_stem(pattern, stem_of(main or "")) for pattern in rule.names]
-    beside = directory == (main or "").rpartition("/")[0]
-    return not (stem in expected and beside), stem not in expected, is_inner(name), name
+    same_directory = directory == (main or "").rpartition("/")[0]
+    return not (stem in expected and same_directory), stem not in expected, is_inner(name), name
 
 
 def fill_stem(pattern: str, stem: str) -> str:

@@ -1,8 +1,4 @@
-"""Finds the compilers and interpreters of this machine and their exact versions.
-
-The version commands run outside the sandbox: the tools belong to the host, and their location
-decides which paths the sandbox mounts.
-"""
+"""Finds the compilers and interpreters of this machine and their exact versions."""
 
 import asyncio
 import logging
@@ -240,7 +236,10 @@ def find_binds(language: Language) -> tuple[Path, ...]:
 
 
 async def version_output(argv: tuple[str, ...]) -> str:
-    """Empty if the tool can't be run."""
+    """Empty if the tool can't be run.
+
+    The command runs outside the sandbox, because the sandbox mounts the tools that were found.
+    """
     try:
         process = await asyncio.create_subprocess_exec(
             *argv, stdin=DEVNULL, stdout=PIPE, stderr=STDOUT, env=VERSION_ENVIRONMENT

@@ -1,12 +1,4 @@
-"""Compares tokens as numbers with a tolerance.
-
-A number is decimal, as in the 2025-09 package format, with an optional point and exponent.
-`inf`, `nan` and hexadecimal numbers are text, so they must match exactly.
-
-Numbers are compared as doubles, as the default validators of the ICPC tools do. A pair that is
-too far apart only because of rounding (0.100000001 is 1e-9 from 0.1) is compared again as
-decimals, so that nothing within the tolerance is rejected.
-"""
+"""Compares tokens as decimal numbers with an absolute or relative tolerance."""
 
 from collections.abc import Sequence
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
@@ -20,7 +12,12 @@ EXACT = Context(prec=100, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
 
 
 class Tolerance:
-    """Numbers match within the absolute or the relative tolerance."""
+    """Numbers are those of the 2025-09 package format; `inf`, `nan` and 0x10 are text.
+
+    They are compared as doubles, as the default validators of the ICPC tools do. A pair that is
+    too far apart only because of rounding (0.100000001 is 1e-9 from 0.1) is compared again as
+    decimals, so that nothing within the tolerance is rejected.
+    """
 
     def __init__(self, comparison: Comparison) -> None:
         absolute, relative = comparison.absolute, comparison.relative

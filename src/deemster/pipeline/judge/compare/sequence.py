@@ -82,8 +82,8 @@ class SequenceComparer(Comparer):
         position = Position(here.line + chunk.count(b"\n", 0, start), here.offset + start)
         line = slice(chunk.rfind(b"\n", 0, start) + 1, None)
         what = DIFFERS if start < len(expected) else GOES_ON
-        wanted, got = (data[line].partition(b"\n")[0] for data in (expected, chunk))
-        self._differ(what, position, position, wanted, got)
+        missing, got = (data[line].partition(b"\n")[0] for data in (expected, chunk))
+        self._differ(what, position, position, missing, got)
         return True
 
     def _read_answer(self) -> None:
@@ -120,9 +120,9 @@ class SequenceComparer(Comparer):
             output.index += count
             expected.index += count
             return
-        answer_position, wanted = expected.locate(expected.index + mismatch)
+        answer_position, missing = expected.locate(expected.index + mismatch)
         position, got = output.locate(output.index + mismatch)
-        self._differ(DIFFERS, position, answer_position, wanted, got)
+        self._differ(DIFFERS, position, answer_position, missing, got)
 
     def _check_rest(self) -> None:
         """After the end of the answer, the output may contain only blank lines."""
@@ -135,8 +135,8 @@ class SequenceComparer(Comparer):
         self._differ(GOES_ON, position, self._expected.here(), b"", got)
 
     def _report_missing(self, index: int) -> None:
-        position, wanted = self._expected.locate(index)
-        self._differ(ENDS_EARLY, self._output.here(), position, wanted, b"")
+        position, missing = self._expected.locate(index)
+        self._differ(ENDS_EARLY, self._output.here(), position, missing, b"")
 
     def _differ(
         self,

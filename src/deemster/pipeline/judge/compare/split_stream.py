@@ -1,8 +1,4 @@
-"""Splits a stream that arrives in chunks, keeping only one chunk and one unfinished piece.
-
-A piece longer than LONGEST_PIECE_BYTES is replaced by its digest. Equal pieces stay equal,
-wherever the chunks are cut.
-"""
+"""Splits a stream that arrives in chunks, keeping only one chunk and one unfinished piece."""
 
 from copy import copy
 from hashlib import sha256
@@ -44,12 +40,17 @@ class LongPiece:
         return DIGEST_MARK + self._trimmed.digest() if self._short is None else self._short
 
     def copy(self) -> Self:
-        twin = copy(self)
-        twin.__dict__["_all"] = self._all.copy()
-        return twin
+        duplicate = copy(self)
+        duplicate.__dict__["_all"] = self._all.copy()
+        return duplicate
 
 
 class SplitStream:
+    """A piece longer than LONGEST_PIECE_BYTES is replaced by its digest.
+
+    Equal pieces stay equal, wherever the chunks are cut.
+    """
+
     def __init__(self, splitter: Splitter) -> None:
         self.splitter = splitter
         self.pieces: list[bytes] = []
@@ -107,9 +108,9 @@ class SplitStream:
             self.pieces = [shortened(self.splitter.trim(self.splitter.folded(begun)))]
 
     def copy(self) -> Self:
-        twin = copy(self)
-        twin.__dict__["_long"] = self._long and self._long.copy()
-        return twin
+        duplicate = copy(self)
+        duplicate.__dict__["_long"] = self._long and self._long.copy()
+        return duplicate
 
     def here(self) -> Position:
         return self._position(len(self._data))

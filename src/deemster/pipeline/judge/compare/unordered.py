@@ -1,8 +1,4 @@
-"""Compares the words or lines of an output with those of the answer in any order.
-
-Only the sum of the hashes of all pieces is kept. A secret salt keeps submissions from searching
-for other pieces with the same sum; against chance 64 bits are enough.
-"""
+"""Compares the words or lines of an output with those of the answer in any order."""
 
 import secrets
 from collections import Counter
@@ -20,6 +16,12 @@ KNOWN_BYTES = 1024 * 1024
 
 
 class Multiset:
+    """Keeps only the sum of the hashes of all pieces.
+
+    A secret salt keeps submissions from searching for other pieces with the same sum; against
+    chance 64 bits are enough.
+    """
+
     def __init__(self, splitter: Splitter, salt: bytes) -> None:
         self.count = 0
         self.total = 0

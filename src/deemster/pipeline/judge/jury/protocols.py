@@ -1,4 +1,4 @@
-"""Defines how checkers and interactors of each dialect are called and how they answer."""
+"""Defines how checkers and interactors of each protocol are called and how they answer."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""The interface by which a verification reports how far it is."""
+"""The interface through which a verification reports its progress."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext

@@ -1,4 +1,4 @@
-"""Verifies a package: judges its example submissions and compares the expected verdicts."""
+"""Judges the example submissions of a package and compares the verdicts with the labels."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -77,7 +77,7 @@ class Verifier:
         async with PreparedProblem.open(
             self.build_tools, self.lanes, revision.directory, problem, self.spool_dir
         ) as prepared:
-            reports = (await self._judge_bounding(prepared)).values()
+            reports = (await self._judge_lower_bounds(prepared)).values()
         judged = [each for each in reports if each.judgement is not None]
         if not judged:
             raise Refused(
@@ -93,9 +93,11 @@ class Verifier:
                 )
         return find_limit_ms(problem, judged)
 
-    async def _judge_bounding(self, prepared: PreparedProblem) -> dict[str, SubmissionReport]:
-        bounding = [each for each in prepared.problem.submissions if bounds_from_below(each)]
-        return await self._judge_all(prepared, bounding, GENEROUS_MS)
+    async def _judge_lower_bounds(
+        self, prepared: PreparedProblem
+    ) -> dict[str, SubmissionReport]:
+        examples = [each for each in prepared.problem.submissions if is_lower_bound(each)]
+        return await self._judge_all(prepared, examples, GENEROUS_MS)
 
     async def _check_and_judge(
         self, prepared: PreparedProblem, report: PackageReport
@@ -105,7 +107,7 @@ class Verifier:
         findings += await check_package(prepared, self.jobs, self.progress)
         limit_ms, judged = problem.limits.time_ms, {}
         if limit_ms is None and not problem.submit_answer:
-            judged = await self._judge_bounding(prepared)
+            judged = await self._judge_lower_bounds(prepared)
             limit_ms = find_limit_ms(problem, judged.values())
         others = [each for each in problem.submissions if each.path not in judged]
         judged |= await self._judge_all(prepared, others, limit_ms or GENEROUS_MS)
@@ -153,13 +155,13 @@ class Verifier:
                 )
             except (Refused, Unavailable) as fault:
                 return SubmissionReport(example, reasons=(str(fault),))
-        reasons = tuple(disagreements(example.expectation, seen(judgement)))
+        reasons = tuple(disagreements(example.expectation, observed(judgement)))
         if reasons and judgement.verdict is Verdict.JUDGE_ERROR and judgement.fault:
             reasons += (judgement.fault.reveal(),)
         return SubmissionReport(example, judgement, reasons)
 
 
-def bounds_from_below(example: ExampleSubmission) -> bool:
+def is_lower_bound(example: ExampleSubmission) -> bool:
     return example.expectation.time_bound == "lower"
 
 
@@ -170,7 +172,7 @@ def find_limit_ms(problem: Problem, reports: Iterable[SubmissionReport]) -> int:
     return infer_limit_ms(max(times, default=0), limits.accepted_to_limit, limits.resolution_ms)
 
 
-def seen(judgement: JuryJudgement) -> Observed:
+def observed(judgement: JuryJudgement) -> Observed:
     return Observed(
         verdict=judgement.verdict,
         cases=[
