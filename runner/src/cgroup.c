@@ -18,6 +18,7 @@
 #include "kernel.h"
 
 #define EVACUATION_TRIES 200 /* 2 ms apart */
+#define MAKE_TRIES       100
 
 static const char *const NAMES[CONTROLLERS] = {"memory", "pids", "cpu", "cpuacct"};
 
@@ -146,16 +147,16 @@ static void remove_stale_groups(int parent)
 
 /* ---- the runner's own directories ---- */
 
-/* Creates and locks <parent>/deemster.<pid>. Another runner may remove it before it is locked;
- * then this tries again. */
+/* Creates and locks <parent>/deemster.<pid>.<n>. Another runner may remove it before it is
+ * locked, and one in another pid namespace may have the same pid: then this tries the next. */
 static int make_locked(struct hierarchy *at, const char *parent)
 {
-    if (snprintf(at->path, sizeof at->path, "%s/deemster.%d", parent, (int)getpid()) >=
-        (int)sizeof at->path) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
-    for (int tries = 0; tries < 10; tries++) {
+    for (int tries = 0; tries < MAKE_TRIES; tries++) {
+        if (snprintf(at->path, sizeof at->path, "%s/deemster.%d.%d", parent, (int)getpid(),
+                     tries) >= (int)sizeof at->path) {
+            errno = ENAMETOOLONG;
+            return -1;
+        }
         if (mkdir(at->path, 0755) && errno != EEXIST)
             return -1;
         at->dir = open(at->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -1,8 +1,8 @@
 /* Control groups of version 1, version 2 or both; the version is chosen for each controller.
  *
- * The runner creates a directory `deemster.<pid>` in each hierarchy that it uses, below its own
- * group, and holds a lock on it. A directory that can be locked belongs to a dead runner; the
- * next runner removes it. Each slot has a directory `s<n>` in it.
+ * The runner creates a directory `deemster.<pid>.<n>` in each hierarchy that it uses, below its
+ * own group, and holds a lock on it. A directory that can be locked belongs to a dead runner;
+ * the next runner removes it. Each slot has a directory `s<n>` in it.
  *
  * Version 1: the slot's spawner is moved into `s<n>` once, when the slot is made. Every run
  * starts there, and counters are reset between runs. Version 2: the spawner is in `s<n>/keep`,
@@ -24,7 +24,7 @@ enum controller { MEMORY, PIDS, CPU, CPUACCT, CONTROLLERS };
 
 struct hierarchy {
     int version;
-    char path[PATH_MAX]; /* of deemster.<pid> in this hierarchy */
+    char path[PATH_MAX]; /* of deemster.<pid>.<n> in this hierarchy */
     int dir;             /* the same directory, locked */
 };
 

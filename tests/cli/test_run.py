@@ -5,6 +5,7 @@ import pty
 import signal
 import subprocess
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -277,6 +278,43 @@ def test_a_program_starts_with_default_signals_whatever_the_service_was_started_
     )
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.split() == [b"SigBlk:", b"0" * 16, b"SigIgn:", b"0" * 16]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes pid namespaces")
+def test_commands_in_several_containers_do_not_disturb_each_other(
+    write: Write, tmp_path: Path, environment: dict[str, str]
+) -> None:
+    """Processes in pid namespaces have the same numbers, and share the machine's cgroups."""
+    name = write("wait.py", "import sys\nprint('started', flush=True)\nsys.stdin.read()")
+    argv = [
+        "unshare",
+        "--pid",
+        "--fork",
+        "--mount-proc",
+        *COMMAND,
+        "run",
+        name,
+        "--wall",
+        "600",
+    ]
+    with ExitStack() as stack:
+        commands = []
+        for _ in range(3):
+            command = subprocess.Popen(
+                argv,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=tmp_path / "here",
+                env=environment,
+            )
+            commands.append(stack.enter_context(command))
+        for command in commands:
+            assert command.stdout is not None
+            assert command.stdout.readline() == b"started\n"
+        for command in commands:
+            _, said = command.communicate(timeout=PATIENCE_S)
+            assert (command.returncode, said) == (0, b"")
 
 
 def test_an_interrupt_ends_the_program_and_leaves_nothing(

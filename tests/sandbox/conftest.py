@@ -83,16 +83,14 @@ class RunnerTree:
         return [
             *(f"process {pid}" for pid in self.alive()),
             *(f"cgroup {path}" for path in self._groups()),
-            *(f"mount {line}" for line in _mounts() if "deemster" in line or " /code " in line),
-            *(f"object {line}" for line in _ipc_objects()),
-            *(f"file {path}" for path in _files()),
+            *(line for line in machine_traces() if line not in BEFORE),
         ]
 
     def _groups(self) -> list[Path]:
         tops = (Path(line.split()[4]) for line in _mounts() if " - cgroup" in line)
         # Unlike rglob, walk does not fail when another runner removes its group meanwhile.
         folders = (Path(folder) for top in tops for folder, _, _ in os.walk(top))
-        return [path for path in folders if path.name == f"deemster.{self.runner}"]
+        return [path for path in folders if path.name.startswith(f"deemster.{self.runner}.")]
 
 
 def _start_time(pid: int) -> str:
@@ -133,6 +131,19 @@ def _files() -> list[Path]:
                 if os.geteuid() == 0 and _belongs_to_a_box(path.lstat().st_uid):
                     found.append(path)
     return found
+
+
+def machine_traces() -> list[str]:
+    """Lists what boxes left on the machine; it does not tell which run they belonged to."""
+    return [
+        *(f"mount {line}" for line in _mounts() if "deemster" in line or " /code " in line),
+        *(f"object {line}" for line in _ipc_objects()),
+        *(f"file {path}" for path in _files()),
+    ]
+
+
+BEFORE = frozenset(machine_traces())
+"""What was there before this run; the clone itself may be on a mount of this name."""
 
 
 async def assert_gone(*trees: RunnerTree) -> None:
