@@ -1,4 +1,4 @@
-"""Supervisors in processes of their own, which can be killed."""
+"""Supervisors in separate processes, which can be killed."""
 
 import asyncio
 import json
@@ -22,13 +22,13 @@ SUPERVISOR = Path(__file__).with_name("supervisor.py")
 class Supervisor:
     process: asyncio.subprocess.Process
 
-    async def told(self) -> dict[str, str]:
-        """What it says once its cluster answers, or why it has none."""
+    async def answer(self) -> dict[str, str]:
+        """Reads the URL of its cluster, or its error."""
         assert self.process.stdout is not None
         async with asyncio.timeout(PATIENCE_S):
             line = await self.process.stdout.readline()
-        answer: dict[str, str] = json.loads(line)
-        return answer
+        found: dict[str, str] = json.loads(line)
+        return found
 
     async def ended(self) -> int:
         async with asyncio.timeout(PATIENCE_S):
@@ -39,7 +39,7 @@ class Supervisor:
 async def supervisor(
     data_dir: Path, *, before: Sequence[str] = (), **variables: str
 ) -> AsyncIterator[Supervisor]:
-    """Runs a cluster until its input ends; `before` is put in front of its command."""
+    """Runs a cluster until its standard input ends; `before` precedes its command."""
     process = await asyncio.create_subprocess_exec(
         *before,
         *(sys.executable, str(SUPERVISOR), str(data_dir)),
@@ -58,7 +58,7 @@ async def supervisor(
 
 
 @asynccontextmanager
-async def hasty(data_dir: Path) -> AsyncIterator[Cluster]:
+async def fast_cluster(data_dir: Path) -> AsyncIterator[Cluster]:
     async with run_cluster(data_dir, settings=HASTY) as cluster:
         yield cluster
 
@@ -72,7 +72,7 @@ async def ask(url: str, query: str) -> object:
         await connection.close()
 
 
-def lives(pid: int) -> bool:
+def is_alive(pid: int) -> bool:
     with suppress(OSError):
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
         return state not in "ZX"

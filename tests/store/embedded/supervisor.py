@@ -1,4 +1,4 @@
-"""A program that runs a cluster until its standard input ends, and tells its URL or why not."""
+"""Runs a cluster until standard input ends, and prints its URL or an error."""
 
 import asyncio
 import io
@@ -18,17 +18,17 @@ async def main() -> None:
         connection = await asyncpg.connect(cluster.url)
         version = await connection.fetchval("SHOW server_version")
         await connection.close()
-        tell(url=cluster.url, pid=str(cluster.pid), version=version, log=said.getvalue())
+        print_answer(url=cluster.url, pid=str(cluster.pid), version=version, log=log.getvalue())
         await asyncio.to_thread(sys.stdin.read)
 
 
-def tell(**answer: str) -> None:
+def print_answer(**answer: str) -> None:
     print(json.dumps(answer), flush=True)
 
 
-said = io.StringIO()
-logging.basicConfig(stream=said, level=logging.INFO)
+log = io.StringIO()
+logging.basicConfig(stream=log, level=logging.INFO)
 try:
     asyncio.run(main())
 except DeemsterError as fault:
-    tell(code=fault.code, message=str(fault))
+    print_answer(code=fault.code, message=str(fault))

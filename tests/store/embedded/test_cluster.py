@@ -1,4 +1,4 @@
-"""The embedded Postgres: made, started, stopped, handed from one run to the next."""
+"""The embedded Postgres is created, started, stopped and started again."""
 
 import asyncio
 import os
@@ -13,13 +13,13 @@ import uvloop
 
 from deemster.domain.errors import Refused, Unavailable
 from deemster.store.embedded import program, run_cluster, running_url, server_log
-from deemster.store.embedded.endpoint import LONGEST_BYTES
+from deemster.store.embedded.endpoint import MAX_PATH_BYTES
 from tests.services.postgres import HASTY, OwnPostgres
-from tests.store.embedded.conftest import ask, hasty
+from tests.store.embedded.conftest import ask, fast_cluster
 from tests.waiting import until
 
 
-async def test_by_default_what_is_committed_is_on_disk_and_checked(tmp_path: Path) -> None:
+async def test_by_default_commits_are_on_disk_and_pages_have_checksums(tmp_path: Path) -> None:
     wanted = {
         "fsync": "on",
         "synchronous_commit": "on",
@@ -37,7 +37,7 @@ async def test_by_default_what_is_committed_is_on_disk_and_checked(tmp_path: Pat
 
 
 async def test_it_listens_on_no_network(tmp_path: Path) -> None:
-    async with hasty(tmp_path) as cluster:
+    async with fast_cluster(tmp_path) as cluster:
         assert await ask(cluster.url, "SHOW listen_addresses") == ""
         assert not sockets(cluster.pid) & internet_sockets()
 
@@ -55,9 +55,9 @@ def internet_sockets() -> set[str]:
     return {line.split()[9] for line in lines}
 
 
-async def test_the_url_leads_both_drivers_and_psql_there(tmp_path: Path) -> None:
-    place = tmp_path / "with space & co=100%?"
-    async with hasty(place) as cluster:
+async def test_both_drivers_and_psql_connect_by_the_url(tmp_path: Path) -> None:
+    data_dir = tmp_path / "with space & co=100%?"
+    async with fast_cluster(data_dir) as cluster:
         assert await ask(cluster.url, "SELECT current_database()") == "deemster"
         async with await psycopg.AsyncConnection.connect(cluster.url) as connection:
             assert connection.info.dbname == "deemster"
@@ -71,15 +71,15 @@ async def test_the_url_leads_both_drivers_and_psql_there(tmp_path: Path) -> None
 
 
 async def test_data_outlives_a_stop(tmp_path: Path) -> None:
-    async with hasty(tmp_path) as cluster:
+    async with fast_cluster(tmp_path) as cluster:
         await ask(cluster.url, "CREATE TABLE kept AS SELECT 42 AS answer")
-    async with hasty(tmp_path) as cluster:
+    async with fast_cluster(tmp_path) as cluster:
         assert await ask(cluster.url, "SELECT answer FROM kept") == 42
 
 
-async def test_the_url_is_told_while_it_runs_and_only_then(tmp_path: Path) -> None:
+async def test_the_running_url_is_known_only_while_the_server_runs(tmp_path: Path) -> None:
     assert running_url(tmp_path) is None
-    async with hasty(tmp_path) as cluster:
+    async with fast_cluster(tmp_path) as cluster:
         assert running_url(tmp_path) == cluster.url
         await cluster.stop()
         assert running_url(tmp_path) is None
@@ -87,7 +87,7 @@ async def test_the_url_is_told_while_it_runs_and_only_then(tmp_path: Path) -> No
 
 
 async def test_a_stop_does_not_wait_for_clients(tmp_path: Path) -> None:
-    async with hasty(tmp_path) as cluster:
+    async with fast_cluster(tmp_path) as cluster:
         connection = await asyncpg.connect(cluster.url)
         await connection.execute("BEGIN; CREATE TABLE open_transaction ()")
         await cluster.stop()
@@ -107,48 +107,48 @@ async def test_a_restart_keeps_url_and_data(tmp_path: Path) -> None:
         assert await ask(postgres.url, "SELECT answer FROM kept") == 42
 
 
-async def test_settings_go_over_the_defaults(tmp_path: Path) -> None:
+async def test_settings_override_the_defaults(tmp_path: Path) -> None:
     async with run_cluster(tmp_path, settings={**HASTY, "work_mem": "7MB"}) as cluster:
         assert await ask(cluster.url, "SHOW work_mem") == "7MB"
 
 
-async def test_a_wrong_setting_is_told_with_the_servers_words(tmp_path: Path) -> None:
+async def test_a_wrong_setting_is_reported_with_the_servers_message(tmp_path: Path) -> None:
     with pytest.raises(Unavailable, match="no_such_thing"):
         async with run_cluster(tmp_path, settings={**HASTY, "no_such_thing": "1"}):
             pytest.fail("it started")
-    async with hasty(tmp_path) as cluster:
+    async with fast_cluster(tmp_path) as cluster:
         assert await ask(cluster.url, "SELECT 1") == 1
 
 
-async def test_a_database_that_was_never_made_is_made(tmp_path: Path) -> None:
-    """As after a kill between the cluster's making and its database's."""
-    async with hasty(tmp_path) as cluster:
+async def test_a_missing_database_is_created(tmp_path: Path) -> None:
+    """As after a kill between initdb and CREATE DATABASE."""
+    async with fast_cluster(tmp_path) as cluster:
         other = cluster.url.replace("/deemster?", "/postgres?")
         await ask(other, "DROP DATABASE deemster")
-    async with hasty(tmp_path) as cluster:
+    async with fast_cluster(tmp_path) as cluster:
         assert await ask(cluster.url, "SELECT current_database()") == "deemster"
 
 
-async def test_a_second_supervisor_is_refused_with_the_number_of_the_first(
+async def test_a_second_supervisor_is_refused_with_the_pid_of_the_first(
     tmp_path: Path,
 ) -> None:
-    async with hasty(tmp_path) as cluster:
+    async with fast_cluster(tmp_path) as cluster:
         with pytest.raises(Refused, match=rf"process {os.getpid()}\b"):
-            async with hasty(tmp_path):
+            async with fast_cluster(tmp_path):
                 pytest.fail("two at once")
         assert await ask(cluster.url, "SELECT 1") == 1
 
 
-async def test_another_major_version_is_refused_untouched(tmp_path: Path) -> None:
-    async with hasty(tmp_path):
+async def test_another_major_version_is_refused_and_not_changed(tmp_path: Path) -> None:
+    async with fast_cluster(tmp_path):
         pass
     version = tmp_path / "postgres" / "cluster" / "PG_VERSION"
     version.write_text("16\n")
     with pytest.raises(Refused, match=r"PostgreSQL 16.*PostgreSQL 18.*dump"):
-        async with hasty(tmp_path):
+        async with fast_cluster(tmp_path):
             pytest.fail("it started")
     version.write_text("18\n")
-    async with hasty(tmp_path) as cluster:
+    async with fast_cluster(tmp_path) as cluster:
         assert await ask(cluster.url, "SELECT 1") == 1
 
 
@@ -159,66 +159,66 @@ async def test_a_directory_without_a_database_is_not_overwritten(tmp_path: Path)
     if os.geteuid() == 0:
         os.chown(cluster, 65534, 65534)
     with pytest.raises(Refused, match="PG_VERSION is missing"):
-        async with hasty(tmp_path):
+        async with fast_cluster(tmp_path):
             pytest.fail("it started")
     assert (cluster / "precious").exists()
 
 
-async def test_under_a_deep_directory_the_socket_is_elsewhere_and_private(
+async def test_a_long_path_moves_the_socket_to_a_private_directory(
     tmp_path: Path,
 ) -> None:
-    place = tmp_path / ("deep" * 20) / ("deeper" * 20)
-    async with hasty(place) as cluster:
+    data_dir = tmp_path / ("deep" * 20) / ("deeper" * 20)
+    async with fast_cluster(data_dir) as cluster:
         assert await ask(cluster.url, "SELECT 1") == 1
-        assert running_url(place) == cluster.url
-        link = place / "postgres" / "socket"
+        assert running_url(data_dir) == cluster.url
+        link = data_dir / "postgres" / "socket"
         directory = link.readlink()
-        assert len(os.fsencode(directory)) < LONGEST_BYTES / 2
+        assert len(os.fsencode(directory)) < MAX_PATH_BYTES / 2
         assert stat.S_IMODE(directory.stat().st_mode) == 0o700
-        assert directory.stat().st_uid == (place / "postgres" / "cluster").stat().st_uid
+        assert directory.stat().st_uid == (data_dir / "postgres" / "cluster").stat().st_uid
         os.kill(cluster.pid, signal.SIGKILL)
         await cluster.wait()
     assert not directory.exists()
     assert not link.is_symlink()
 
 
-async def test_a_recorded_socket_directory_that_became_anothers_is_not_used(
+async def test_a_socket_directory_of_another_user_is_not_used(
     tmp_path: Path,
 ) -> None:
-    place = tmp_path / ("deep" * 20) / ("deeper" * 20)
+    data_dir = tmp_path / ("deep" * 20) / ("deeper" * 20)
     foreign = tmp_path / "foreign"
     foreign.mkdir(mode=0o755)
-    (place / "postgres").mkdir(parents=True)
-    (place / "postgres" / "socket").symlink_to(foreign)
-    async with hasty(place) as cluster:
+    (data_dir / "postgres").mkdir(parents=True)
+    (data_dir / "postgres" / "socket").symlink_to(foreign)
+    async with fast_cluster(data_dir) as cluster:
         assert await ask(cluster.url, "SELECT 1") == 1
-        assert (place / "postgres" / "socket").readlink() != foreign
+        assert (data_dir / "postgres" / "socket").readlink() != foreign
     assert not list(foreign.iterdir())
 
 
-async def test_the_log_is_cut_while_the_server_goes_on_writing_it(tmp_path: Path) -> None:
+async def test_the_log_is_trimmed_while_the_server_writes_to_it(tmp_path: Path) -> None:
     log = tmp_path / "postgres" / "log"
-    async with hasty(tmp_path) as cluster:
+    async with fast_cluster(tmp_path) as cluster:
         with log.open("ab") as file:
-            file.write(b"x" * (server_log.LARGEST_BYTES + 1))
+            file.write(b"x" * (server_log.MAX_BYTES + 1))
         server_log.trim(log)
         with pytest.raises(asyncpg.UndefinedTableError):
             await ask(cluster.url, "SELECT * FROM nowhere_to_be_found")
         await until(lambda: "nowhere_to_be_found" in log.read_text())
         assert log.stat().st_size < 10_000
-        assert log.with_name("log.1").stat().st_size <= server_log.LARGEST_BYTES
+        assert log.with_name("log.1").stat().st_size <= server_log.MAX_BYTES
 
 
 def test_it_runs_under_uvloop_too(tmp_path: Path) -> None:
     async def main() -> object:
-        async with hasty(tmp_path) as cluster:
+        async with fast_cluster(tmp_path) as cluster:
             await cluster.restart()
             return await ask(cluster.url, "SELECT 1")
 
     assert uvloop.run(main()) == 1
 
 
-def test_a_program_that_is_not_there_is_refused() -> None:
+def test_a_missing_program_is_refused() -> None:
     assert program("pg_dump").is_file()
     with pytest.raises(Refused, match="pg_nothing"):
         program("pg_nothing")

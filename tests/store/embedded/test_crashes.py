@@ -1,4 +1,4 @@
-"""After any death, of the server, of its supervisor or in the making, the next start works."""
+"""After a crash of the server, its supervisor or initdb, the next start works."""
 
 import asyncio
 import os
@@ -10,11 +10,11 @@ import asyncpg
 import pytest
 
 from deemster.store.embedded import running_url, server_log
-from deemster.store.embedded.data_directory import Home, claimed, open_lock, try_lock
+from deemster.store.embedded.data_directory import ClusterHome, lock_home, open_lock, try_lock
 from deemster.store.embedded.launch import launch
-from deemster.store.embedded.orphans import take_over
+from deemster.store.embedded.orphans import end_orphans
 from tests.services.postgres import OwnPostgres
-from tests.store.embedded.conftest import ask, hasty, lives, supervisor
+from tests.store.embedded.conftest import ask, fast_cluster, is_alive, supervisor
 from tests.waiting import until
 
 
@@ -25,50 +25,50 @@ async def test_a_killed_server_recovers_what_was_committed(tmp_path: Path) -> No
         await postgres.start()
         assert await ask(postgres.url, "SELECT answer FROM kept") == 42
         await postgres.kill()
-    async with hasty(tmp_path) as cluster:
+    async with fast_cluster(tmp_path) as cluster:
         assert await ask(cluster.url, "SELECT answer FROM kept") == 42
 
 
-async def test_a_killed_supervisor_takes_its_server_along(tmp_path: Path) -> None:
+async def test_a_server_ends_with_its_killed_supervisor(tmp_path: Path) -> None:
     async with supervisor(tmp_path) as first:
-        pid = int((await first.told())["pid"])
-        assert lives(pid)
+        pid = int((await first.answer())["pid"])
+        assert is_alive(pid)
         first.process.kill()
         await first.ended()
-        await until(lambda: not lives(pid))
-    async with hasty(tmp_path) as cluster:
+        await until(lambda: not is_alive(pid))
+    async with fast_cluster(tmp_path) as cluster:
         assert await ask(cluster.url, "SELECT 1") == 1
 
 
 async def test_a_start_right_after_the_kill_waits_for_the_old_server(tmp_path: Path) -> None:
     async with supervisor(tmp_path) as first:
-        told = await first.told()
-        await ask(told["url"], "CREATE TABLE kept AS SELECT 42 AS answer")
+        answer = await first.answer()
+        await ask(answer["url"], "CREATE TABLE kept AS SELECT 42 AS answer")
         first.process.kill()
         await first.ended()
-        async with hasty(tmp_path) as cluster:
-            assert not lives(int(told["pid"]))
+        async with fast_cluster(tmp_path) as cluster:
+            assert not is_alive(int(answer["pid"]))
             assert await ask(cluster.url, "SELECT answer FROM kept") == 42
 
 
-async def test_a_server_left_by_an_earlier_run_is_stopped_first(tmp_path: Path) -> None:
-    """Started as a supervisor does it, and without one: it would live on."""
-    async with hasty(tmp_path):
+async def test_a_server_of_an_earlier_run_is_stopped_first(tmp_path: Path) -> None:
+    """The server has no supervisor, so nothing else ends it."""
+    async with fast_cluster(tmp_path):
         pass
-    with claimed(tmp_path) as home:
-        lock = await take_over(home)
+    with lock_home(tmp_path) as home:
+        lock = await end_orphans(home)
         with server_log.opened(home.log) as log:
             left = await launch(home, "postgres", ["--fsync=off"], lock, log)
         os.close(lock)
         await until(lambda: running_url(tmp_path) is not None)
-    async with hasty(tmp_path) as cluster:
+    async with fast_cluster(tmp_path) as cluster:
         assert cluster.pid != left.pid
         assert await ask(cluster.url, "SELECT 1") == 1
     assert await left.wait() == 0
 
 
 async def test_a_backend_that_outlives_its_server_is_ended_first(tmp_path: Path) -> None:
-    """Busy with a query, it does not notice that the server was killed."""
+    """A backend that is busy with a query does not notice that the server was killed."""
     async with OwnPostgres(tmp_path) as postgres:
         connection = await asyncpg.connect(postgres.url)
         backend = connection.get_server_pid()
@@ -78,9 +78,9 @@ async def test_a_backend_that_outlives_its_server_is_ended_first(tmp_path: Path)
             )
             await busy_in_a_query(postgres.url, backend)
             await postgres.kill()
-            assert lives(backend)
+            assert is_alive(backend)
             await postgres.start()
-            assert not lives(backend)
+            assert not is_alive(backend)
             await busy
         assert await ask(postgres.url, "SELECT 1") == 1
 
@@ -99,10 +99,10 @@ async def busy_in_a_query(url: str, backend: int) -> None:
     await until(is_active)
 
 
-async def test_stale_pid_files_that_name_another_process_are_no_obstacle(
+async def test_stale_pid_files_of_another_process_are_ignored(
     tmp_path: Path,
 ) -> None:
-    """Of the same user: that is what Postgres takes for a living server."""
+    """Postgres takes any process of the same user for a living server."""
     async with OwnPostgres(tmp_path / "other") as other:
         async with OwnPostgres(tmp_path / "mine") as mine:
             await mine.kill()
@@ -115,46 +115,46 @@ async def test_stale_pid_files_that_name_another_process_are_no_obstacle(
         assert await ask(other.url, "SELECT 1") == 1
 
 
-async def test_a_half_made_cluster_is_made_anew(tmp_path: Path) -> None:
-    """The supervisor is killed as soon as initdb has begun to fill the directory."""
+async def test_an_unfinished_cluster_is_created_again(tmp_path: Path) -> None:
+    """The supervisor is killed as soon as initdb has started to fill the directory."""
     half = tmp_path / "postgres" / "cluster.new"
     async with supervisor(tmp_path) as first:
         await until((half / "base").exists)
         first.process.kill()
         await first.ended()
     assert not (tmp_path / "postgres" / "cluster").exists()
-    async with hasty(tmp_path) as cluster:
+    async with fast_cluster(tmp_path) as cluster:
         assert await ask(cluster.url, "SELECT 1") == 1
     assert not half.exists()
 
 
 async def test_a_cancelled_start_leaves_nothing_running(tmp_path: Path) -> None:
-    """Cancelled at each of several moments: in the making, starting and answering."""
+    """The start is cancelled during initdb, during the start and when the server answers."""
     for moment in (making, starting, answering):
-        place = tmp_path / moment.__name__
+        data_dir = tmp_path / moment.__name__
         async with asyncio.TaskGroup() as group:
-            start = group.create_task(run_forever(place))
-            await until(moment(place))
+            start = group.create_task(run_forever(data_dir))
+            await until(moment(data_dir))
             start.cancel()
-        with claimed(place) as home:
+        with lock_home(data_dir) as home:
             await until(is_free(home))
-        async with hasty(place) as cluster:
+        async with fast_cluster(data_dir) as cluster:
             assert await ask(cluster.url, "SELECT 1") == 1
 
 
-def making(place: Path) -> Callable[[], bool]:
-    return (place / "postgres" / "cluster.new" / "base").exists
+def making(data_dir: Path) -> Callable[[], bool]:
+    return (data_dir / "postgres" / "cluster.new" / "base").exists
 
 
-def starting(place: Path) -> Callable[[], bool]:
-    return (place / "postgres" / "cluster").exists
+def starting(data_dir: Path) -> Callable[[], bool]:
+    return (data_dir / "postgres" / "cluster").exists
 
 
-def answering(place: Path) -> Callable[[], bool]:
-    return (place / "postgres" / "socket" / ".s.PGSQL.5432").exists
+def answering(data_dir: Path) -> Callable[[], bool]:
+    return (data_dir / "postgres" / "socket" / ".s.PGSQL.5432").exists
 
 
-def is_free(home: Home) -> Callable[[], bool]:
+def is_free(home: ClusterHome) -> Callable[[], bool]:
     def look() -> bool:
         lock = open_lock(home.path / "server.lock")
         try:
@@ -165,13 +165,13 @@ def is_free(home: Home) -> Callable[[], bool]:
     return look
 
 
-async def run_forever(place: Path) -> None:
-    async with hasty(place):
+async def run_forever(data_dir: Path) -> None:
+    async with fast_cluster(data_dir):
         await asyncio.Event().wait()
 
 
 async def test_a_server_that_dies_is_noticed(tmp_path: Path) -> None:
-    async with hasty(tmp_path) as cluster, asyncio.TaskGroup() as group:
+    async with fast_cluster(tmp_path) as cluster, asyncio.TaskGroup() as group:
         waiting = group.create_task(cluster.wait())
         os.kill(cluster.pid, signal.SIGKILL)
         assert await waiting == -signal.SIGKILL

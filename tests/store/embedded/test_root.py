@@ -1,4 +1,4 @@
-"""As root: the server is an ordinary user, and no directory outside the data folder changes."""
+"""As root, the server runs as an ordinary user, and only the data directory changes."""
 
 import os
 import pwd
@@ -14,14 +14,14 @@ import pytest
 from deemster.domain.errors import Refused
 from deemster.store.embedded import running_url
 from deemster.store.embedded.programs import installation, libraries, wheel
-from tests.store.embedded.conftest import ask, hasty, supervisor
+from tests.store.embedded.conftest import ask, fast_cluster, supervisor
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="about what root may do")
 
 NOBODY = 65534
 AS_NOBODY = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
 READING_ALL = ("--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search")
-"""So that an ordinary user can start our Python, wherever it lies."""
+"""An ordinary user can start this Python with it, whatever its directory."""
 WITHOUT_MOUNTS = ("setpriv", "--bounding-set=-sys_admin")
 
 Marks = dict[Path, tuple[int, int, int]]
@@ -29,11 +29,11 @@ Marks = dict[Path, tuple[int, int, int]]
 
 @pytest.fixture
 def public() -> Iterator[Path]:
-    """A directory that everybody may enter, unlike those of pytest."""
-    place = Path(tempfile.mkdtemp(prefix="deemster-test-"))
-    place.chmod(0o755)
-    yield place
-    shutil.rmtree(place)
+    """A directory that every user may enter, unlike those of pytest."""
+    data_dir = Path(tempfile.mkdtemp(prefix="deemster-test-"))
+    data_dir.chmod(0o755)
+    yield data_dir
+    shutil.rmtree(data_dir)
 
 
 def marks(*paths: Path) -> Marks:
@@ -45,14 +45,14 @@ def marks(*paths: Path) -> Marks:
 
 
 def copy_wheel(target: Path) -> Path:
-    """The same programs in another place, for Python to find first."""
+    """The same programs in another directory, which Python finds first."""
     shutil.copytree(installation(), target / wheel().name / installation().name, symlinks=True)
     shutil.copytree(libraries(), target / libraries().name)
     (target / wheel().name / "__init__.py").touch()
     return target
 
 
-async def test_nothing_outside_the_data_folder_changes_its_mode_or_owner(
+async def test_nothing_outside_the_data_directory_changes_its_mode_or_owner(
     tmp_path: Path,
 ) -> None:
     """DESIGN §2: the wheel's own class would open every directory above data and programs."""
@@ -64,9 +64,9 @@ async def test_nothing_outside_the_data_folder_changes_its_mode_or_owner(
     programs = [elsewhere, *elsewhere.rglob("*"), *wheel().rglob("*"), *libraries().rglob("*")]
     before = marks(data, *programs)
     async with supervisor(data, PYTHONPATH=str(elsewhere)) as running:
-        told = await running.told()
-        assert await ask(told["url"], "SELECT 1") == 1
-        assert owner(int(told["pid"])) == pwd.getpwuid(
+        answer = await running.answer()
+        assert await ask(answer["url"], "SELECT 1") == 1
+        assert owner(int(answer["pid"])) == pwd.getpwuid(
             (data / "postgres/cluster").stat().st_uid
         )
         assert marks(data, *programs) == before
@@ -83,7 +83,7 @@ def owner(pid: int) -> pwd.struct_passwd:
 
 async def test_the_server_has_no_groups_and_no_capabilities(tmp_path: Path) -> None:
     async with supervisor(tmp_path, before=["setpriv", "--groups=0,4"]) as running:
-        status = status_of(int((await running.told())["pid"]))
+        status = status_of(int((await running.answer())["pid"]))
         assert status["Groups"] == ""
         assert {int(status[name], 16) for name in ("CapPrm", "CapEff", "CapAmb")} == {0}
 
@@ -93,13 +93,13 @@ def status_of(pid: int) -> dict[str, str]:
     return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
 
 
-async def test_no_mount_of_the_server_is_seen_outside(tmp_path: Path) -> None:
-    """Where mounts are shared, as systemd has them, they would spread."""
+async def test_the_mounts_of_the_server_are_not_visible_outside(tmp_path: Path) -> None:
+    """With shared mounts, as systemd sets them up, they would be visible outside."""
     shared = ["unshare", "--mount", "--propagation=shared"]
     async with supervisor(tmp_path, before=shared) as running:
-        told = await running.told()
+        answer = await running.answer()
         assert " shared:" in mounts(running.process.pid)
-        assert "/wheel/programs ro" in mounts(int(told["pid"]))
+        assert "/wheel/programs ro" in mounts(int(answer["pid"]))
         assert "/wheel/programs" not in mounts(running.process.pid)
 
 
@@ -107,8 +107,8 @@ def mounts(process: int) -> str:
     return Path(f"/proc/{process}/mountinfo").read_text()
 
 
-async def test_another_user_does_not_get_in(public: Path) -> None:
-    async with hasty(public) as cluster:
+async def test_another_user_can_not_connect(public: Path) -> None:
+    async with fast_cluster(public) as cluster:
         server = (public / "postgres" / "cluster").stat().st_uid
         for uid in (0, server):
             with acting_as(uid):
@@ -134,52 +134,52 @@ async def test_an_ordinary_user_runs_it_and_root_then_runs_it_as_that_user(
     os.chown(data, NOBODY, NOBODY)
     as_nobody = [*AS_NOBODY, *READING_ALL]
     async with supervisor(data, before=as_nobody, PYTHONPATH=str(programs)) as running:
-        told = await running.told()
-        assert owner(int(told["pid"])).pw_uid == NOBODY
-        await ask(told["url"], "CREATE TABLE kept AS SELECT 42 AS answer")
-    async with hasty(data) as cluster:
+        answer = await running.answer()
+        assert owner(int(answer["pid"])).pw_uid == NOBODY
+        await ask(answer["url"], "CREATE TABLE kept AS SELECT 42 AS answer")
+    async with fast_cluster(data) as cluster:
         assert owner(cluster.pid).pw_uid == NOBODY
         assert await ask(cluster.url, "SELECT answer FROM kept") == 42
     async with supervisor(data, before=as_nobody, PYTHONPATH=str(programs)) as running:
-        assert "url" in await running.told()
+        assert "url" in await running.answer()
 
 
-async def test_without_permission_to_mount_it_runs_where_its_user_can_reach(
+async def test_without_permission_to_mount_it_runs_in_directories_its_user_can_enter(
     public: Path,
 ) -> None:
     programs = copy_wheel(public / "programs")
     data, closed = public / "data", public / "closed"
     closed.mkdir(mode=0o700)
     async with supervisor(data, before=WITHOUT_MOUNTS, PYTHONPATH=str(programs)) as running:
-        told = await running.told()
-        assert await ask(told["url"], "SELECT 1") == 1
+        answer = await running.answer()
+        assert await ask(answer["url"], "SELECT 1") == 1
     async with supervisor(closed, before=WITHOUT_MOUNTS, PYTHONPATH=str(programs)) as running:
-        told = await running.told()
-    assert told["code"] == "refused"
-    assert f"can't reach {closed}" in told["message"]
+        answer = await running.answer()
+    assert answer["code"] == "refused"
+    assert f"can't reach {closed}" in answer["message"]
     assert stat.S_IMODE(closed.stat().st_mode) == 0o700
 
 
-async def test_data_below_the_covered_directory_is_found(tmp_path: Path) -> None:
-    """In a machine whose big disk is mounted on /mnt."""
+async def test_data_below_the_mount_point_is_found(tmp_path: Path) -> None:
+    """As on a machine whose big disk is mounted on /mnt."""
     disk = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs disk /mnt && exec "$@"', "sh"]
     async with supervisor(Path("/mnt/big/data"), before=disk) as running:
-        assert (await running.told()).get("version", "").startswith("18.")
+        assert (await running.answer()).get("version", "").startswith("18.")
 
 
-async def test_where_no_user_is_fit_one_is_made_and_told(tmp_path: Path) -> None:
-    """In a copy of /etc that knows neither postgres nor deemster."""
+async def test_a_missing_system_user_is_created_and_logged(tmp_path: Path) -> None:
+    """With a copy of /etc that has neither the user postgres nor deemster."""
     etc, data = tmp_path / "etc", tmp_path / "data"
     copy_etc_without_users(etc)
     other = ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /etc && exec "$@"', str(etc)]
     async with supervisor(data, before=other) as running:
-        told = await running.told()
+        answer = await running.answer()
     entry = [line for line in (etc / "passwd").read_text().splitlines() if "deemster:" in line]
     _, _, uid, gid, _, _, shell = entry[0].split(":")
     found = (data / "postgres" / "cluster").stat()
     assert (found.st_uid, found.st_gid) == (int(uid), int(gid))
     assert shell == "/usr/sbin/nologin"
-    assert "made the system user deemster" in told["log"]
+    assert "created the system user deemster" in answer["log"]
 
 
 def copy_etc_without_users(target: Path) -> None:
@@ -192,21 +192,21 @@ def copy_etc_without_users(target: Path) -> None:
 
 
 async def test_a_cluster_that_belongs_to_root_is_refused(tmp_path: Path) -> None:
-    async with hasty(tmp_path):
+    async with fast_cluster(tmp_path):
         pass
     os.chown(tmp_path / "postgres" / "cluster", 0, 0)
     with pytest.raises(Refused, match="belongs to root"):
-        async with hasty(tmp_path):
+        async with fast_cluster(tmp_path):
             pytest.fail("it started")
 
 
 async def test_another_users_cluster_is_refused(public: Path) -> None:
-    async with hasty(public):
+    async with fast_cluster(public):
         pass
     (public / "postgres").chmod(0o777)
     os.chown(public / "postgres", NOBODY, NOBODY)
     (public / "postgres" / "supervisor.lock").unlink()
     async with supervisor(public, before=[*AS_NOBODY, *READING_ALL]) as running:
-        told = await running.told()
-    assert told["code"] == "refused"
-    assert "start Deemster as that user or as root" in told["message"]
+        answer = await running.answer()
+    assert answer["code"] == "refused"
+    assert "start Deemster as that user or as root" in answer["message"]

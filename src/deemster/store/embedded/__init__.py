@@ -1,4 +1,4 @@
-"""A real PostgreSQL of our own, below DATA_DIR/postgres, for those who have none."""
+"""Runs an embedded PostgreSQL server with its data in DATA_DIR/postgres."""
 
 from deemster.store.embedded.cluster import Cluster, run_cluster
 from deemster.store.embedded.endpoint import running_url

@@ -1,4 +1,4 @@
-"""Runs the embedded Postgres: made on first use, handed out when it answers, then stopped."""
+"""Creates the embedded Postgres on first use, starts it and stops it."""
 
 import asyncio
 import os
@@ -11,9 +11,14 @@ import asyncpg
 
 from deemster.domain.errors import Unavailable
 from deemster.store.embedded import endpoint, server_log
-from deemster.store.embedded.data_directory import Home, claimed, make_half, make_whole
+from deemster.store.embedded.data_directory import (
+    ClusterHome,
+    finish_cluster,
+    lock_home,
+    make_new_cluster,
+)
 from deemster.store.embedded.launch import failure, launch
-from deemster.store.embedded.orphans import take_over
+from deemster.store.embedded.orphans import end_orphans
 
 INITDB = (
     f"--username={endpoint.ROLE}",
@@ -33,27 +38,27 @@ SETTINGS: Mapping[str, str] = {
     "max_connections": "200",
     "shared_buffers": "128MB",
     "random_page_cost": "1.1",
-    "max_parallel_workers_per_gather": "0",  # the other cores judge
+    "max_parallel_workers_per_gather": "0",  # the other cores are for judging
     "timezone": "UTC",
     "log_timezone": "UTC",
 }
-"""Over the server's own defaults, among them fsync and synchronous_commit."""
+"""These override the server's defaults; fsync and synchronous_commit stay on."""
 
 START_S = 300
 """Recovery after a crash can take minutes."""
-NOT_YET = (
+NOT_READY_ERRORS = (
     FileNotFoundError,
     ConnectionError,
     TimeoutError,
     asyncpg.CannotConnectNowError,
     asyncpg.ConnectionDoesNotExistError,
 )
-FAST_S, IMMEDIATE_S = 60.0, 10.0
-PACE_S = 0.01
+FAST_STOP_S, IMMEDIATE_STOP_S = 60.0, 10.0
+POLL_S = 0.01
 
 
 class Cluster:
-    def __init__(self, home: Home, settings: Mapping[str, str]) -> None:
+    def __init__(self, home: ClusterHome, settings: Mapping[str, str]) -> None:
         self.url = endpoint.url_of(home.socket)
         self._home = home
         self._settings = {**SETTINGS, **settings}
@@ -65,20 +70,20 @@ class Cluster:
         return self._process.pid
 
     async def start(self) -> None:
-        lock = await take_over(self._home)
+        lock = await end_orphans(self._home)
         try:
             if not self._home.cluster.exists():
-                await self._make(lock)
+                await self._create(lock)
             server_log.rotate(self._home.log)
             arguments = [f"--{name}={value}" for name, value in self._settings.items()]
             with server_log.opened(self._home.log) as log:
                 self._process = await launch(self._home, "postgres", arguments, lock, log)
         finally:
-            # From here on the server and its children hold it, and nobody else.
+            # From here on only the server and its children hold the lock.
             os.close(lock)
         try:
             async with asyncio.timeout(START_S):
-                await self._answer(self._process)
+                await self._wait_until_ready(self._process)
         except TimeoutError:
             await self.stop()
             raise Unavailable(
@@ -91,35 +96,35 @@ class Cluster:
         server_log.watch(self._home.log, self._process)
 
     async def wait(self) -> int:
-        """Returns when the server process has ended, with its exit code."""
+        """Waits until the server process ends and returns its exit code."""
         assert self._process is not None
         return await self._process.wait()
 
     async def stop(self) -> None:
-        """Cuts the connections and ends; what is committed is on disk either way."""
+        """Closes the connections and ends; committed data is on disk in any case."""
         process = self._process
         if process is None:
             return
-        for number, patience_s in (
-            (signal.SIGINT, FAST_S),
-            (signal.SIGQUIT, IMMEDIATE_S),
-            (signal.SIGKILL, IMMEDIATE_S),
+        for number, timeout_s in (
+            (signal.SIGINT, FAST_STOP_S),
+            (signal.SIGQUIT, IMMEDIATE_STOP_S),
+            (signal.SIGKILL, IMMEDIATE_STOP_S),
         ):
             if process.returncode is None:
                 with suppress(ProcessLookupError):
                     process.send_signal(number)
             with suppress(TimeoutError):
-                async with asyncio.timeout(patience_s):
+                async with asyncio.timeout(timeout_s):
                     await process.wait()
                     return
 
     async def restart(self) -> None:
-        """Starts anew, also when the server has died by itself."""
+        """Works also if the server has died."""
         await self.stop()
         await self.start()
 
-    async def _make(self, lock: int) -> None:
-        await asyncio.to_thread(make_half, self._home)
+    async def _create(self, lock: int) -> None:
+        await asyncio.to_thread(make_new_cluster, self._home)
         arguments = list(INITDB)
         if self._settings.get("fsync") == "off":
             arguments.append("--no-sync")
@@ -134,19 +139,18 @@ class Cluster:
                 raise
         if code != 0:
             raise failure(self._home, code)
-        await asyncio.to_thread(make_whole, self._home)
+        await asyncio.to_thread(finish_cluster, self._home)
 
-    async def _answer(self, process: asyncio.subprocess.Process) -> None:
-        """Waits until the server takes connections to our database."""
+    async def _wait_until_ready(self, process: asyncio.subprocess.Process) -> None:
         while True:
             try:
                 connection = await asyncpg.connect(self.url, timeout=START_S)
             except asyncpg.InvalidCatalogNameError:
                 await self._create_database()
-            except NOT_YET:
+            except NOT_READY_ERRORS:
                 if process.returncode is not None:
                     raise failure(self._home, process.returncode) from None
-                await asyncio.sleep(PACE_S)
+                await asyncio.sleep(POLL_S)
             else:
                 await connection.close()
                 return
@@ -164,8 +168,8 @@ class Cluster:
 async def run_cluster(
     data_dir: Path, *, settings: Mapping[str, str] = {}
 ) -> AsyncIterator[Cluster]:
-    """A running server on DATA_DIR/postgres; settings go over those of postgresql.conf."""
-    with claimed(data_dir) as home:
+    """Runs a server on DATA_DIR/postgres; `settings` override postgresql.conf."""
+    with lock_home(data_dir) as home:
         cluster = Cluster(home, settings)
         try:
             await cluster.start()

@@ -1,8 +1,8 @@
-"""DATA_DIR/postgres: what lies there, and whose it is at the moment.
+"""The directory DATA_DIR/postgres and the two locks that keep a second server out of it.
 
-Two locks. `supervisor.lock` is held by the process that runs the cluster and names it.
-`server.lock` is inherited by the server and all its children: while any of them lives, it is
-held, also when their supervisor was killed.
+The process that runs the cluster holds `supervisor.lock`, which contains its pid. The server
+and its children inherit `server.lock`, so it is held while any of them lives, even if their
+supervisor was killed.
 """
 
 import fcntl
@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deemster.domain.errors import Refused
-from deemster.store.embedded.database_user import Owner, owner_of
+from deemster.store.embedded.database_user import DatabaseUser, find_database_user
 from deemster.store.embedded.endpoint import make_directory
 from deemster.store.embedded.programs import MAJOR
 
 
 @dataclass(frozen=True, slots=True)
-class Home:
+class ClusterHome:
     path: Path
-    owner: Owner
+    owner: DatabaseUser
     socket: Path
 
     @property
@@ -30,8 +30,8 @@ class Home:
         return self.path / "cluster"
 
     @property
-    def half_made(self) -> Path:
-        """Where initdb works; it becomes the cluster in one step."""
+    def new_cluster(self) -> Path:
+        """initdb writes here; then it is renamed to the cluster."""
         return self.path / "cluster.new"
 
     @property
@@ -40,33 +40,32 @@ class Home:
 
 
 @contextmanager
-def claimed(data_dir: Path) -> Iterator[Home]:
-    """The home, ours alone until the end."""
+def lock_home(data_dir: Path) -> Iterator[ClusterHome]:
     path = data_dir.resolve() / "postgres"
     try:
         path.mkdir(parents=True, exist_ok=True)
         if os.geteuid() == path.stat().st_uid:
-            # The server's user may pass through to its own, and change nothing else here.
+            # The server's user may enter its own subdirectory, and change nothing else here.
             path.chmod(0o700 if os.geteuid() else 0o711)
         lock = open_lock(path / "supervisor.lock")
     except OSError as fault:
         raise Refused(
-            f"The directory {path}, where the database lies, can't be used"
-            f" ({fault.strerror}): mend that, or give another data directory."
+            f"The database directory {path} can't be used ({fault.strerror}): fix that, or"
+            " name another data directory."
         ) from fault
     with os.fdopen(lock):
-        claim(lock, path)
-        owner = owner_of(path / "cluster")
+        write_holder(lock, path)
+        owner = find_database_user(path / "cluster")
         check_version(path / "cluster")
-        yield Home(path, owner, make_directory(path, owner))
+        yield ClusterHome(path, owner, make_directory(path, owner))
 
 
-def claim(lock: int, path: Path) -> None:
+def write_holder(lock: int, path: Path) -> None:
     if not try_lock(lock):
-        holder = os.pread(lock, 20, 0).decode().strip() or "of unknown number"
+        holder = os.pread(lock, 20, 0).decode().strip() or "unknown"
         raise Refused(
             f"Another Deemster (process {holder}) runs the database in {path}: stop that one"
-            " first, or give this one another data directory."
+            " first, or use another data directory."
         )
     os.ftruncate(lock, 0)
     os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
@@ -80,8 +79,8 @@ def check_version(cluster: Path) -> None:
         version = file.read_text(encoding="ascii").strip()
     except FileNotFoundError:
         raise Refused(
-            f"{cluster} holds no database (PG_VERSION is missing): restore it from a backup,"
-            " or move the directory away to start anew."
+            f"{cluster} contains no database (PG_VERSION is missing): restore a backup,"
+            " or move the directory away to start with an empty database."
         ) from None
     if version != str(MAJOR):
         raise Refused(
@@ -104,16 +103,16 @@ def try_lock(lock: int) -> bool:
     return True
 
 
-def make_half(home: Home) -> None:
-    """An empty directory for initdb, whatever a killed one has left."""
-    if home.half_made.exists():
-        shutil.rmtree(home.half_made)
-    home.half_made.mkdir(mode=0o700)
-    os.lchown(home.half_made, home.owner.uid, home.owner.gid)
+def make_new_cluster(home: ClusterHome) -> None:
+    """Makes an empty directory for initdb; removes what a killed one has left."""
+    if home.new_cluster.exists():
+        shutil.rmtree(home.new_cluster)
+    home.new_cluster.mkdir(mode=0o700)
+    os.lchown(home.new_cluster, home.owner.uid, home.owner.gid)
 
 
-def make_whole(home: Home) -> None:
-    home.half_made.rename(home.cluster)
+def finish_cluster(home: ClusterHome) -> None:
+    home.new_cluster.rename(home.cluster)
     directory = os.open(home.path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(directory)

@@ -1,4 +1,4 @@
-"""Which user runs the database server: never root, since Postgres refuses that."""
+"""Chooses the system user that runs the database server: Postgres refuses root."""
 
 import logging
 import os
@@ -18,53 +18,53 @@ SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
+class DatabaseUser:
     name: str
     uid: int
     gid: int
 
     @property
-    def is_me(self) -> bool:
+    def is_current(self) -> bool:
         return self.uid == os.geteuid()
 
 
-def owner_of(cluster: Path) -> Owner:
-    """Who owns the cluster if there is one; otherwise who shall."""
+def find_database_user(cluster: Path) -> DatabaseUser:
+    """Returns the owner of the cluster, or the user for a new one."""
     try:
-        kept = cluster.lstat()
+        status = cluster.lstat()
     except FileNotFoundError:
-        return named_by_id(os.geteuid(), os.getegid()) if os.geteuid() else system_user()
-    if stat.S_ISLNK(kept.st_mode):
+        return user_by_id(os.geteuid(), os.getegid()) if os.geteuid() else system_user()
+    if stat.S_ISLNK(status.st_mode):
         raise Refused(f"{cluster} is a link: move the whole data directory instead.")
-    owner = named_by_id(kept.st_uid, kept.st_gid)
+    owner = user_by_id(status.st_uid, status.st_gid)
     if owner.uid == 0:
         raise Refused(
             f"The database in {cluster} belongs to root, and Postgres does not run as root:"
-            f" give it back with `chown -R postgres: {cluster}` (or to the user {OWN_USER})."
+            f" change that with `chown -R postgres: {cluster}` (or to the user {OWN_USER})."
         )
     if os.geteuid() not in (0, owner.uid):
         raise Refused(
             f"The database in {cluster} belongs to the user {owner.name}: start Deemster as"
-            " that user or as root, or give it another data directory."
+            " that user or as root, or use another data directory."
         )
     return owner
 
 
-def named_by_id(uid: int, gid: int) -> Owner:
+def user_by_id(uid: int, gid: int) -> DatabaseUser:
     try:
-        return Owner(pwd.getpwuid(uid).pw_name, uid, gid)
+        return DatabaseUser(pwd.getpwuid(uid).pw_name, uid, gid)
     except KeyError:
-        return Owner(str(uid), uid, gid)
+        return DatabaseUser(str(uid), uid, gid)
 
 
-def system_user() -> Owner:
+def system_user() -> DatabaseUser:
     for name in ("postgres", OWN_USER):
-        if (found := named(name)) is not None:
+        if (found := user_by_name(name)) is not None:
             return found
-    return make_user()
+    return create_user()
 
 
-def make_user() -> Owner:
+def create_user() -> DatabaseUser:
     try:
         done = subprocess.run(
             USERADD,
@@ -77,19 +77,19 @@ def make_user() -> Owner:
         reason = done.stderr.strip()
     except (OSError, subprocess.TimeoutExpired) as fault:
         reason = str(fault)
-    found = named(OWN_USER)
+    found = user_by_name(OWN_USER)
     if found is None:
         raise Refused(
-            f"Postgres does not run as root, and the system user {OWN_USER} can't be made"
-            f" ({reason}): make it by hand, or start Deemster as an ordinary user."
+            f"Postgres does not run as root, and the system user {OWN_USER} can't be created"
+            f" ({reason}): create it by hand, or start Deemster as an ordinary user."
         )
-    logger.info("made the system user %s, who runs the embedded Postgres", OWN_USER)
+    logger.info("created the system user %s, which runs the embedded Postgres", OWN_USER)
     return found
 
 
-def named(name: str) -> Owner | None:
+def user_by_name(name: str) -> DatabaseUser | None:
     try:
         entry = pwd.getpwnam(name)
     except KeyError:
         return None
-    return Owner(name, entry.pw_uid, entry.pw_gid)
+    return DatabaseUser(name, entry.pw_uid, entry.pw_gid)

@@ -1,4 +1,4 @@
-"""Where the server's socket is, and the URL that leads there."""
+"""The directory of the server's socket, and the URL of the database."""
 
 import os
 import shutil
@@ -10,30 +10,30 @@ from pathlib import Path
 from urllib.parse import quote
 
 from deemster.domain.errors import Refused
-from deemster.store.embedded.database_user import Owner
+from deemster.store.embedded.database_user import DatabaseUser
 
 ROLE = DATABASE = "deemster"
 FILE = ".s.PGSQL.5432"
-LONGEST_BYTES = 107
-"""Of a socket's path, by the kernel."""
+MAX_PATH_BYTES = 107
+"""The kernel's limit for the path of a socket."""
 
 
 def url_of(directory: Path, database: str = DATABASE) -> str:
-    # The port too: without it clients would take PGPORT.
+    # With the port: clients would use PGPORT otherwise.
     return f"postgresql://{ROLE}@/{database}?host={quote(str(directory), safe='/')}&port=5432"
 
 
 def running_url(data_dir: Path) -> str | None:
-    """The URL of the server that runs on this data directory; None when none does."""
-    place = data_dir.resolve() / "postgres" / "socket"
+    """Returns the URL of the server that runs on this data directory; None: none runs."""
+    path = data_dir.resolve() / "postgres" / "socket"
     try:
-        directory = place.readlink() if place.is_symlink() else place
+        directory = path.readlink() if path.is_symlink() else path
         with socket.socket(socket.AF_UNIX) as probe:
             probe.settimeout(5)
             probe.connect(str(directory / FILE))
     except PermissionError as fault:
         raise Refused(
-            f"The database in {place.parent} is another user's: run this command as root or as"
+            f"The database in {path.parent} is another user's: run this command as root or as"
             " the user who started Deemster."
         ) from fault
     except OSError:
@@ -41,32 +41,32 @@ def running_url(data_dir: Path) -> str | None:
     return url_of(directory)
 
 
-def make_directory(home: Path, owner: Owner) -> Path:
-    """A directory for the socket that only its owner, and root, may enter.
+def make_directory(home: Path, owner: DatabaseUser) -> Path:
+    """Makes a directory for the socket that only its owner and root may enter.
 
-    It is `socket` below the home. Where that path is too long, `socket` is a link to one
-    elsewhere.
+    It is `socket` in the home. If that path is too long, `socket` is a link to a directory with
+    a shorter path.
     """
-    place = home / "socket"
-    kept = place.readlink() if place.is_symlink() else place
-    if fits(kept) and is_private(kept, owner):
-        return kept
-    if place.is_symlink():
-        place.unlink()
-    elif place.exists():
-        shutil.rmtree(place)
-    if fits(place):
-        place.mkdir(mode=0o700)
-        os.lchown(place, owner.uid, owner.gid)
-        return place
-    elsewhere = Path(tempfile.mkdtemp(prefix="pg-", dir=short_place()))
-    os.lchown(elsewhere, owner.uid, owner.gid)
-    place.symlink_to(elsewhere)
-    return elsewhere
+    path = home / "socket"
+    current = path.readlink() if path.is_symlink() else path
+    if fits(current) and is_private(current, owner):
+        return current
+    if path.is_symlink():
+        path.unlink()
+    elif path.exists():
+        shutil.rmtree(path)
+    if fits(path):
+        path.mkdir(mode=0o700)
+        os.lchown(path, owner.uid, owner.gid)
+        return path
+    shorter = Path(tempfile.mkdtemp(prefix="pg-", dir=short_parent()))
+    os.lchown(shorter, owner.uid, owner.gid)
+    path.symlink_to(shorter)
+    return shorter
 
 
 def remove_directory(home: Path, directory: Path) -> None:
-    """Takes away one that was made elsewhere, with what a killed server has left in it."""
+    """Removes a directory with a shorter path, and what a killed server has left in it."""
     if directory == home / "socket":
         return
     with suppress(OSError):
@@ -77,23 +77,23 @@ def remove_directory(home: Path, directory: Path) -> None:
 
 
 def fits(directory: Path) -> bool:
-    # Clients take a comma for the end of a host's name.
-    return len(os.fsencode(directory / FILE)) <= LONGEST_BYTES and "," not in str(directory)
+    # Clients split host names at commas.
+    return len(os.fsencode(directory / FILE)) <= MAX_PATH_BYTES and "," not in str(directory)
 
 
-def short_place() -> Path:
+def short_parent() -> Path:
     uid = os.geteuid()
-    place = Path(f"/run/user/{uid}" if uid else "/run/deemster")
+    path = Path(f"/run/user/{uid}" if uid else "/run/deemster")
     with suppress(OSError):
         if uid == 0:
-            place.mkdir(mode=0o755, exist_ok=True)
-        if place.lstat().st_uid == uid and os.access(place, os.W_OK | os.X_OK):
-            return place
+            path.mkdir(mode=0o755, exist_ok=True)
+        if path.lstat().st_uid == uid and os.access(path, os.W_OK | os.X_OK):
+            return path
     return Path("/tmp")  # noqa: S108 - only for mkdtemp, which makes a name of its own
 
 
-def is_private(directory: Path, owner: Owner) -> bool:
-    """Whether it is still what we made, not something that another user put there."""
+def is_private(directory: Path, owner: DatabaseUser) -> bool:
+    """Whether it is the directory that was made here, and not another user's."""
     try:
         found = directory.lstat()
     except OSError:

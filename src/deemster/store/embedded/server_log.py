@@ -1,4 +1,4 @@
-"""The server's log: this run's and the one before, neither ever large."""
+"""Rotates the server's log at each start, and keeps it small while the server runs."""
 
 import asyncio
 import os
@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-LARGEST_BYTES = 4 * 1024 * 1024
-LOOK_S = 10.0
+MAX_BYTES = 4 * 1024 * 1024
+CHECK_S = 10.0
 TAIL_BYTES = 2000
 
 
 @contextmanager
 def opened(log: Path) -> Iterator[IO[Any]]:
-    # Appending, so that after a truncation the server goes on at the new end.
+    # In append mode the server continues at the new end after a truncation.
     descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
     with os.fdopen(descriptor, "ab") as file:
         yield file
@@ -22,23 +22,23 @@ def opened(log: Path) -> Iterator[IO[Any]]:
 
 def rotate(log: Path) -> None:
     if log.exists():
-        log.replace(earlier(log))
+        log.replace(previous(log))
 
 
 def watch(log: Path, process: asyncio.subprocess.Process) -> None:
-    """Keeps the log small for as long as the process lives."""
+    """Trims the log as long as the process lives."""
     if process.returncode is None:
-        asyncio.get_running_loop().call_later(LOOK_S, watch, log, process)
+        asyncio.get_running_loop().call_later(CHECK_S, watch, log, process)
         trim(log)
 
 
 def trim(log: Path) -> None:
-    """The server writes to the same file all along, so it is copied and emptied."""
-    if log.exists() and log.stat().st_size > LARGEST_BYTES:
-        end = read_end(log, LARGEST_BYTES)
+    """The server keeps the file open, so it is copied and truncated."""
+    if log.exists() and log.stat().st_size > MAX_BYTES:
+        end = read_end(log, MAX_BYTES)
         os.truncate(log, 0)
-        earlier(log).unlink(missing_ok=True)
-        with opened(earlier(log)) as file:
+        previous(log).unlink(missing_ok=True)
+        with opened(previous(log)) as file:
             file.write(end)
 
 
@@ -46,12 +46,12 @@ def tail(log: Path) -> str:
     return read_end(log, TAIL_BYTES).decode(errors="replace").strip()
 
 
-def earlier(log: Path) -> Path:
+def previous(log: Path) -> Path:
     return log.with_name(f"{log.name}.1")
 
 
-def read_end(log: Path, most_bytes: int) -> bytes:
+def read_end(log: Path, max_bytes: int) -> bytes:
     with log.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - most_bytes))
+        file.seek(max(0, size - max_bytes))
         return file.read()

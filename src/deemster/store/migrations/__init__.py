@@ -1,4 +1,4 @@
-"""Brings the database to the form that this version needs: forward only, one at a time."""
+"""Applies the migrations that a database is missing, in order; there is no way back."""
 
 import hashlib
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from deemster.store.pool import OwnConnection, connect
 
 HERE = Path(__file__).parent
 LOCK: Final = 0x6465656D
-"""Held while migrating, so that of many roles that start at once one does it (O5)."""
+"""Advisory lock: of several processes that start at the same time, one migrates (O5)."""
 OLDEST_SERVER: Final = 14
 RECORD = """
 CREATE TABLE IF NOT EXISTS migration (
@@ -36,7 +36,7 @@ class Migration:
 
 
 def shipped() -> list[Migration]:
-    """In order; a file is called `0001_what.sql`."""
+    """Lists this version's migrations in order; their files are named `0001_what.sql`."""
     files = sorted(HERE.glob("[0-9]*.sql"))
     return [
         Migration(int(file.stem.split("_")[0]), file.stem, file.read_text(encoding="utf-8"))
@@ -45,7 +45,7 @@ def shipped() -> list[Migration]:
 
 
 async def migrate(url: str, *, dry_run: bool = False) -> list[Migration]:
-    """Applies what is missing, all or nothing; says what that was, or would be."""
+    """Applies what is missing in one transaction; returns what that was, or would be."""
     connection = await connect(url)
     try:
         async with connection.transaction():
@@ -64,7 +64,7 @@ async def find_missing(
     server = connection.get_server_version()
     if server.major < OLDEST_SERVER:
         raise Refused(
-            f"The server is PostgreSQL {server.major}: Deemster needs {OLDEST_SERVER} or newer."
+            f"The server is PostgreSQL {server.major}: use PostgreSQL {OLDEST_SERVER} or newer."
         )
     if not await connection.fetchval("SELECT to_regclass('migration')"):
         return list(known)
@@ -91,7 +91,7 @@ async def apply(connection: OwnConnection, missing: Sequence[Migration]) -> None
         try:
             await connection.execute(each.sql)
         except asyncpg.RaiseError as fault:
-            # In its own words: whoever knows which of what it found is right mends it.
+            # The migration's own message says what the operator must decide.
             raise Refused(f"{each.name}: {fault}") from fault
         await connection.execute(
             "INSERT INTO migration (version, name, digest) VALUES ($1, $2, $3)",
