@@ -1,3 +1,4 @@
+/* System calls, most of them with the secret token; kernel.h explains it. */
 #define _GNU_SOURCE
 #include "kernel.h"
 
