@@ -86,7 +86,7 @@ def test_an_invalid_package_name_is_refused(deemster: Deemster, name: str) -> No
 def test_an_existing_package_is_not_overwritten(deemster: Deemster, package: Path) -> None:
     done = deemster("problem", "new", "mine")
     assert done.code == 2
-    assert "is there already" in done.err
+    assert "already exists" in done.err
 
 
 def test_submissions_are_judged_although_a_validator_has_an_unknown_language(

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from deemster.domain.ids import ProblemId
-from deemster.problems.new import make_package
+from deemster.problems.new_package import make_package
 from deemster.settings import load_settings
 from deemster.store import audit
 from deemster.store.pool import Pool, connection

@@ -1,4 +1,4 @@
-"""J9: a revision that was imported on one machine is judged on another as the same."""
+"""A revision that one machine imported is the same on every other machine (J9)."""
 
 import asyncio
 import fcntl
@@ -21,8 +21,7 @@ from deemster.domain.errors import Refused, Unavailable
 from deemster.domain.limits import MIB
 from deemster.locks import locked
 from deemster.problems.archive import Bounds
-from deemster.problems.distribution import YOUNG_S, RevisionDistributor
-from deemster.problems.pack import pack
+from deemster.problems.distribution import YOUNG_S, RevisionDistributor, pack
 from deemster.problems.revision import (
     STAGING,
     Revision,
@@ -54,23 +53,23 @@ FORMATS = {
 FILES = {"testdata/1.in": "1\n", "testdata/1.out": "1\n", "problem.yaml": "title: x\n"}
 
 
-class Watched(FileBackend):
-    """FileBackend that count how often they are asked, and wait where a test wants them to."""
+class CountingBackend(FileBackend):
+    """Counts its calls, and blocks them while a test wants that."""
 
     def __init__(self, root: Path) -> None:
         super().__init__(root)
         self.reads = self.writes = self.looks = 0
-        self.may_go_on = Event()
-        self.may_go_on.set()
+        self.may_continue = Event()
+        self.may_continue.set()
 
     def find(self, name: str) -> ArtifactEntry | None:
         self.looks += 1
-        assert self.may_go_on.wait(60)
+        assert self.may_continue.wait(60)
         return super().find(name)
 
     def read(self, name: str) -> Iterator[bytes]:
         self.reads += 1
-        assert self.may_go_on.wait(60)
+        assert self.may_continue.wait(60)
         return super().read(name)
 
     def write(self, name: str, chunks: Iterable[bytes], size_bytes: int) -> None:
@@ -79,22 +78,22 @@ class Watched(FileBackend):
 
 
 class Machine:
-    """One with revisions of its own, and an artifact store that it shares with others."""
+    """A machine with its own revisions and a shared artifact store."""
 
     def __init__(self, root: Path, data_dir: Path, store: RevisionStore | None = None) -> None:
         self.root = root
-        self.depot = Watched(data_dir / "artifacts")
+        self.backend = CountingBackend(data_dir / "artifacts")
         self.revisions = store or RevisionStore(root, 100 * MIB)
-        self.ahead_s = 0.0
-        artifacts = Artifacts(self.depot, clock=lambda: time.time() + self.ahead_s)
-        self.shelf = RevisionDistributor(artifacts, self.revisions)
+        self.clock_offset_s = 0.0
+        artifacts = Artifacts(self.backend, clock=lambda: time.time() + self.clock_offset_s)
+        self.distributor = RevisionDistributor(artifacts, self.revisions)
 
     def staged(self) -> list[Path]:
         return list((self.root / STAGING).iterdir())
 
     async def publish(self, package: Path) -> Revision:
         async with self.revisions.imported(package) as revision:
-            await self.shelf.publish(revision)
+            await self.distributor.publish(revision)
             return revision
 
 
@@ -140,8 +139,8 @@ async def test_a_revision_of_any_format_is_the_same_on_another_machine(
 ) -> None:
     async with here.revisions.imported(CORPUS / name) as revision:
         assert revision.problem.format == FORMATS[name]
-        await here.shelf.publish(revision)
-        async with there.shelf.opened(revision.digest) as other:
+        await here.distributor.publish(revision)
+        async with there.distributor.opened(revision.digest) as other:
             assert other.digest == revision.digest
             assert other.problem == revision.problem
             assert other.directory.is_relative_to(there.root)
@@ -151,7 +150,7 @@ async def test_a_revision_of_any_format_is_the_same_on_another_machine(
 
 
 @pytest.mark.parametrize("name", FORMATS)
-async def test_what_was_prepared_once_is_not_changed_by_preparing_it_again(
+async def test_preparing_a_prepared_package_changes_nothing(
     here: Machine, tmp_path: Path, name: str
 ) -> None:
     async with here.revisions.imported(CORPUS / name) as revision:
@@ -161,7 +160,7 @@ async def test_what_was_prepared_once_is_not_changed_by_preparing_it_again(
     assert again.problem == revision.problem
 
 
-async def test_a_revision_that_another_version_prepared_stays_as_it_was(
+async def test_a_revision_prepared_by_another_version_is_not_prepared_again(
     here: Machine, there: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A worker may be newer than what imported the problem, and add other checkers."""
@@ -173,12 +172,12 @@ async def test_a_revision_that_another_version_prepared_stays_as_it_was(
     with monkeypatch.context() as patch:
         patch.setattr(dmoj_prepare, "PROGRAMS", older)
         revision = await here.publish(CORPUS / "dmojbatches")
-    async with there.shelf.opened(revision.digest) as other:
+    async with there.distributor.opened(revision.digest) as other:
         assert other.digest == revision.digest
     assert (await there.revisions.import_package(CORPUS / "dmojbatches")).digest != other.digest
 
 
-async def test_a_revision_crosses_a_bucket(data_dir: Path, package: Path) -> None:
+async def test_a_revision_is_distributed_through_s3(data_dir: Path, package: Path) -> None:
     write_tree(package, {"testdata/1.in": os.urandom(20 * MIB).hex()})
     with own_s3() as server:
         url = server.url("x")
@@ -199,24 +198,24 @@ async def test_a_revision_crosses_a_bucket(data_dir: Path, package: Path) -> Non
 
 
 @pytest.mark.parametrize("name", ["a b", "задача", "__pycache__", "Thumbs.db"])
-async def test_a_package_of_any_name_arrives(
+async def test_a_package_of_any_name_is_distributed(
     here: Machine, there: Machine, tmp_path: Path, name: str
 ) -> None:
     revision = await here.publish(write_tree(tmp_path / name, FILES))
-    async with there.shelf.opened(revision.digest) as other:
+    async with there.distributor.opened(revision.digest) as other:
         assert read_tree(other.directory) == read_tree(revision.directory)
 
 
-async def test_a_package_with_nothing_but_one_directory_arrives(
+async def test_a_package_with_a_single_directory_is_distributed(
     here: Machine, there: Machine, tmp_path: Path
 ) -> None:
     files = {name: text for name, text in FILES.items() if name != "problem.yaml"}
     revision = await here.publish(write_tree(tmp_path / "bare", files))
-    async with there.shelf.opened(revision.digest) as other:
+    async with there.distributor.opened(revision.digest) as other:
         assert other.problem == revision.problem
 
 
-async def test_a_package_at_its_bounds_arrives(
+async def test_a_package_of_the_largest_allowed_size_is_distributed(
     data_dir: Path, package: Path, tmp_path: Path
 ) -> None:
     """What is prepared, or packed below a directory, can be a bit beyond them."""
@@ -233,27 +232,27 @@ async def test_a_package_at_its_bounds_arrives(
             archive.writestr(name, "1\n")
     for each in (deep, inner):
         revision = await one.publish(each)
-        async with two.shelf.opened(revision.digest) as other:
+        async with two.distributor.opened(revision.digest) as other:
             assert other.digest == revision.digest
 
 
 @pytest.mark.parametrize(
     ("name", "said"), [("1" * 120, "too many digits"), ("/".join(["n" * 250] * 4), "too long")]
 )
-async def test_a_name_that_no_tar_of_ours_holds_is_refused_when_it_is_published(
+async def test_a_file_name_that_our_tar_reader_refuses_is_refused_on_publishing(
     here: Machine, tmp_path: Path, name: str, said: str
 ) -> None:
     package = write_tree(tmp_path / ("p" * 64), FILES | {name: "x"})
     with pytest.raises(Refused, match=said):
         await here.publish(package)
-    assert here.depot.writes == 0
+    assert here.backend.writes == 0
     assert here.staged() == []
 
 
 # ---- the tar ----
 
 
-def test_a_tar_tells_nothing_of_its_machine(tmp_path: Path) -> None:
+def test_a_tar_has_no_times_and_owners(tmp_path: Path) -> None:
     """The same bytes, whatever the times, owners and order of the files."""
     names = sorted(FILES)
     one = write_tree(tmp_path / "one" / "sum", {name: FILES[name] for name in names})
@@ -276,41 +275,39 @@ def test_a_tar_tells_nothing_of_its_machine(tmp_path: Path) -> None:
     )
 
 
-async def test_a_revision_is_put_once_and_renewed_later(
+async def test_a_revision_is_uploaded_once_and_renewed_after_an_hour(
     here: Machine, data_dir: Path, package: Path
 ) -> None:
     revision = await here.publish(package)
-    await here.shelf.publish(revision)
-    assert here.depot.writes == 1
-    here.ahead_s = YOUNG_S + 60
-    await here.shelf.publish(revision)
-    assert here.depot.writes == 2
+    await here.distributor.publish(revision)
+    assert here.backend.writes == 1
+    here.clock_offset_s = YOUNG_S + 60
+    await here.distributor.publish(revision)
+    assert here.backend.writes == 2
     assert tar_of(data_dir, revision.digest).exists()
 
 
-async def test_a_revision_that_is_damaged_is_not_published(
-    here: Machine, package: Path
-) -> None:
+async def test_a_damaged_revision_is_not_published(here: Machine, package: Path) -> None:
     async with here.revisions.imported(package) as revision:
         path = revision.directory / "problem.yaml"
         path.chmod(0o644)
         path.write_text("title: y\n")
         with pytest.raises(RevisionDamaged):
-            await here.shelf.publish(revision)
-    assert here.depot.writes == 0
+            await here.distributor.publish(revision)
+    assert here.backend.writes == 0
 
 
 # ---- fetching ----
 
 
-async def test_what_is_here_is_not_fetched(here: Machine, package: Path) -> None:
+async def test_a_local_revision_is_not_fetched(here: Machine, package: Path) -> None:
     revision = await here.revisions.import_package(package)
-    async with here.shelf.opened(revision.digest) as opened:
+    async with here.distributor.opened(revision.digest) as opened:
         assert opened == revision
-    assert here.depot.looks == here.depot.reads == 0
+    assert here.backend.looks == here.backend.reads == 0
 
 
-async def test_what_was_evicted_is_fetched_again(data_dir: Path, tmp_path: Path) -> None:
+async def test_an_evicted_revision_is_fetched_again(data_dir: Path, tmp_path: Path) -> None:
     """The room that revisions take is bounded by their store."""
     store = RevisionStore(data_dir / "revisions-here", MIB)
     here = Machine(data_dir / "revisions-here", data_dir, store)
@@ -321,28 +318,28 @@ async def test_what_was_evicted_is_fetched_again(data_dir: Path, tmp_path: Path)
     ]
     one, two = [await here.publish(package) for package in packages]
     for revision in (one, two, one):
-        async with here.shelf.opened(revision.digest):
+        async with here.distributor.opened(revision.digest):
             pass
         assert await store.digests() == [revision.digest]
-    assert here.depot.reads == 3
+    assert here.backend.reads == 3
 
 
-async def test_what_is_nowhere_is_missing(here: Machine) -> None:
+async def test_an_unknown_revision_is_missing(here: Machine) -> None:
     with pytest.raises(ArtifactMissing, match="0" * 64):
-        async with here.shelf.opened("0" * 64):
+        async with here.distributor.opened("0" * 64):
             pass
     assert here.staged() == []
 
 
-async def test_a_name_that_is_no_digest_is_refused(here: Machine) -> None:
-    with pytest.raises(Refused, match="names no revision"):
-        async with here.shelf.opened("../../etc"):
+async def test_a_name_that_is_not_a_digest_is_refused(here: Machine) -> None:
+    with pytest.raises(Refused, match="is not the digest of a revision"):
+        async with here.distributor.opened("../../etc"):
             pass
-    assert here.depot.looks == 0
+    assert here.backend.looks == 0
 
 
 @pytest.mark.parametrize("harm", ["byte", "cut", "empty", "garbage", "another", "bomb"])
-async def test_what_is_damaged_on_the_way_is_not_used(
+async def test_a_damaged_download_is_not_used(
     here: Machine, there: Machine, data_dir: Path, package: Path, tmp_path: Path, harm: str
 ) -> None:
     revision = await here.publish(package)
@@ -366,31 +363,31 @@ async def test_what_is_damaged_on_the_way_is_not_used(
                 (tmp_path / "zeros").write_bytes(bytes(10 * MIB))
                 packed.add(tmp_path / "zeros", "sum/zeros")
             tar.write_bytes(bomb.read_bytes())
-    with pytest.raises(RevisionDamaged, match="damaged on the way"):
-        async with there.shelf.opened(revision.digest):
+    with pytest.raises(RevisionDamaged, match="damaged during its download"):
+        async with there.distributor.opened(revision.digest):
             pass
     assert await there.revisions.digests() == []
     assert there.staged() == []
     tar.write_bytes(content)
-    async with there.shelf.opened(revision.digest) as opened:
+    async with there.distributor.opened(revision.digest) as opened:
         assert opened.digest == revision.digest
 
 
-async def test_what_is_damaged_here_is_fetched_again(
+async def test_a_damaged_local_revision_is_fetched_again(
     here: Machine, there: Machine, package: Path
 ) -> None:
     revision = await here.publish(package)
-    async with there.shelf.opened(revision.digest) as opened:
+    async with there.distributor.opened(revision.digest) as opened:
         path = opened.directory / "problem.yaml"
     path.chmod(0o644)
     path.write_text("title: y\n")
     restarted = RevisionStore(there.root, 100 * MIB)
-    shelf = RevisionDistributor(Artifacts(there.depot), restarted)
-    async with shelf.opened(revision.digest):
+    distributor = RevisionDistributor(Artifacts(there.backend), restarted)
+    async with distributor.opened(revision.digest):
         assert path.read_text() == "title: x\n"
 
 
-async def test_what_has_no_room_here_may_have_it_elsewhere(
+async def test_a_revision_too_large_for_this_machine_is_unavailable(
     here: Machine, data_dir: Path, package: Path
 ) -> None:
     write_tree(package, {"testdata/1.in": "1" * 2 * MIB})
@@ -398,17 +395,17 @@ async def test_what_has_no_room_here_may_have_it_elsewhere(
     store = RevisionStore(data_dir / "revisions-small", MIB)
     small = Machine(data_dir / "revisions-small", data_dir, store)
     with pytest.raises(Unavailable, match="DEEMSTER_REVISIONS_MB"):
-        async with small.shelf.opened(revision.digest):
+        async with small.distributor.opened(revision.digest):
             pass
     assert small.staged() == []
 
 
-async def test_a_place_that_cannot_be_written_is_said(data_dir: Path) -> None:
+async def test_a_directory_that_can_not_be_written_is_reported(data_dir: Path) -> None:
     (data_dir / "file").touch()
     place = data_dir / "file" / "revisions"
-    shelf = Machine(place, data_dir, RevisionStore(place, MIB)).shelf
+    distributor = Machine(place, data_dir, RevisionStore(place, MIB)).distributor
     with pytest.raises(Unavailable, match="DEEMSTER_DATA_DIR"):
-        async with shelf.opened("0" * 64):
+        async with distributor.opened("0" * 64):
             pass
 
 
@@ -417,45 +414,45 @@ async def test_a_place_that_cannot_be_written_is_said(data_dir: Path) -> None:
 
 async def open_once(machine: Machine, digest: str) -> Revision | Unavailable:
     try:
-        async with machine.shelf.opened(digest) as revision:
+        async with machine.distributor.opened(digest) as revision:
             return revision
     except Unavailable as fault:
         return fault
 
 
-def wait_for_a_flight(machine: Machine, digest: str) -> None:
-    wait_until(lambda: digest in machine.shelf._downloads._running)
+def wait_for_a_fetch(machine: Machine, digest: str) -> None:
+    wait_until(lambda: digest in machine.distributor._downloads._running)
 
 
-def wait_for_askers(machine: Machine, digest: str, count: int) -> None:
-    """Until one fetches and the others wait for it."""
-    wait_for_a_flight(machine, digest)
-    wait_until(lambda: machine.depot.looks)
-    download = machine.shelf._downloads._running[digest]
+def wait_for_requests(machine: Machine, digest: str, count: int) -> None:
+    """Waits until one task fetches and the others wait for it."""
+    wait_for_a_fetch(machine, digest)
+    wait_until(lambda: machine.backend.looks)
+    download = machine.distributor._downloads._running[digest]
     wait_until(lambda: len(download._callbacks or ()) >= count - 1)
 
 
 @pytest.mark.parametrize("is_there", [True, False])
-async def test_many_who_ask_at_once_cause_one_fetch(
+async def test_concurrent_requests_cause_one_fetch(
     here: Machine, there: Machine, data_dir: Path, package: Path, is_there: bool
 ) -> None:
-    """Also one failure: nobody tries again what failed while they waited."""
+    """A failed fetch fails for all tasks that waited for it."""
     digest = (await here.publish(package)).digest
     if not is_there:
         tar_of(data_dir, digest).unlink()
-    there.depot.may_go_on.clear()
+    there.backend.may_continue.clear()
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(open_once(there, digest)) for _ in range(20)]
-        await asyncio.to_thread(wait_for_askers, there, digest, 20)
-        there.depot.may_go_on.set()
+        await asyncio.to_thread(wait_for_requests, there, digest, 20)
+        there.backend.may_continue.set()
     kinds = {type(task.result()) for task in tasks}
     assert kinds == {Revision if is_there else ArtifactMissing}
-    assert there.depot.looks == 1
-    assert there.depot.reads == (1 if is_there else 0)
+    assert there.backend.looks == 1
+    assert there.backend.reads == (1 if is_there else 0)
     assert there.staged() == []
 
 
-async def test_who_asks_after_a_failure_tries_again(
+async def test_a_request_after_a_failed_fetch_tries_again(
     here: Machine, there: Machine, data_dir: Path, package: Path
 ) -> None:
     digest = (await here.publish(package)).digest
@@ -466,18 +463,18 @@ async def test_who_asks_after_a_failure_tries_again(
     assert isinstance(await open_once(there, digest), Revision)
 
 
-async def test_when_the_one_who_fetches_is_cancelled_another_does(
+async def test_when_a_fetch_is_cancelled_a_waiting_task_fetches(
     here: Machine, there: Machine, package: Path
 ) -> None:
     digest = (await here.publish(package)).digest
-    there.depot.may_go_on.clear()
+    there.backend.may_continue.clear()
     async with asyncio.TaskGroup() as group:
         first = group.create_task(open_once(there, digest))
-        await asyncio.to_thread(wait_for_askers, there, digest, 1)
+        await asyncio.to_thread(wait_for_requests, there, digest, 1)
         second = group.create_task(open_once(there, digest))
-        await asyncio.to_thread(wait_for_askers, there, digest, 2)
+        await asyncio.to_thread(wait_for_requests, there, digest, 2)
         first.cancel()
-        there.depot.may_go_on.set()
+        there.backend.may_continue.set()
     assert first.cancelled()
     assert isinstance(second.result(), Revision)
     assert there.staged() == []
@@ -498,10 +495,10 @@ class Logged(FileBackend):
 
 async def main(data_dir, root, log, digest):
     artifacts = Artifacts(Logged(pathlib.Path(data_dir) / "artifacts"))
-    shelf = RevisionDistributor(artifacts, RevisionStore(pathlib.Path(root), 100 << 20))
+    distributor = RevisionDistributor(artifacts, RevisionStore(pathlib.Path(root), 100 << 20))
     print("ready", flush=True)
     sys.stdin.readline()
-    async with shelf.opened(digest) as revision:
+    async with distributor.opened(digest) as revision:
         assert (revision.directory / "problem.yaml").read_text() == "title: x\\n"
 
 asyncio.run(main(*sys.argv[1:]))
@@ -530,7 +527,7 @@ async def test_processes_of_one_machine_fetch_once(
     assert list((root / STAGING).iterdir()) == []
 
 
-async def test_who_waits_for_another_process_goes_on_when_that_is_gone(
+async def test_a_process_that_waits_continues_after_the_other_has_ended(
     here: Machine, there: Machine, package: Path
 ) -> None:
     digest = (await here.publish(package)).digest
@@ -540,8 +537,8 @@ async def test_who_waits_for_another_process_goes_on_when_that_is_gone(
     async with asyncio.TaskGroup() as group:
         with locked(place, fcntl.LOCK_EX):
             task = group.create_task(open_once(there, digest))
-            await asyncio.to_thread(wait_for_a_flight, there, digest)
-            assert there.depot.looks == 0
+            await asyncio.to_thread(wait_for_a_fetch, there, digest)
+            assert there.backend.looks == 0
     assert isinstance(task.result(), Revision)
     assert there.staged() == []
 
@@ -558,12 +555,13 @@ from deemster.store.artifacts import Artifacts
 data_dir, root, digest = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3]
 
 async def fetch():
-    shelf = RevisionDistributor(Artifacts.open(None, data_dir), RevisionStore(root, 1 << 20))
-    async with shelf.opened(digest):
+    revisions = RevisionStore(root, 1 << 20)
+    distributor = RevisionDistributor(Artifacts.open(None, data_dir), revisions)
+    async with distributor.opened(digest):
         pass
 
 def fetch_until(step):
-    # In a child, which kills itself before the n-th thing that it does to its revisions.
+    # In a child process that kills itself before its n-th operation on the revisions.
     child = os.fork()
     if child:
         return os.waitpid(child, 0)[1]
@@ -581,7 +579,7 @@ def fetch_until(step):
     os._exit(0)
 
 def check():
-    # Whatever is there is whole. It is removed, so that the next one fetches it again.
+    # Every revision is complete. It is removed, so that the next child fetches it again.
     store = RevisionStore(root, 1 << 20)
     found = asyncio.run(store.digests())
     if found:
@@ -598,7 +596,7 @@ print(json.dumps({"steps": steps, "there": there}))
 """
 
 
-async def test_a_fetch_that_is_killed_anywhere_leaves_nothing_half_made(
+async def test_a_fetch_killed_at_any_step_leaves_no_partial_revision(
     here: Machine, there: Machine, data_dir: Path, package: Path, tmp_path: Path
 ) -> None:
     digest = (await here.publish(package)).digest
@@ -621,7 +619,7 @@ async def keep_none(digests: Sequence[str]) -> Iterable[str]:
     return ()
 
 
-async def test_revisions_that_no_row_refers_to_are_swept(
+async def test_revisions_without_a_row_are_swept(
     here: Machine, data_dir: Path, package: Path, tmp_path: Path
 ) -> None:
     old, kept = [
@@ -634,10 +632,10 @@ async def test_revisions_that_no_row_refers_to_are_swept(
         asked.extend(digests)
         return [kept]
 
-    assert await here.shelf.sweep(keep, older_than_s=0) == 0
+    assert await here.distributor.sweep(keep, older_than_s=0) == 0
     assert asked == []
-    here.ahead_s = 10 * YOUNG_S
-    assert await here.shelf.sweep(keep, older_than_s=0) == 1
+    here.clock_offset_s = 10 * YOUNG_S
+    assert await here.distributor.sweep(keep, older_than_s=0) == 1
     assert sorted(asked) == sorted([old, kept])
     assert not tar_of(data_dir, old).exists()
     assert tar_of(data_dir, kept).exists()

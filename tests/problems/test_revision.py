@@ -1,4 +1,4 @@
-"""J9: packages become revisions that never change."""
+"""Packages become revisions that never change (J9)."""
 
 import asyncio
 import fcntl
@@ -55,7 +55,7 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-# ---- what a revision is ----
+# ---- importing and opening ----
 
 
 async def test_a_package_becomes_a_revision_that_can_be_opened(
@@ -74,7 +74,7 @@ async def test_a_package_becomes_a_revision_that_can_be_opened(
     assert staged(root) == []
 
 
-async def test_nobody_can_write_there_and_a_box_can_read(
+async def test_a_revision_is_read_only_and_the_sandbox_can_read_it(
     store: RevisionStore, root: Path, package: Path
 ) -> None:
     write_tree(package, {"testdata/check/build": "#!/bin/sh\n"})
@@ -89,7 +89,7 @@ async def test_nobody_can_write_there_and_a_box_can_read(
     assert mode(revision.directory / "testdata" / "check" / "build") == 0o555
 
 
-async def test_the_same_content_is_one_revision_however_it_is_packed(
+async def test_equal_content_in_any_archive_is_one_revision(
     store: RevisionStore, root: Path, package: Path, tmp_path: Path
 ) -> None:
     with zipfile.ZipFile(tmp_path / "sum.zip", "w") as archive:
@@ -102,7 +102,7 @@ async def test_the_same_content_is_one_revision_however_it_is_packed(
     assert kept(root) == {first.digest}
 
 
-async def test_bytes_names_and_execute_bits_make_the_difference(
+async def test_contents_names_and_execute_bits_change_the_digest(
     store: RevisionStore, package: Path
 ) -> None:
     async def digest() -> str:
@@ -123,7 +123,7 @@ async def test_bytes_names_and_execute_bits_make_the_difference(
     assert await digest() == found[-1]
 
 
-async def test_changing_the_package_later_changes_no_revision(
+async def test_a_later_change_of_the_package_does_not_change_its_revision(
     store: RevisionStore, package: Path
 ) -> None:
     async with store.imported(package) as revision:
@@ -133,10 +133,10 @@ async def test_changing_the_package_later_changes_no_revision(
         await store.verify(revision.digest)
 
 
-async def test_a_revision_imported_as_a_package_is_itself(
+async def test_a_revision_imported_as_a_package_gets_the_same_digest(
     store: RevisionStore, tmp_path: Path
 ) -> None:
-    """What was prepared once is not changed again."""
+    """Preparing it again changes nothing."""
     package = write_tree(tmp_path / "dmoj", {"init.yml": "archive: a.zip\n"})
     with zipfile.ZipFile(package / "a.zip", "w") as archive:
         archive.writestr("1.in", "1\r\n")
@@ -158,7 +158,7 @@ async def test_a_revision_keeps_the_name_of_its_package(
     assert (await store.import_package(package)).directory.name == directory
 
 
-async def test_a_package_that_is_refused_leaves_nothing(
+async def test_a_refused_package_leaves_no_files(
     store: RevisionStore, root: Path, package: Path
 ) -> None:
     write_tree(package, {"testdata/config.yaml": "type: objective"})
@@ -172,21 +172,23 @@ async def test_a_package_that_is_refused_leaves_nothing(
 
 
 @pytest.mark.parametrize("digest", ["", "x", "../../etc", "A" * 64, "0" * 63, "0" * 64 + "\n"])
-async def test_a_name_that_is_no_digest_opens_nothing(
+async def test_a_name_that_is_not_a_digest_is_refused(
     store: RevisionStore, digest: str
 ) -> None:
-    with pytest.raises(Refused, match="names no revision"):
+    with pytest.raises(Refused, match="is not the digest of a revision"):
         async with store.opened(digest):
             pass
 
 
-async def test_a_revision_that_is_not_there_is_refused(store: RevisionStore) -> None:
+async def test_a_missing_revision_is_refused(store: RevisionStore) -> None:
     with pytest.raises(Refused, match="import its package"):
         async with store.opened("0" * 64):
             pass
 
 
-async def test_a_place_that_cannot_be_written_is_said(tmp_path: Path, package: Path) -> None:
+async def test_a_directory_that_can_not_be_written_is_reported(
+    tmp_path: Path, package: Path
+) -> None:
     (tmp_path / "file").touch()
     store = RevisionStore(tmp_path / "file" / "revisions", MIB)
     with pytest.raises(Unavailable, match="DEEMSTER_DATA_DIR"):
@@ -209,7 +211,7 @@ def damage(revision: Revision) -> None:
     path.chmod(0o444)
 
 
-async def test_damage_is_found_on_demand(store: RevisionStore, package: Path) -> None:
+async def test_verify_finds_damage(store: RevisionStore, package: Path) -> None:
     revision = await store.import_package(package)
     await store.verify(revision.digest)
     damage(revision)
@@ -227,13 +229,13 @@ async def test_damage_is_found_by_the_next_process_that_opens_it(
             pass
 
 
-async def test_what_was_found_is_believed_for_an_hour(root: Path, package: Path) -> None:
-    """C3: then all of it is read again, and damage is found."""
+async def test_the_content_is_checked_again_after_an_hour(root: Path, package: Path) -> None:
+    """C3."""
     now_s = [0.0]
     store = RevisionStore(root, 100 * MIB, clock=lambda: now_s[0])
     digest = (await store.import_package(package)).digest
     async with store.opened(digest) as first, store.opened(digest) as second:
-        assert second.problem is first.problem, "it is not read twice"
+        assert second.problem is first.problem, "the problem was read twice"
     now_s[0] += KEPT_S
     async with store.opened(digest) as third:
         assert third == first
@@ -248,7 +250,7 @@ async def test_what_was_found_is_believed_for_an_hour(root: Path, package: Path)
 
 
 @pytest.mark.parametrize("harm", ["changed", "added", "gone", "about", "link"])
-async def test_importing_again_mends_a_damaged_revision(
+async def test_importing_again_repairs_a_damaged_revision(
     store: RevisionStore, root: Path, package: Path, harm: str
 ) -> None:
     revision = await store.import_package(package)
@@ -271,7 +273,7 @@ async def test_importing_again_mends_a_damaged_revision(
     assert staged(root) == []
 
 
-async def test_a_damaged_revision_that_is_used_is_not_replaced(
+async def test_a_damaged_revision_in_use_is_not_replaced(
     store: RevisionStore, package: Path
 ) -> None:
     async with store.imported(package) as revision:
@@ -280,7 +282,7 @@ async def test_a_damaged_revision_that_is_used_is_not_replaced(
             await store.import_package(package)
 
 
-# ---- room ----
+# ---- eviction ----
 
 
 def sized(tmp_path: Path, name: str, kib: int = 400) -> Path:
@@ -288,7 +290,7 @@ def sized(tmp_path: Path, name: str, kib: int = 400) -> Path:
     return write_tree(tmp_path / name, FILES | {"testdata/1.in": content.decode()})
 
 
-async def test_the_one_used_least_lately_makes_room(root: Path, tmp_path: Path) -> None:
+async def test_the_least_recently_used_revision_is_evicted(root: Path, tmp_path: Path) -> None:
     store = RevisionStore(root, MIB)
     one = await store.import_package(sized(tmp_path, "one"))
     two = await store.import_package(sized(tmp_path, "two"))
@@ -303,7 +305,7 @@ async def test_the_one_used_least_lately_makes_room(root: Path, tmp_path: Path) 
             pass
 
 
-async def test_what_is_used_stays(root: Path, tmp_path: Path) -> None:
+async def test_a_revision_in_use_is_not_evicted(root: Path, tmp_path: Path) -> None:
     store = RevisionStore(root, MIB)
     other = RevisionStore(root, MIB)
     async with store.imported(sized(tmp_path, "one")) as one:
@@ -325,7 +327,7 @@ async def test_a_package_larger_than_the_store_is_refused(root: Path, tmp_path: 
 
 
 @pytest.mark.parametrize("about", ["[]", "{", '{"name": "../..", "size_bytes": 1}'])
-async def test_a_revision_without_a_sound_description_goes_at_once(
+async def test_a_revision_with_a_damaged_description_is_evicted_first(
     root: Path, tmp_path: Path, about: str
 ) -> None:
     store = RevisionStore(root, MIB)
@@ -335,7 +337,7 @@ async def test_a_revision_without_a_sound_description_goes_at_once(
     assert kept(root) == {two.digest}
 
 
-# ---- many at once ----
+# ---- concurrency ----
 
 WORKER = """
 import asyncio, pathlib, sys
@@ -371,7 +373,7 @@ async def test_two_processes_import_the_same_package(root: Path, package: Path) 
     assert staged(root) == []
 
 
-async def test_two_processes_that_crowd_each_other_out_lose_nothing_in_use(
+async def test_two_processes_never_evict_revisions_that_the_other_uses(
     root: Path, tmp_path: Path
 ) -> None:
     packages = [str(sized(tmp_path, name)) for name in ("one", "two", "three", "four")]
@@ -395,7 +397,7 @@ async def test_many_tasks_import_at_once(
     assert staged(root) == []
 
 
-async def test_a_cancelled_import_gives_back_what_it_held(
+async def test_a_cancelled_import_releases_its_revision(
     store: RevisionStore, root: Path, package: Path
 ) -> None:
     digest = (await store.import_package(package)).digest
@@ -414,17 +416,17 @@ async def test_a_cancelled_import_gives_back_what_it_held(
             else:
                 await asyncio.sleep(0)
             task.cancel()
-    # What was cancelled before it was entered goes on in its thread.
+    # The thread of an import that was cancelled early goes on.
     await asyncio.get_running_loop().shutdown_default_executor()
     await asyncio.sleep(0)
     os.close(lock_directory(root / digest, fcntl.LOCK_EX | fcntl.LOCK_NB))
     assert staged(root) == []
 
 
-async def test_whoever_waits_for_a_revision_gets_the_one_that_has_its_name_then(
+async def test_opening_waits_for_a_revision_that_is_being_replaced(
     store: RevisionStore, root: Path, tmp_path: Path, package: Path
 ) -> None:
-    """It was removed and imported again between the opening of its directory and the lock."""
+    """The directory is replaced between the opening and the lock."""
     path = root / (await store.import_package(package)).digest
     entered, leave = asyncio.Event(), asyncio.Event()
 
@@ -448,7 +450,7 @@ async def test_whoever_waits_for_a_revision_gets_the_one_that_has_its_name_then(
 
 
 def wait_for_descriptors(path: Path, count: int) -> None:
-    """Until this process has opened a directory that often."""
+    """Waits until this process has opened the directory that often."""
     descriptors = Path("/proc/self/fd")
     wait_until(lambda: sum(is_link_to(fd, path) for fd in descriptors.iterdir()) >= count)
 
@@ -469,7 +471,7 @@ from deemster.problems.revision import RevisionStore
 root, package = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
 
 def import_until(step):
-    # In a child, which kills itself before the n-th thing that it does to the store.
+    # In a child process that kills itself before its n-th operation on the store.
     child = os.fork()
     if child:
         return os.waitpid(child, 0)[1]
@@ -487,7 +489,7 @@ def import_until(step):
     os._exit(0)
 
 def check():
-    # Whatever is there is whole.
+    # Every revision is complete.
     store = RevisionStore(root, 1 << 20)
     for digest in asyncio.run(store.digests()):
         asyncio.run(store.verify(digest))
@@ -501,7 +503,7 @@ print(json.dumps({"steps": steps, "published": published}))
 """
 
 
-async def test_an_import_that_is_killed_anywhere_leaves_nothing_half_made(
+async def test_an_import_killed_at_any_step_leaves_no_partial_revision(
     root: Path, package: Path
 ) -> None:
     run = await asyncio.to_thread(

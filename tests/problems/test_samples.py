@@ -13,7 +13,7 @@ from deemster.domain.expectation import AC
 from deemster.domain.problem import ExampleSubmission, Problem, ProgramCheck
 from deemster.pipeline.judge.build.languages import shipped_directory
 from deemster.problems.formats.detect import read_problem
-from deemster.problems.statement import statement_text
+from deemster.problems.summary import statement_text
 
 SAMPLES = shipped_directory("samples")
 BY_LEVEL = (
@@ -84,7 +84,7 @@ def test_a_sample_has_a_statement_with_its_sections(problem: Problem) -> None:
     assert [name for name in sections if f"\n## {name}\n" not in text] == []
 
 
-def test_some_samples_speak_a_second_language() -> None:
+def test_some_samples_have_statements_in_two_languages() -> None:
     languages = Counter(
         each.language for slug in BY_LEVEL for each in read_problem(SAMPLES / slug).statements
     )
@@ -121,7 +121,7 @@ def test_a_sample_is_small(problem: Problem) -> None:
 
 
 @pytest.mark.parametrize("slug", GENERATED)
-def test_a_generator_writes_the_inputs_that_are_there(slug: str, tmp_path: Path) -> None:
+def test_a_generator_writes_the_inputs_of_its_package(slug: str, tmp_path: Path) -> None:
     script = SAMPLES / slug / "generators" / "generate.py"
     subprocess.run([sys.executable, str(script), str(tmp_path)], check=True, timeout=60)
     written = {path.name: path.read_bytes() for path in tmp_path.iterdir()}

@@ -17,7 +17,7 @@ from deemster.pipeline.queue.producer import Producer
 from deemster.problems.archive import Bounds
 from deemster.problems.distribution import RevisionDistributor
 from deemster.problems.revision import RevisionStore
-from deemster.problems.summary import sheet_of
+from deemster.problems.summary import summary_of
 from deemster.store import problems, submissions
 from deemster.store.artifacts import Artifacts
 from deemster.store.notifications import OUTBOX_CHANNEL, Notifier
@@ -88,7 +88,7 @@ class Service:
         revision = await store.import_package(PACKAGE)
         await RevisionDistributor(artifacts, store).publish(revision)
         async with connection(self.pool) as acquired, acquired.transaction():
-            await problems.publish(acquired, sheet_of(revision, PROBLEM, time_ms=time_ms))
+            await problems.publish(acquired, summary_of(revision, PROBLEM, time_ms=time_ms))
 
     def start(self, *roles: str) -> None:
         for role in roles:

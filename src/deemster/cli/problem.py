@@ -17,7 +17,7 @@ from deemster.cli.verify_report import as_object, print_reports
 from deemster.domain.errors import Refused
 from deemster.domain.ids import ProblemId, parse_problem_id
 from deemster.domain.limits import MIB
-from deemster.problems.new import make_package
+from deemster.problems.new_package import make_package
 from deemster.settings import load_settings
 from deemster.store.audit import Actor
 from deemster.store.pool import connection
@@ -127,7 +127,7 @@ def print_outcome(outcome: Outcome) -> None:
     if imported is None:
         print_error(f"{outcome.path}: {outcome.error}")
         return
-    problem = imported.sheet
+    problem = imported.summary
     change = f"revision {problem.number}" if imported.is_new else "unchanged"
     print(
         f"{problem.id}: {change}, {problem.title!r}, {problem.time_ms / 1000:g} s, "

@@ -3,6 +3,7 @@
 All paths are relative to the revision's directory, with `/` between their parts.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -10,6 +11,8 @@ from typing import Literal
 
 from deemster.domain.expectation import Expectation
 from deemster.domain.limits import MIB
+
+CONSTANT = re.compile(r"\{\{([a-zA-Z_][a-zA-Z0-9_]*(?:\.[a-zA-Z_][a-zA-Z0-9_]*)?)\}\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,3 +327,8 @@ class Problem:
     """Whether programs may write into their working directory."""
     warnings: tuple[str, ...] = ()
     """Oddities that are not errors: ignored files, validators that can't be run."""
+
+
+def fill_constants(text: str, constants: Mapping[str, str]) -> str:
+    """Replaces `{{name}}` by its value; other names stay."""
+    return CONSTANT.sub(lambda found: constants.get(found[1], found[0]), text)

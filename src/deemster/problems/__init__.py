@@ -1,1 +1,1 @@
-"""Problem packages: formats in, revisions of test data."""
+"""Reads problem packages of all formats and keeps them as revisions."""

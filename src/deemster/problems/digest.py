@@ -1,4 +1,4 @@
-"""What makes two packages the same: their names, the execute bits and the bytes."""
+"""Computes the digest of a package from file names, execute bits and contents."""
 
 import hashlib
 import os
@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 VERSION = b"deemster revision 1\0"
-"""Changed together with how the digest is made."""
+"""Changes with the way in which the digest is computed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class Measured:
     digest: str
     size_bytes: int
 
 
-def measure(directory: Path) -> Measure:
-    """Of a directory with nothing but files and directories in it."""
+def measure(directory: Path) -> Measured:
+    """The directory must contain only files and directories."""
     whole = hashlib.sha256(VERSION)
     size = 0
-    for name, path in sorted(entries_of(directory)):
+    for name, path in sorted(files_of(directory)):
         if path.is_dir():
             whole.update(b"directory\0%s\0" % name.encode())
             continue
@@ -30,11 +30,11 @@ def measure(directory: Path) -> Measure:
         kind = b"script" if found.st_mode & 0o100 else b"file"
         whole.update(b"%s\0%s\0%s" % (kind, name.encode(), content))
         size += found.st_size
-    return Measure(whole.hexdigest(), size)
+    return Measured(whole.hexdigest(), size)
 
 
-def entries_of(directory: Path) -> Iterator[tuple[str, Path]]:
-    """All files, and the directories that hold nothing: the others go without saying."""
+def files_of(directory: Path) -> Iterator[tuple[str, Path]]:
+    """All files and all empty directories, with their relative paths."""
     for place, below, files in os.walk(directory):
         here = Path(place)
         for name in files:
@@ -44,7 +44,7 @@ def entries_of(directory: Path) -> Iterator[tuple[str, Path]]:
 
 
 def seal(directory: Path) -> None:
-    """Nobody writes there any more; everybody who gets that far may read."""
+    """Makes everything read-only for everyone."""
     for place, _, files in os.walk(directory, topdown=False):
         here = Path(place)
         for name in files:

@@ -1,19 +1,22 @@
-"""Brings revisions from where they are imported to where they are judged (J9)."""
+"""Brings revisions through the artifact store to the machines that judge them (J9)."""
 
 import asyncio
 import fcntl
 import os
 import secrets
+import tarfile
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from deemster.cache.single_flight import SingleFlight
 from deemster.directory_store import remove
-from deemster.domain.errors import Unavailable
+from deemster.domain.errors import Refused, Unavailable
 from deemster.domain.limits import MIB
 from deemster.locks import acquire, lock_current
-from deemster.problems.pack import pack
+from deemster.problems.archive.names import clean_name, is_leftover, shown
+from deemster.problems.archive.tarred import DIGITS
+from deemster.problems.digest import files_of
 from deemster.problems.revision import (
     Revision,
     RevisionDamaged,
@@ -24,15 +27,16 @@ from deemster.store.artifacts import Artifacts, FindReferenced
 
 FOLDER = "revisions"
 HEADERS_BYTES = 512 * MIB
-"""Of the most files that a package may have: what a tar holds beside their bytes."""
+"""Most bytes of headers in a tar with as many files as a package may have."""
+DEFAULT_NAME = "problem"
 YOUNG_S = 3600.0
-"""What was put that lately isn't put again."""
+"""An artifact that is younger is not uploaded again."""
 POLL_S = 0.05
 WAIT_S = 900.0
 
 
 class RevisionDistributor:
-    """Revisions of this machine, and behind them those of the artifact store."""
+    """The revisions of this machine, backed by those in the artifact store."""
 
     def __init__(self, artifacts: Artifacts, revisions: RevisionStore) -> None:
         self._artifacts = artifacts
@@ -40,10 +44,9 @@ class RevisionDistributor:
         self._downloads: SingleFlight[str, None] = SingleFlight()
 
     async def publish(self, revision: Revision) -> None:
-        """When it returns, every worker can have the revision.
+        """Uploads the revision, so that every worker can fetch it.
 
-        Whoever publishes has an hour to write down that it is needed, before `sweep`
-        may take it.
+        The caller has an hour to store a row that refers to it, before `sweep` may remove it.
         """
         name = tar_name(revision.digest)
         age_s = await self._artifacts.age_s(name)
@@ -52,22 +55,22 @@ class RevisionDistributor:
         await self._revisions.verify(revision.digest)
         async with (
             self._revisions.opened(revision.digest) as held,
-            self._place(revision.digest) as place,
+            self._exclusive_directory(revision.digest) as place,
         ):
             tar = place / fresh_name()
-            await asyncio.to_thread(pack_on_disk, held.directory, tar)
+            await asyncio.to_thread(pack, held.directory, tar)
             await self._artifacts.put_file(tar, name)
 
     @asynccontextmanager
     async def opened(self, digest: str) -> AsyncIterator[Revision]:
-        """The revision, fetched if it isn't here; nobody removes it meanwhile."""
+        """Holds a revision, which is fetched if it is not on this machine."""
         async with AsyncExitStack() as stack:
             while (revision := await self._present(stack, digest)) is None:
                 await self._downloads.run(digest, lambda: self._fetch(stack, digest))
             yield revision
 
     async def sweep(self, keep: FindReferenced, older_than_s: float) -> int:
-        """Removes those from the artifact store that no row refers to; how many."""
+        """Removes revisions without a row from the artifact store; returns their number."""
         return await self._artifacts.sweep(keep, max(older_than_s, 2 * YOUNG_S), FOLDER)
 
     async def _present(self, stack: AsyncExitStack, digest: str) -> Revision | None:
@@ -76,12 +79,12 @@ class RevisionDistributor:
         except (RevisionMissing, RevisionDamaged):
             return None
         except OSError as fault:
-            raise no_room(fault) from fault
+            raise disk_fault(fault) from fault
 
     async def _fetch(self, stack: AsyncExitStack, digest: str) -> None:
         """Keeps the revision open in `stack`, so that it is not removed before it is used."""
-        async with self._place(digest) as place:
-            # Another process may have been quicker.
+        async with self._exclusive_directory(digest) as place:
+            # Another process may have fetched it meanwhile.
             if await self._present(stack, digest) is None:
                 tar = place / fresh_name()
                 most = self._revisions.max_bytes + HEADERS_BYTES
@@ -89,24 +92,24 @@ class RevisionDistributor:
                 await stack.enter_async_context(self._revisions.restored(tar, digest))
 
     @asynccontextmanager
-    async def _place(self, digest: str) -> AsyncIterator[Path]:
-        """A directory where one process at a time brings or takes this revision.
+    async def _exclusive_directory(self, digest: str) -> AsyncIterator[Path]:
+        """A directory in which one process at a time packs or unpacks this revision.
 
-        It lies where the store sweeps what has no lock, so a killed process leaves nothing.
+        It is a staging directory, so that a sweep removes it if this process is killed.
         """
         try:
             path = await asyncio.to_thread(self._revisions.make_staging) / digest
             async with asyncio.timeout(WAIT_S):
-                # Whoever has it may be another process, which sets no event of ours.
+                # Polled, because the lock may belong to another process.
                 while (lock := await acquire(lambda: try_lock(path), release)) is None:  # noqa: ASYNC110
                     await asyncio.sleep(POLL_S)
         except TimeoutError:
             raise Unavailable(
-                f"Another process has been fetching the revision {digest} for too long: see "
-                "what holds it up."
+                f"Another process has been fetching the revision {digest} for {WAIT_S:.0f} s: "
+                "see the logs of the workers on this machine."
             ) from None
         except OSError as fault:
-            raise no_room(fault) from fault
+            raise disk_fault(fault) from fault
         try:
             yield path
         finally:
@@ -118,21 +121,48 @@ def tar_name(digest: str) -> str:
 
 
 def fresh_name() -> str:
-    """A thread whose task was cancelled may still be writing to the last one's."""
+    """Unique, because the thread of a cancelled task may still write to the last file."""
     return f"{secrets.token_hex(8)}.tar"
 
 
-def pack_on_disk(directory: Path, tar: Path) -> None:
+def pack(directory: Path, target: Path) -> None:
+    """Writes a tar: sorted, without times and owners, so that it is reproducible."""
+    top = DEFAULT_NAME if is_leftover(directory.name) else directory.name
     try:
-        pack(directory, tar)
+        with tarfile.open(target, "x:", format=tarfile.PAX_FORMAT) as tar:
+            for name, path in sorted(files_of(directory)):
+                add_to_tar(tar, packed_name(top, name), path)
     except OSError as fault:
-        raise no_room(fault) from fault
+        raise disk_fault(fault) from fault
 
 
-def no_room(fault: OSError) -> Unavailable:
+def add_to_tar(tar: tarfile.TarFile, name: str, path: Path) -> None:
+    header = tarfile.TarInfo(name)
+    if path.is_dir():
+        header.type, header.mode = tarfile.DIRTYPE, 0o755
+        tar.addfile(header)
+        return
+    with path.open("rb") as file:
+        found = path.stat()
+        header.size = found.st_size
+        header.mode = 0o755 if found.st_mode & 0o100 else 0o644
+        tar.addfile(header, file)
+
+
+def packed_name(top: str, name: str) -> str:
+    """A name that our own tar reader accepts; a zip may contain others."""
+    packed = clean_name(f"{top}/{name}")
+    if DIGITS.search(packed.encode()):
+        raise Refused(
+            f"The package has a file name with too many digits, {shown(name)}: shorten it."
+        )
+    return packed
+
+
+def disk_fault(fault: OSError) -> Unavailable:
     return Unavailable(
-        f"Revisions can't be brought here ({fault.strerror}): make room, or name another place "
-        "with DEEMSTER_DATA_DIR."
+        f"Revisions can't be written to the disk ({fault.strerror}): make room, or set "
+        "DEEMSTER_DATA_DIR to another directory."
     )
 
 

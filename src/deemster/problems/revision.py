@@ -1,15 +1,12 @@
-"""Keeps packages as revisions that never change, named by content, held while in use (J9).
+"""Keeps each problem package as a read-only revision that is named by its content (J9).
 
 ```
-root/                       0700, ours alone
-  <digest>/                 locked by whoever uses it; its time is that of the last use
-    about.json              its size and name
-    <name>/                 the package, sealed
-  staging/                  what is being made or removed; swept when its owner is gone
+root/                       mode 0700
+  <digest>/                 locked while in use; its mtime is the time of the last use
+    about.json              size and name of the package
+    <name>/                 the package, read-only
+  staging/                  revisions that are being imported or removed
 ```
-
-A revision appears by one rename, and disappears by one. Whoever wants to remove one must get an
-exclusive lock on it, which nobody gets while it is used.
 """
 
 import asyncio
@@ -18,7 +15,7 @@ import os
 import re
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -38,19 +35,19 @@ STAGING = "staging"
 PUBLISH_TRIES = 20
 NAME_LENGTH = 64
 KEPT_S = 3600.0
-"""So long it is believed what a revision was found to be and to say (C3)."""
+"""How long a process trusts a revision before it reads and checks it again (C3)."""
 MOST_READ = 64
 MOST_SOUND = 10_000
-WIDER = 8
-"""What is prepared may hold more files than its package did, and lie deeper."""
+PREPARED_FACTOR = 8
+"""A prepared package may have more files and deeper directories than the uploaded one."""
 
 
 class RevisionMissing(NotFound):
-    """It is not on this machine."""
+    """The revision is not on this machine."""
 
 
 class RevisionDamaged(Unavailable):
-    """It is not what its name says."""
+    """The content of the revision does not match its digest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +58,7 @@ class Revision:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldRevision:
     revision: Revision
     lock: int
 
@@ -76,7 +73,7 @@ class About:
 
 
 class RevisionStore:
-    """For many processes at once, on one machine."""
+    """The revisions on one machine, shared by its processes."""
 
     def __init__(
         self,
@@ -92,77 +89,64 @@ class RevisionStore:
         self._max_bytes = max_bytes
         self._bounds = bounds or Bounds()
         self._sound = TtlCache[bool](keep_s=KEPT_S, max_entries=MOST_SOUND, clock=clock)
-        """Those whose content this process has seen to be theirs."""
+        """Digests of the revisions whose content this process has checked."""
         self._problems = TtlCache[Problem](keep_s=KEPT_S, max_entries=MOST_READ, clock=clock)
-        """Read already: a revision says the same every time."""
+        """Problems that were read from their revisions, by digest."""
 
     @property
     def max_bytes(self) -> int:
-        """Most that all revisions together may hold."""
+        """Most bytes of all revisions together."""
         return self._max_bytes
 
-    @asynccontextmanager
-    async def imported(self, path: Path) -> AsyncIterator[Revision]:
-        """The revision of a package, made if it isn't there; nobody removes it meanwhile."""
-        held = await acquire(lambda: self._import(path), Held.release)
-        try:
-            yield held.revision
-        finally:
-            held.release()
+    def imported(self, path: Path) -> AbstractAsyncContextManager[Revision]:
+        """Imports a package and holds its revision, which may exist already."""
+        return holding(lambda: self._import(path))
 
-    @asynccontextmanager
-    async def restored(self, path: Path, digest: str) -> AsyncIterator[Revision]:
-        """One that was packed by `pack`. It is not prepared again, which another version of
-        Deemster may do differently; it is what its name says, or refused."""
-        held = await acquire(lambda: self._import(path, digest), Held.release)
-        try:
-            yield held.revision
-        finally:
-            held.release()
+    def restored(self, path: Path, digest: str) -> AbstractAsyncContextManager[Revision]:
+        """Unpacks a revision that `pack` packed, and holds it.
+
+        It is not prepared again, because another version of Deemster may do that differently.
+        """
+        return holding(lambda: self._import(path, digest))
+
+    def opened(self, digest: str) -> AbstractAsyncContextManager[Revision]:
+        """Holds a revision that exists on this machine."""
+        return holding(lambda: self._open(digest))
 
     async def import_package(self, path: Path) -> Revision:
-        """Not held: whoever uses it later opens it by its digest."""
+        """Imports a package without holding its revision."""
         async with self.imported(path) as revision:
             return revision
 
-    @asynccontextmanager
-    async def opened(self, digest: str) -> AsyncIterator[Revision]:
-        """A revision that is there; nobody removes it meanwhile."""
-        held = await acquire(lambda: self._open(digest), Held.release)
-        try:
-            yield held.revision
-        finally:
-            held.release()
-
     async def verify(self, digest: str) -> None:
-        """Reads all of it again; says so if it is not what it was."""
+        """Raises `RevisionDamaged` if the content no longer matches the digest."""
         self._sound.forget(digest)
         async with self.opened(digest):
             pass
 
     async def digests(self) -> list[str]:
-        """Of all that are there, the one used last first."""
+        """All revisions, most recently used first."""
         paths = await asyncio.to_thread(self._directories.by_last_use)
         return [path.name for path in reversed(paths)]
 
     # ---- opening ----
 
-    def _open(self, digest: str) -> Held:
+    def _open(self, digest: str) -> HeldRevision:
         if not DIGEST.fullmatch(digest):
             raise Refused(
-                f"{digest[:80]!r} names no revision: it is 64 digits, 0 to 9, a to f."
+                f"{digest[:80]!r} is not the digest of a revision: 64 digits, 0 to 9, a to f."
             )
         lock = self._directories.hold(digest)
         if lock is None:
             raise RevisionMissing(f"There is no revision {digest}: import its package again.")
         try:
-            return Held(self._sound_revision(digest), lock)
+            return HeldRevision(self._sound_revision(digest), lock)
         except BaseException:
             os.close(lock)
             raise
 
     def _is_sound(self, digest: str) -> bool:
-        """Looked at once an hour, if it is opened: it can't change, but a disk can fail."""
+        """Checks the content again after an hour, because a disk can fail."""
         if not self._sound.get(digest):
             about = read_about(self._root / digest)
             try:
@@ -191,7 +175,7 @@ class RevisionStore:
 
     # ---- importing ----
 
-    def _import(self, path: Path, digest: str | None = None) -> Held:
+    def _import(self, path: Path, digest: str | None = None) -> HeldRevision:
         held = None
         try:
             sweep(self.make_staging())
@@ -203,31 +187,31 @@ class RevisionStore:
                 held.release()
             if isinstance(fault, OSError):
                 raise Unavailable(
-                    f"The package can't be kept in {self._root} ({fault.strerror}): "
-                    "make room there, or name another place with DEEMSTER_DATA_DIR."
+                    f"The package can't be written to {self._root} ({fault.strerror}): "
+                    "make room there, or set DEEMSTER_DATA_DIR to another directory."
                 ) from fault
             raise
         return held
 
-    def _make(self, path: Path, place: Path, digest: str | None) -> Held:
+    def _make(self, path: Path, place: Path, digest: str | None) -> HeldRevision:
         target, container = place / "unpacked", place / "revision"
         target.mkdir()
         container.mkdir(mode=0o700)
         if digest is None:
-            directory = move(unpack(path, target, self._bounds), container)
+            directory = move_unpacked(unpack(path, target, self._bounds), container)
             prepare(directory, self._bounds)
             measured = measure(directory)
         else:
-            directory = move(self._unpack_packed(path, target, digest), container)
+            directory = move_unpacked(self._unpack_tar(path, target, digest), container)
             measured = measure(directory)
             if measured.digest != digest:
-                raise damaged_on_the_way(digest)
+                raise damaged_download(digest)
         problem = read_problem(directory)
         if measured.size_bytes > self._max_bytes:
-            # Another machine may have more room for what was a revision already.
+            # Another machine may have more room for an existing revision.
             raise (Refused if digest is None else Unavailable)(
-                f"The package holds {measured.size_bytes // MIB:,} MB, and all revisions "
-                f"together may hold {self._max_bytes // MIB:,}: raise DEEMSTER_REVISIONS_MB."
+                f"The package has {measured.size_bytes // MIB:,} MB, and all revisions "
+                f"together may have {self._max_bytes // MIB:,}: raise DEEMSTER_REVISIONS_MB."
             )
         seal(directory)
         about = {"name": directory.name, "size_bytes": measured.size_bytes}
@@ -235,20 +219,20 @@ class RevisionStore:
         lock = self._publish(container, measured.digest)
         self._sound.put(measured.digest, True)
         revision = Revision(measured.digest, self._directory(measured.digest), problem)
-        return Held(revision, lock)
+        return HeldRevision(revision, lock)
 
-    def _unpack_packed(self, path: Path, target: Path, digest: str) -> Unpacked:
-        """Its package was within bounds once; these are for what a damaged one might be."""
+    def _unpack_tar(self, path: Path, target: Path, digest: str) -> Unpacked:
+        """The bounds are wide, because they only guard against a damaged tar."""
         bounds = replace(
             self._bounds,
             total_bytes=path.stat().st_size,
-            files=self._bounds.files * WIDER,
-            depth=self._bounds.depth * WIDER,
+            files=self._bounds.files * PREPARED_FACTOR,
+            depth=self._bounds.depth * PREPARED_FACTOR,
         )
         try:
             return unpack(path, target, bounds)
         except Refused as fault:
-            raise damaged_on_the_way(digest) from fault
+            raise damaged_download(digest) from fault
 
     def _publish(self, container: Path, digest: str) -> int:
         """A shared lock on the revision, either the new one or an equal one from before."""
@@ -265,8 +249,8 @@ class RevisionStore:
             os.close(present)
             self._directories.drop(digest)
         raise Unavailable(
-            f"The revision {digest} is damaged on disk, and in use: stop what uses it, and "
-            "import the package again."
+            f"The revision {digest} is damaged on disk but in use: stop the workers that use "
+            "it, and import the package again."
         )
 
     # ---- staging ----
@@ -278,8 +262,8 @@ class RevisionStore:
         return self._staging
 
     @asynccontextmanager
-    async def place(self) -> AsyncIterator[Path]:
-        """A new directory, removed afterwards, also if this process is killed."""
+    async def temporary_directory(self) -> AsyncIterator[Path]:
+        """Removed afterwards, also if this process is killed."""
         path, lock = await acquire(
             lambda: create(self.make_staging()), lambda created: remove(*created)
         )
@@ -289,18 +273,28 @@ class RevisionStore:
             await asyncio.to_thread(remove, path, lock)
 
 
-def move(unpacked: Unpacked, container: Path) -> Path:
-    """What was unpacked, with a name that stays."""
+@asynccontextmanager
+async def holding(work: Callable[[], HeldRevision]) -> AsyncIterator[Revision]:
+    """Keeps the revision from being removed."""
+    held = await acquire(work, HeldRevision.release)
+    try:
+        yield held.revision
+    finally:
+        held.release()
+
+
+def move_unpacked(unpacked: Unpacked, container: Path) -> Path:
+    """Moves the unpacked package to its final directory name."""
     directory = container / plain_name(unpacked.name)
     unpacked.root.chmod(0o755)
     unpacked.root.rename(directory)
     return directory
 
 
-def damaged_on_the_way(digest: str) -> RevisionDamaged:
+def damaged_download(digest: str) -> RevisionDamaged:
     return RevisionDamaged(
-        f"The revision {digest} was damaged on the way here: try again; if that doesn't help, "
-        "remove it from the artifact store, and import its package again."
+        f"The revision {digest} was damaged during its download: try again; if that doesn't "
+        "help, remove it from the artifact store, and import its package again."
     )
 
 
@@ -310,7 +304,7 @@ def size_of(container: Path) -> int | None:
 
 
 def read_about(container: Path) -> About | None:
-    """None: it is damaged."""
+    """None: the file is missing or damaged."""
     try:
         values = json.loads((container / ABOUT).read_text(encoding="utf-8"))
         about = About(str(values["name"]), int(values["size_bytes"]))
@@ -320,6 +314,6 @@ def read_about(container: Path) -> About | None:
 
 
 def plain_name(name: str) -> str:
-    """A package's name as a directory of ours."""
+    """The name of a package as a safe directory name."""
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip(".-")[:NAME_LENGTH]
     return plain if plain and plain != ABOUT else "problem"

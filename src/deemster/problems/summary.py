@@ -1,23 +1,24 @@
-"""What is told of a problem without its package: nothing of its hidden tests (A11)."""
+"""Summarizes a revision for the database and the API, without hidden tests (A11)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from deemster.domain.ids import ProblemId, RevisionDigest
-from deemster.domain.problem import Problem, SampleFiles, Statement
+from deemster.domain.problem import Problem, SampleFiles, Statement, fill_constants
+from deemster.problems.formats.tex.convert import tex_to_markdown
 from deemster.problems.markup import clean_html, markdown_to_html, text_to_html
 from deemster.problems.revision import Revision
-from deemster.problems.statement import statement_text
 from deemster.store.problems import ProblemSummary
 
+MAX_STATEMENT_BYTES: Final = 256 * 1024
 SAMPLE_BYTES: Final = 64 * 1024
-"""Of a sample, so much is shown."""
+"""Most bytes of a sample that are shown."""
 KINDS: Final = ("md", "tex", "html", "txt")
-"""Of several statements in a language, the first of these is taken; a PDF has no text here."""
+"""Kinds of statements that can be shown, the preferred one first."""
 
 
-def sheet_of(revision: Revision, problem_id: ProblemId, *, time_ms: int) -> ProblemSummary:
+def summary_of(revision: Revision, problem_id: ProblemId, *, time_ms: int) -> ProblemSummary:
     problem = revision.problem
     return ProblemSummary(
         id=problem_id,
@@ -41,9 +42,12 @@ def details_of(problem: Problem, root: Path) -> dict[str, Any]:
     return {
         "names": dict(problem.names),
         "statements": {
-            each.language: statement_html(root, each, problem) for each in readable(problem)
+            each.language: statement_html(root, each, problem)
+            for each in readable_statements(problem)
         },
-        "samples": [sample for shown in samples_of(problem) if (sample := read(root, shown))],
+        "samples": [
+            sample for shown in samples_of(problem) if (sample := read_sample(root, shown))
+        ],
         "limits": {
             "output_bytes": limits.output_bytes,
             "compile_ms": limits.compile_ms,
@@ -62,7 +66,7 @@ def details_of(problem: Problem, root: Path) -> dict[str, Any]:
     }
 
 
-def readable(problem: Problem) -> Iterator[Statement]:
+def readable_statements(problem: Problem) -> Iterator[Statement]:
     """One statement for each language."""
     for language in dict.fromkeys(each.language for each in problem.statements):
         written = [
@@ -81,22 +85,36 @@ def statement_html(root: Path, statement: Statement, problem: Problem) -> str:
     return text_to_html(text) if statement.kind == "txt" else markdown_to_html(text)
 
 
+def statement_text(
+    path: Path, kind: Literal["md", "tex", "pdf", "html", "txt"], constants: Mapping[str, str]
+) -> str:
+    """Markdown with formulas between dollar signs; TeX is converted, a PDF gives no text."""
+    if kind == "pdf":
+        return ""
+    with path.open("rb") as stream:
+        text = stream.read(MAX_STATEMENT_BYTES).decode("utf-8-sig", errors="replace")
+    text = text.replace("\r\n", "\n")
+    if kind == "tex":
+        return tex_to_markdown(text, constants)
+    return fill_constants(text, constants) if kind == "md" else text
+
+
 def samples_of(problem: Problem) -> list[SampleFiles]:
-    """Of cases that are samples; one that only gives full feedback is no public one."""
+    """Only samples: other cases with full feedback are not public."""
     cases = [case.shown for case in problem.tests.cases() if case.is_sample]
     return [*cases, *problem.samples]
 
 
-def read(root: Path, shown: SampleFiles) -> dict[str, str]:
+def read_sample(root: Path, shown: SampleFiles) -> dict[str, str]:
     paths = {
         "input": shown.input,
         "output": shown.output,
         "interaction": shown.interaction,
     }
-    return {what: beginning(root / path) for what, path in paths.items() if path}
+    return {what: first_part(root / path) for what, path in paths.items() if path}
 
 
-def beginning(path: Path) -> str:
+def first_part(path: Path) -> str:
     with path.open("rb") as stream:
         content = stream.read(SAMPLE_BYTES + 1)
     text = content[:SAMPLE_BYTES].decode(errors="replace")

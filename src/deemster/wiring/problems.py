@@ -14,7 +14,7 @@ from deemster.pipeline.judge.verify.progress import NoProgress, Progress
 from deemster.pipeline.judge.verify.verifier import Verifier
 from deemster.problems.archive import Bounds
 from deemster.problems.distribution import RevisionDistributor
-from deemster.problems.importing import Imported, Importer, ImportRequest, limit_of
+from deemster.problems.importing import Imported, Importer, ImportRequest, time_limit_ms
 from deemster.problems.revision import Revision, RevisionStore
 from deemster.settings import Settings
 from deemster.store.artifacts import Artifacts
@@ -60,7 +60,9 @@ async def import_all(
             if isinstance(limit, Refused):
                 done[path] = Outcome(path, error=str(limit))
             else:
-                done[path] = Outcome(path, await importer.keep(revision, request, limit))
+                done[path] = Outcome(
+                    path, await importer.import_revision(revision, request, limit)
+                )
     return [done[path] for path in paths]
 
 
@@ -70,7 +72,7 @@ async def find_limits(
     """Returns the time limit of each revision in milliseconds, measured if it states none."""
     found: dict[str, int | Refused] = {}
     for revision in revisions:
-        limit_ms = limit_of(revision.problem)
+        limit_ms = time_limit_ms(revision.problem)
         if limit_ms is not None:
             found[revision.digest] = limit_ms
     without_limit = [each for each in revisions if each.digest not in found]

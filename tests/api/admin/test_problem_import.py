@@ -17,8 +17,8 @@ from deemster.api.app import create_app
 from deemster.api.http import upload
 from deemster.domain.account import Role
 from deemster.domain.limits import MIB
-from deemster.problems.importing import MOST_ARRIVING
-from deemster.problems.new import make_package
+from deemster.problems.importing import MOST_UPLOADS
+from deemster.problems.new_package import make_package
 from deemster.store import audit
 from deemster.store.audit import AuditEntry
 from deemster.store.pool import Pool, connection
@@ -168,8 +168,8 @@ async def test_i1_of_two_at_once_with_one_key_one_is_done(
     eve: Api, pool: Pool, package: Path
 ) -> None:
     content = zipped(package)
-    both = await asyncio.gather(*(send(eve, content, key="k") for _ in range(MOST_ARRIVING)))
-    assert [answer.status_code for answer in both] == [201] * MOST_ARRIVING
+    both = await asyncio.gather(*(send(eve, content, key="k") for _ in range(MOST_UPLOADS)))
+    assert [answer.status_code for answer in both] == [201] * MOST_UPLOADS
     assert len({answer.text for answer in both}) == 1
     assert len(await deeds(pool)) == 1
 
@@ -441,8 +441,8 @@ async def test_a_few_packages_at_once_and_no_more(
     """D3: what comes over the network can't fill the disk by coming often."""
     importer = app.state.app_state.dependencies.importer
     async with AsyncExitStack() as stack:
-        for _ in range(MOST_ARRIVING):
-            await stack.enter_async_context(importer.arriving())
+        for _ in range(MOST_UPLOADS):
+            await stack.enter_async_context(importer.upload_directory())
         answer = await send(eve, zipped(package))
         assert answer.status_code == 429
         assert int(answer.headers["retry-after"]) > 0

@@ -120,7 +120,7 @@ def test_a_tar_cannot_name_a_file_outside(
     ["a\nb", "a\x1b[31mb", "x" * 256, "é" * 128, "/".join(["x" * 200] * 6)],
     ids=["line end", "escape", "long", "many bytes", "long in all"],
 )
-def test_names_that_cannot_be_shown_or_kept_are_refused(
+def test_unprintable_and_too_long_names_are_refused(
     zipped: Callable[..., Path], refused: Callable[..., str], name: str
 ) -> None:
     said = refused(zipped([(name, b"x")]))
@@ -128,7 +128,9 @@ def test_names_that_cannot_be_shown_or_kept_are_refused(
     assert said.isprintable()
 
 
-def test_a_name_that_is_no_text_is_refused(tmp_path: Path, refused: Callable[..., str]) -> None:
+def test_a_name_that_is_not_unicode_is_refused(
+    tmp_path: Path, refused: Callable[..., str]
+) -> None:
     source = tmp_path / "source"
     source.mkdir()
     Path(os.fsdecode(os.fsencode(source) + b"/\xff\xfe")).touch()
@@ -138,7 +140,7 @@ def test_a_name_that_is_no_text_is_refused(tmp_path: Path, refused: Callable[...
     assert "isn't UTF-8" in refused(tmp_path / "a.tar")
 
 
-def test_a_name_that_comes_twice_is_refused(
+def test_a_duplicate_name_is_refused(
     zipped: Callable[..., Path], tarred: Callable[..., Path], refused: Callable[..., str]
 ) -> None:
     with pytest.warns(UserWarning, match="Duplicate name"):
@@ -150,7 +152,7 @@ def test_a_name_that_comes_twice_is_refused(
 @pytest.mark.parametrize(
     "order", [["a", "a/b"], ["a/b", "a"], ["a/b", "a//"], ["a/b/c", "a/b"]]
 )
-def test_a_file_cannot_be_a_directory_too(
+def test_a_name_can_not_be_a_file_and_a_directory(
     zipped: Callable[..., Path], refused: Callable[..., str], order: list[str]
 ) -> None:
     entries = [(name.rstrip("/"), b"x") for name in order]
@@ -202,7 +204,7 @@ def test_a_file_behind_a_link_is_refused(
         {"a": "d/file/x", "d/x": "file"},
     ],
 )
-def test_links_that_lead_round_or_nowhere_are_refused(
+def test_circular_and_dangling_links_are_refused(
     zipped: Callable[..., Path], refused: Callable[..., str], links: dict[str, str]
 ) -> None:
     entries = [("d/file", b""), ("e/file", b"")]
@@ -211,7 +213,7 @@ def test_links_that_lead_round_or_nowhere_are_refused(
     assert any(part in said for part in ("circle", "holds it", "leads to nothing"))
 
 
-def test_links_inside_become_copies(tmp_path: Path, target: Path) -> None:
+def test_links_inside_the_package_become_copies(tmp_path: Path, target: Path) -> None:
     source = write_tree(tmp_path / "source", {"lib/testlib.h": "lib", "lib/deep/x": "x"})
     write_tree(source, {"check/check.cpp": "check"})
     (source / "check" / "testlib.h").symlink_to("../lib/testlib.h")
@@ -245,7 +247,9 @@ def test_a_hard_link_of_a_tar_to_elsewhere_is_refused(
     assert "leads outside" in said or "leads to nothing" in said
 
 
-def test_copies_of_links_count(tmp_path: Path, refused: Callable[..., str]) -> None:
+def test_copies_of_links_count_towards_the_bounds(
+    tmp_path: Path, refused: Callable[..., str]
+) -> None:
     """Ten directories, each with two links to the next: 2^10 copies of a file."""
     source = tmp_path / "source"
     for number in range(10):
@@ -278,7 +282,7 @@ def test_a_zip_with_a_device_or_pipe_is_refused(
 
 
 @pytest.mark.parametrize("kind", ["pipe", "socket", "device"])
-def test_a_directory_with_something_odd_is_refused(
+def test_a_directory_with_a_pipe_socket_or_device_is_refused(
     tmp_path: Path, refused: Callable[..., str], kind: str
 ) -> None:
     source = write_tree(tmp_path / "source", {"a": ""})
@@ -297,12 +301,16 @@ def test_a_directory_with_something_odd_is_refused(
 # ---- bombs ----
 
 
-def test_bytes_are_bounded(zipped: Callable[..., Path], refused: Callable[..., str]) -> None:
+def test_the_number_of_bytes_is_bounded(
+    zipped: Callable[..., Path], refused: Callable[..., str]
+) -> None:
     path = zipped([(name, b"x" * 400) for name in "abc"])
     assert "DEEMSTER_PACKAGE_MB" in refused(path, SMALL)
 
 
-def test_files_are_bounded(zipped: Callable[..., Path], refused: Callable[..., str]) -> None:
+def test_the_number_of_files_is_bounded(
+    zipped: Callable[..., Path], refused: Callable[..., str]
+) -> None:
     assert "more than 10 files" in refused(zipped([(f"{n}", b"") for n in range(11)]), SMALL)
     assert "more than 10 files" in refused(zipped([(f"{n}/x/", b"") for n in range(9)]), SMALL)
 
@@ -315,7 +323,7 @@ def test_depth_is_bounded(
     assert "too long" in refused(zipped([("a/" * 5000 + "x", b"")]))
 
 
-def test_a_zip_that_unpacks_too_well_is_refused(
+def test_a_zip_with_a_high_compression_ratio_is_refused(
     zipped: Callable[..., Path], refused: Callable[..., str]
 ) -> None:
     path = zipped([("zeros", bytes(70 * MIB))], compression=zipfile.ZIP_DEFLATED)
@@ -323,7 +331,7 @@ def test_a_zip_that_unpacks_too_well_is_refused(
     assert "250 times" in refused(path)
 
 
-def test_a_zip_that_lies_about_its_sizes_is_counted_as_it_is_read(
+def test_bytes_of_a_zip_are_counted_whatever_sizes_it_declares(
     zipped: Callable[..., Path], refused: Callable[..., str]
 ) -> None:
     path = zipped([("zeros", bytes(MIB))], compression=zipfile.ZIP_DEFLATED)
@@ -388,7 +396,7 @@ def test_a_quoted_overlap_is_refused(
     assert "overlaps" in refused(path)
 
 
-def test_a_million_entries_cost_nothing(
+def test_a_zip_with_a_million_entries_is_refused_quickly(
     zipped: Callable[..., Path], refused: Callable[..., str]
 ) -> None:
     """The list of contents is refused before objects are made of it."""
@@ -405,7 +413,7 @@ def test_a_million_entries_cost_nothing(
         tracemalloc.stop()
 
 
-def test_a_long_list_of_contents_is_refused_by_its_size(
+def test_a_large_central_directory_is_refused(
     zipped: Callable[..., Path], refused: Callable[..., str]
 ) -> None:
     path = zipped([])
@@ -416,13 +424,13 @@ def test_a_long_list_of_contents_is_refused_by_its_size(
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_methods_that_cannot_be_bounded_are_refused(
+def test_unbounded_compression_methods_are_refused(
     zipped: Callable[..., Path], refused: Callable[..., str], method: int
 ) -> None:
     assert "deflate" in refused(zipped([("a", b"x" * 100)], compression=method))
 
 
-def test_an_encrypted_zip_is_refused_with_words(
+def test_an_encrypted_zip_is_refused_with_a_clear_message(
     zipped: Callable[..., Path], refused: Callable[..., str]
 ) -> None:
     path = zipped([("a", b"secret"), ("b", b"")])
@@ -435,7 +443,7 @@ def test_an_encrypted_zip_is_refused_with_words(
 @pytest.mark.parametrize(
     "pack", [gzip.compress, bz2.compress, lzma.compress], ids=["gz", "bz2", "xz"]
 )
-def test_a_packed_tar_that_unpacks_too_well_is_refused(
+def test_a_tar_with_a_high_compression_ratio_is_refused(
     tmp_path: Path,
     target: Path,
     tarred: Callable[..., Path],
@@ -470,9 +478,7 @@ def test_a_tar_header_of_digits_is_refused(tmp_path: Path, refused: Callable[...
     assert "digits" in refused(tmp_path / "a.tar")
 
 
-def test_a_tar_that_promises_more_than_it_has_is_refused(
-    tmp_path: Path, refused: Callable[..., str]
-) -> None:
+def test_a_truncated_tar_is_refused(tmp_path: Path, refused: Callable[..., str]) -> None:
     info = TarInfo("a")
     info.size = 1 << 50
     (tmp_path / "a.tar").write_bytes(info.tobuf(GNU_FORMAT) + bytes(2048))
@@ -487,7 +493,7 @@ def test_a_sparse_tar_is_refused(tmp_path: Path, refused: Callable[..., str]) ->
     assert "sparse" in refused(tmp_path / "a.tar")
 
 
-def test_an_xz_that_asks_for_much_memory_is_refused(
+def test_an_xz_file_that_needs_too_much_memory_is_refused(
     tmp_path: Path, tarred: Callable[..., Path], refused: Callable[..., str]
 ) -> None:
     filters = [{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 1 << 30}]
@@ -497,7 +503,7 @@ def test_an_xz_that_asks_for_much_memory_is_refused(
 
 
 @pytest.mark.parametrize("ending", ["zip", "tar", "tar.gz", "tar.bz2", "tar.xz"])
-def test_an_archive_cut_or_changed_anywhere_is_refused_or_read(
+def test_an_archive_damaged_anywhere_is_read_or_refused(
     tmp_path: Path, tarred: Callable[..., Path], zipped: Callable[..., Path], ending: str
 ) -> None:
     """Never anything but a refusal comes of damage, wherever it is."""
@@ -549,7 +555,7 @@ except Refused as fault:
 
 
 @pytest.mark.parametrize("victim", ["file", "directory", "deep/directory"])
-def test_what_is_swapped_for_a_link_meanwhile_leads_nowhere(
+def test_a_file_replaced_by_a_link_while_it_is_read_leads_nowhere(
     tmp_path: Path, target: Path, victim: str
 ) -> None:
     outside = write_tree(tmp_path / "outside", {"secret": "of the host"})
@@ -567,7 +573,7 @@ def test_what_is_swapped_for_a_link_meanwhile_leads_nowhere(
     assert b"of the host" not in read_tree(target).values()
 
 
-def test_a_full_disk_is_no_fault_of_the_package(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_as_unavailable(tmp_path: Path) -> None:
     source = write_tree(tmp_path / "source", {"a": "x"})
     with pytest.raises(Unavailable, match="DEEMSTER_DATA_DIR"):
         unpack(source, tmp_path / "missing")

@@ -114,7 +114,7 @@ def test_a_zip_without_modes_keeps_scripts_executable(target: Path, tmp_path: Pa
     assert modes == {"build": 0o755, "run": 0o755, "other": 0o644}
 
 
-def test_a_umask_takes_nothing_from_the_sandbox_user(package: Path, target: Path) -> None:
+def test_the_umask_does_not_change_the_modes(package: Path, target: Path) -> None:
     before = os.umask(0o077)
     try:
         unpack(package, target)
@@ -124,7 +124,7 @@ def test_a_umask_takes_nothing_from_the_sandbox_user(package: Path, target: Path
     assert stat.S_IMODE((target / "data" / "e").stat().st_mode) == 0o644
 
 
-def test_leftovers_of_tools_are_not_taken(target: Path, tmp_path: Path) -> None:
+def test_files_left_by_tools_are_skipped(target: Path, tmp_path: Path) -> None:
     names = [".git/config", "data/.DS_Store", "__MACOSX/._x", "a/__pycache__/x.pyc", "kept"]
     source = write_tree(tmp_path / "source", dict.fromkeys(names, "x"))
     pack_zip(source, tmp_path / "a.zip", "top/")
@@ -137,7 +137,7 @@ def test_leftovers_of_tools_are_not_taken(target: Path, tmp_path: Path) -> None:
     assert set(read_tree(tmp_path / "other")) == {"kept"}
 
 
-def test_names_of_a_zip_are_read_as_utf8_whether_it_says_so_or_not(
+def test_names_in_a_zip_are_read_as_utf8_with_and_without_the_flag(
     target: Path, tmp_path: Path
 ) -> None:
     with zipfile.ZipFile(tmp_path / "flagged.zip", "w") as archive:
@@ -192,7 +192,7 @@ def test_nested_archives_stay_packed(target: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"hello", b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07"])
-def test_what_is_no_archive_is_refused_with_what_is_known(
+def test_an_unknown_file_type_is_refused_with_the_known_ones(
     target: Path, tmp_path: Path, content: bytes
 ) -> None:
     (tmp_path / "file").write_bytes(content)
@@ -200,7 +200,7 @@ def test_what_is_no_archive_is_refused_with_what_is_known(
         unpack(tmp_path / "file", target)
 
 
-def test_what_is_not_there_or_no_file_is_refused(target: Path, tmp_path: Path) -> None:
+def test_a_missing_file_and_a_device_are_refused(target: Path, tmp_path: Path) -> None:
     with pytest.raises(Refused, match="No such file"):
         unpack(tmp_path / "missing", target)
     os.mkfifo(tmp_path / "pipe")
@@ -208,14 +208,18 @@ def test_what_is_not_there_or_no_file_is_refused(target: Path, tmp_path: Path) -
         unpack(tmp_path / "pipe", target)
 
 
-def test_zstd_is_refused_with_words_where_python_lacks_it(target: Path, tmp_path: Path) -> None:
+def test_zstd_is_refused_with_a_clear_message_if_python_lacks_it(
+    target: Path, tmp_path: Path
+) -> None:
     (tmp_path / "a.tar.zst").write_bytes(b"\x28\xb5\x2f\xfd" + b"\0" * 600)
     said = "is damaged" if sys.version_info >= (3, 14) else "gzip or xz"
     with pytest.raises(Refused, match=said):
         unpack(tmp_path / "a.tar.zst", target)
 
 
-def test_what_the_system_tar_makes_is_read(package: Path, target: Path, tmp_path: Path) -> None:
+def test_archives_of_the_system_tar_are_read(
+    package: Path, target: Path, tmp_path: Path
+) -> None:
     deep = write_tree(package / ("d" * 200) / ("e" * 200), {"f" * 200: "x"})
     (deep / "hard").hardlink_to(deep / ("f" * 200))
     for name in ("gnu", "pax", "ustar-ish"):

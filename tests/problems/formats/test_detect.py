@@ -34,7 +34,7 @@ READERS = {
         (["init.yml", "tests/a/test.yml"], "dmoj"),
     ],
 )
-def test_the_files_of_a_package_tell_its_format(
+def test_the_format_is_detected_from_the_files(
     tmp_path: Path, names: list[str], reader: str
 ) -> None:
     root = write_tree(tmp_path / "x", dict.fromkeys(names, ""))
@@ -50,7 +50,7 @@ def test_the_files_of_a_package_tell_its_format(
         (["a/problem.yaml", "b/problem.yaml"], r"several problems \(a, b\)"),
     ],
 )
-def test_what_is_no_package_is_refused_with_what_is_understood(
+def test_a_directory_without_a_package_is_refused_with_the_known_formats(
     tmp_path: Path, names: list[str], message: str
 ) -> None:
     root = write_tree(tmp_path / "x", dict.fromkeys(names, ""))

@@ -103,7 +103,7 @@ async def revise_problem(request: Request, caller: Caller, id: str) -> Response:
     )
     order = order_of(request, caller, problem)
     async with arrived(request, problem) as (archive, _):
-        imported = await app_state(request).dependencies.importer.take(archive, order)
+        imported = await app_state(request).dependencies.importer.import_package(archive, order)
     forget(request, problem)
     return answer(imported_out(imported))
 
@@ -129,7 +129,7 @@ async def arrived(
     dependencies = app_state(request).dependencies
     most_bytes = dependencies.settings.package_mb * MIB
     check_archive(request, most_bytes)
-    async with dependencies.importer.arriving() as place:
+    async with dependencies.importer.upload_directory() as place:
         # A package whose files lie in no directory of their own is named by its archive.
         archive = place / (problem.removeprefix(f"{PROBLEM}_") if problem else UNNAMED)
         yield archive, await receive_into(request, archive, most_bytes)
@@ -141,17 +141,17 @@ async def take_once(
     """Of those who come at once with one key, who is first puts it in force."""
     dependencies = app_state(request).dependencies
     async with (
-        dependencies.importer.readied(archive, order) as ready,
+        dependencies.importer.prepared_import(archive, order) as ready,
         transaction(dependencies.pool) as acquired,
     ):
 
         async def make() -> Response:
             imported = await put_in_force(acquired, ready)
-            where = {"Location": f"{PATH}/{imported.sheet.id}"}
+            where = {"Location": f"{PATH}/{imported.summary.id}"}
             return answer(imported_out(imported), 201 if imported.is_new else 200, where)
 
         told = await answer_once(request, caller, acquired, asked, make)
-    forget(request, ready.sheet.id)
+    forget(request, ready.summary.id)
     return told
 
 
@@ -182,7 +182,7 @@ def known(given: str) -> ProblemId:
 
 
 def imported_out(imported: Imported) -> ImportedOut:
-    sheet = imported.sheet
+    sheet = imported.summary
     return ImportedOut(
         id=sheet.id,
         title=sheet.title,

@@ -5,7 +5,13 @@ from pathlib import Path, PurePosixPath
 
 from deemster.domain.errors import Refused
 from deemster.domain.language import Catalogue, Language
-from deemster.domain.problem import ExampleSubmission, Problem, Program, ProgramCheck
+from deemster.domain.problem import (
+    ExampleSubmission,
+    Problem,
+    Program,
+    ProgramCheck,
+    fill_constants,
+)
 from deemster.domain.source import (
     FILLED_BYTES,
     Source,
@@ -15,7 +21,6 @@ from deemster.domain.source import (
     with_included,
 )
 from deemster.pipeline.judge.build.languages import shipped_directory
-from deemster.problems.constants import fill_constants
 
 TESTLIB = "testlib.h"
 TEXT = "text"

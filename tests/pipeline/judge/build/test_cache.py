@@ -175,7 +175,7 @@ def test_a_durable_entry_is_trusted_by_size_and_time(root: Path, made: Path) -> 
     assert cache.take("a") is None
 
 
-def test_what_was_kept_first_stays(root: Path, made: Path, tmp_path: Path) -> None:
+def test_the_first_entry_of_a_key_stays(root: Path, made: Path, tmp_path: Path) -> None:
     cache = opened(root)
     keep(cache, "a", made)
     keep(cache, "a", fill(tmp_path / "other", b"later"))
@@ -186,7 +186,7 @@ def test_what_was_kept_first_stays(root: Path, made: Path, tmp_path: Path) -> No
     assert paths_below(root / "filling") == []
 
 
-def test_what_was_abandoned_is_not_kept(root: Path, made: Path) -> None:
+def test_an_abandoned_entry_is_not_kept(root: Path, made: Path) -> None:
     """A cancelled build takes its files away while they are being copied."""
     cache = opened(root)
     abandoned = threading.Event()
@@ -196,7 +196,7 @@ def test_what_was_abandoned_is_not_kept(root: Path, made: Path) -> None:
     assert paths_below(root / "filling") == []
 
 
-def test_names_that_are_no_text_are_not_kept(root: Path, made: Path) -> None:
+def test_names_that_are_not_unicode_are_not_kept(root: Path, made: Path) -> None:
     (made / os.fsdecode(b"\xff\xfe")).touch()
     cache = opened(root)
     keep(cache, "a", made)
@@ -204,7 +204,7 @@ def test_names_that_are_no_text_are_not_kept(root: Path, made: Path) -> None:
     assert paths_below(root / "filling") == []
 
 
-def test_a_write_that_fails_is_told_and_leaves_nothing(root: Path, made: Path) -> None:
+def test_a_failed_write_raises_and_leaves_no_files(root: Path, made: Path) -> None:
     (made / "program").write_bytes(bytes(200_000))
     cache = opened(root)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -227,7 +227,7 @@ def sized(place: Path, size: int) -> Path:
     return place
 
 
-def test_the_entry_not_used_for_longest_goes_first(root: Path, tmp_path: Path) -> None:
+def test_the_least_recently_used_entry_is_evicted(root: Path, tmp_path: Path) -> None:
     cache = opened(root, max_bytes=1_000_000)
     for key in "abc":
         keep(cache, key, sized(tmp_path / key, 250_000))
@@ -238,7 +238,7 @@ def test_the_entry_not_used_for_longest_goes_first(root: Path, tmp_path: Path) -
     assert {key for key in "abcd" if has(cache, key)} == {"b", "c", "d"}
 
 
-def test_what_is_in_use_is_never_evicted(root: Path, tmp_path: Path) -> None:
+def test_an_entry_in_use_is_never_evicted(root: Path, tmp_path: Path) -> None:
     cache = opened(root, max_bytes=500_000)
     keep(cache, "a", sized(tmp_path / "a", 250_000))
     with taken(cache, "a") as entry:
@@ -251,7 +251,9 @@ def test_what_is_in_use_is_never_evicted(root: Path, tmp_path: Path) -> None:
     assert cache.drop("a")
 
 
-def test_what_another_process_uses_is_never_evicted(root: Path, tmp_path: Path) -> None:
+def test_an_entry_that_another_process_uses_is_never_evicted(
+    root: Path, tmp_path: Path
+) -> None:
     cache = opened(root, max_bytes=500_000)
     keep(cache, "a", sized(tmp_path / "a", 250_000))
     code = (
@@ -271,7 +273,7 @@ def test_what_another_process_uses_is_never_evicted(root: Path, tmp_path: Path) 
         assert said == b"250000\n"
 
 
-def test_what_is_larger_than_all_the_room_is_not_kept(root: Path, tmp_path: Path) -> None:
+def test_an_entry_larger_than_the_cache_is_not_kept(root: Path, tmp_path: Path) -> None:
     cache = opened(root, max_bytes=500_000)
     keep(cache, "small", sized(tmp_path / "small", 100_000))
     keep(cache, "a", sized(tmp_path / "a", 600_000))
@@ -280,7 +282,7 @@ def test_what_is_larger_than_all_the_room_is_not_kept(root: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize("written", [b"", b"nonsense", b"-5"])
-def test_a_lost_ledger_is_counted_anew(root: Path, tmp_path: Path, written: bytes) -> None:
+def test_a_damaged_size_file_is_recounted(root: Path, tmp_path: Path, written: bytes) -> None:
     cache = opened(root, max_bytes=1_000_000)
     for key in "abc":
         keep(cache, key, sized(tmp_path / key, 250_000))
@@ -289,7 +291,7 @@ def test_a_lost_ledger_is_counted_anew(root: Path, tmp_path: Path, written: byte
     assert len(list((root / "entries").iterdir())) == 3
 
 
-def test_many_small_entries_are_bounded_by_the_disk_they_take(root: Path) -> None:
+def test_small_entries_are_bounded_by_their_size_on_disk(root: Path) -> None:
     cache = opened(root, max_bytes=200_000)
     for number in range(100):
         keep(cache, str(number), None)
@@ -324,7 +326,7 @@ FILL = (
 )
 
 
-def test_a_fill_that_is_killed_leaves_nothing_to_be_found(root: Path, tmp_path: Path) -> None:
+def test_a_killed_fill_leaves_no_entry(root: Path, tmp_path: Path) -> None:
     made = sized(tmp_path / "made", 200_000_000)
     with python(FILL, root, made) as filler:
         assert filler.stdout is not None
@@ -339,7 +341,7 @@ def test_a_fill_that_is_killed_leaves_nothing_to_be_found(root: Path, tmp_path: 
     assert cache.take("a") is None
 
 
-def test_opening_leaves_alone_what_another_process_is_filling(
+def test_opening_does_not_remove_an_entry_that_another_process_is_filling(
     root: Path, tmp_path: Path
 ) -> None:
     made = sized(tmp_path / "made", 200_000_000)

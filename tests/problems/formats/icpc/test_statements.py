@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from deemster.domain.problem import Statement
-from deemster.problems.statement import statement_text
+from deemster.problems.summary import statement_text
 from tests.problems.formats.icpc.conftest import Shop
 
 

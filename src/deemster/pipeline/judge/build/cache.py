@@ -1,8 +1,6 @@
-"""Finished directories kept on disk by key: bounded, shared by processes, never half there.
+"""A cache of directories on disk, bounded in size and shared by processes.
 
-An entry is filled beside the others and moved to its place when it is whole. Whoever uses one
-holds a shared lock on it, and only who gets the exclusive lock may take it away. All of this
-blocks: call it in a thread.
+All methods block: call them in a thread.
 """
 
 import errno
@@ -19,10 +17,10 @@ from pydantic import JsonValue
 
 from deemster.directory_store import DirectoryStore, staged, sweep
 from deemster.pipeline.judge.build.manifest import (
+    FileRecord,
+    FileTimes,
+    InvalidEntry,
     Manifest,
-    Seal,
-    Unfit,
-    Written,
     compare,
     compare_content,
     copy_tree,
@@ -31,23 +29,23 @@ from deemster.pipeline.judge.build.manifest import (
 )
 
 FILES = "files"
-ROOM = 0.9
-"""How full it is after making room."""
+FILL_LEVEL = 0.9
+"""Share of the limit that is used after an eviction."""
 MOST_VERIFIED = 10_000
 BLOCK_BYTES = 512
 
 
 @dataclass(frozen=True, slots=True)
 class CachedDirectory:
-    """Stays in its place until it is released."""
+    """An entry, which is not evicted until it is released."""
 
     record: Mapping[str, JsonValue]
     directory: Path | None
     age_s: float
-    held: int
+    lock: int
 
     def release(self) -> None:
-        os.close(self.held)
+        os.close(self.lock)
 
 
 def release(entry: CachedDirectory | None) -> None:
@@ -57,27 +55,27 @@ def release(entry: CachedDirectory | None) -> None:
 
 class DirectoryCache:
     def __init__(self, root: Path, max_bytes: int, *, durable: bool = False) -> None:
-        """`durable` entries are written through to the disk and then trusted by size and time;
-        others are read whole and compared at their first use in a process."""
+        """Files of a `durable` cache are synced to disk and later checked by size and time;
+        others are compared with their digests at their first use in a process."""
         self._root = root
         self._staging = root / "filling"
         self._directories = DirectoryStore(root / "entries", self._staging)
-        self._ledger = root / "bytes"
+        self._size_file = root / "bytes"
         self._max_bytes = max_bytes
         self._durable = durable
-        self._verified: dict[str, Written] = {}
+        self._verified: dict[str, FileTimes] = {}
 
     def open(self) -> None:
-        """Makes its place, closed to others, and removes what killed processes left there."""
+        """Creates the directories, mode 0700, and removes what killed processes left."""
         self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._root.chmod(0o700)
         if os.statvfs(self._root).f_flag & os.ST_NOEXEC:
-            raise OSError(errno.EACCES, "nothing may be executed there", str(self._root))
+            raise OSError(errno.EACCES, "the file system is mounted noexec", str(self._root))
         self._directories.create_directories()
         sweep(self._staging)
 
     def take(self, key: str) -> CachedDirectory | None:
-        """The entry, held until it is released; a damaged one is removed."""
+        """The entry, held until it is released; a damaged entry is removed."""
         try:
             lock = self._directories.hold(key)
         except OSError:
@@ -86,7 +84,7 @@ class DirectoryCache:
             return None
         try:
             return self._read(key, lock)
-        except (OSError, Unfit):
+        except (OSError, InvalidEntry):
             os.close(lock)
             self.drop(key)
             return None
@@ -100,13 +98,15 @@ class DirectoryCache:
             self._check_files(key, directory, manifest.files)
         return CachedDirectory(manifest.record, directory, time.time() - written_at, lock)
 
-    def _check_files(self, key: str, directory: Path, seals: Mapping[str, Seal]) -> None:
-        written = compare(directory, seals)
+    def _check_files(
+        self, key: str, directory: Path, records: Mapping[str, FileRecord]
+    ) -> None:
+        written = compare(directory, records)
         if self._durable:
-            if any(written[name][1] != seal.mtime_ns for name, seal in seals.items()):
-                raise Unfit("a file was written again")
+            if any(written[name][1] != record.mtime_ns for name, record in records.items()):
+                raise InvalidEntry("a file was written again")
         elif self._verified.get(key) != written:
-            compare_content(directory, seals)
+            compare_content(directory, records)
             if len(self._verified) >= MOST_VERIFIED:
                 self._verified.clear()
             self._verified[key] = written
@@ -118,13 +118,14 @@ class DirectoryCache:
         directory: Path | None,
         abandoned: threading.Event,
     ) -> None:
-        """Copies it in, unless it is too large or there already. OSError: there is no room.
+        """Copies the directory into the cache, unless it is too large or the key exists.
 
-        Who leaves before the end sets `abandoned`: the directory may be half gone by then.
+        OSError: the disk is full. The caller sets `abandoned` if it removes the directory
+        before this returns; then nothing is kept.
         """
-        if directory is not None and disk_bytes(directory) > self._max_bytes * ROOM:
+        if directory is not None and disk_bytes(directory) > self._max_bytes * FILL_LEVEL:
             return
-        with staged(self._staging) as path, suppress(Unfit):
+        with staged(self._staging) as path, suppress(InvalidEntry):
             files = None
             if directory is not None:
                 files = copy_tree(directory, path / FILES, durable=self._durable)
@@ -134,7 +135,7 @@ class DirectoryCache:
             if abandoned.is_set() or (lock := self._directories.publish(path, key)) is None:
                 return
             os.close(lock)
-            if self._add_to_ledger(size) > self._max_bytes:
+            if self._add_to_total(size) > self._max_bytes:
                 self._make_room()
 
     def drop(self, key: str) -> bool:
@@ -144,23 +145,21 @@ class DirectoryCache:
             return self._directories.drop(key)
         return False
 
-    # -- staying within the bound --
-
-    def _add_to_ledger(self, size: int) -> int:
-        """What all entries take, as far as it was written down; a recount mends it."""
-        with open_ledger(self._ledger) as ledger:
-            text = os.pread(ledger, 32, 0)
+    def _add_to_total(self, size: int) -> int:
+        """Adds to the stored total size and returns it; counts again if the file is damaged."""
+        with open_size_file(self._size_file) as descriptor:
+            text = os.pread(descriptor, 32, 0)
             total = int(text) + size if text.isdigit() else self._count()
-            write_ledger(ledger, total)
+            write_size_file(descriptor, total)
             return total
 
     def _count(self) -> int:
         return sum(map(disk_bytes, self._directories.by_last_use()))
 
     def _make_room(self) -> None:
-        total = self._directories.evict(int(self._max_bytes * ROOM), disk_bytes)
-        with open_ledger(self._ledger) as ledger:
-            write_ledger(ledger, total)
+        total = self._directories.evict(int(self._max_bytes * FILL_LEVEL), disk_bytes)
+        with open_size_file(self._size_file) as descriptor:
+            write_size_file(descriptor, total)
 
 
 def disk_bytes(directory: Path) -> int:
@@ -174,15 +173,15 @@ def disk_bytes(directory: Path) -> int:
 
 
 @contextmanager
-def open_ledger(path: Path) -> Iterator[int]:
-    ledger = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+def open_size_file(path: Path) -> Iterator[int]:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
-        fcntl.flock(ledger, fcntl.LOCK_EX)
-        yield ledger
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield descriptor
     finally:
-        os.close(ledger)
+        os.close(descriptor)
 
 
-def write_ledger(ledger: int, total: int) -> None:
-    os.ftruncate(ledger, 0)
-    os.pwrite(ledger, str(total).encode(), 0)
+def write_size_file(descriptor: int, total: int) -> None:
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, str(total).encode(), 0)

@@ -1,4 +1,4 @@
-"""Says what a kept directory must be, so that a damaged one is found out."""
+"""The manifest of a cached directory, by which damage to its files is found."""
 
 import hashlib
 import os
@@ -14,12 +14,12 @@ from deemster.pipeline.judge.scratch import CHUNK_BYTES, WRITE_FLAGS, write_all
 MANIFEST = "manifest"
 
 
-class Unfit(Exception):
-    """It is not what was kept, or nothing that can be."""
+class InvalidEntry(Exception):
+    """The entry is damaged, or the directory can't be cached."""
 
 
-class Seal(BaseModel):
-    """What a kept file must be."""
+class FileRecord(BaseModel):
+    """Size, mode, time and digest of a cached file."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -34,8 +34,8 @@ class Manifest(BaseModel):
 
     format: Literal[1] = 1
     record: dict[str, JsonValue]
-    files: dict[str, Seal] | None
-    """None where there was nothing but the record to keep."""
+    files: dict[str, FileRecord] | None
+    """None if the entry has only its record."""
 
 
 def write_manifest(directory: Path, manifest: Manifest, *, durable: bool) -> None:
@@ -50,37 +50,37 @@ def write_manifest(directory: Path, manifest: Manifest, *, durable: bool) -> Non
 
 
 def read_manifest(directory: Path) -> tuple[float, Manifest]:
-    """With the time at which it was written."""
+    """Returns also the time at which the manifest was written."""
     with (directory / MANIFEST).open("rb") as opened:
         written_at = os.fstat(opened.fileno()).st_mtime
         check, _, text = opened.read().partition(b"\n")
     if hashlib.sha256(text).hexdigest().encode() != check:
-        raise Unfit("its manifest was changed")
+        raise InvalidEntry("the manifest was changed")
     try:
         return written_at, Manifest.model_validate_json(text)
     except ValidationError as fault:
-        raise Unfit("its manifest is of another kind") from fault
+        raise InvalidEntry("the manifest has another format") from fault
 
 
-def copy_tree(source: Path, target: Path, *, durable: bool) -> dict[str, Seal]:
-    """Copies a directory so that a box's user can read it, and seals each file."""
-    make_open(target)
-    seals = {}
+def copy_tree(source: Path, target: Path, *, durable: bool) -> dict[str, FileRecord]:
+    """Copies a directory so that the sandbox user can read it; records each file."""
+    make_readable_directory(target)
+    records = {}
     for name, status in walk(source):
         for above in reversed(Path(name).parents[:-1]):
             if not (target / above).is_dir():
-                make_open(target / above)
+                make_readable_directory(target / above)
         mode = 0o755 if status.st_mode & stat.S_IXUSR else 0o644
-        seals[name] = copy_file(source / name, target / name, mode, durable=durable)
-    return seals
+        records[name] = copy_file(source / name, target / name, mode, durable=durable)
+    return records
 
 
-def make_open(directory: Path) -> None:
+def make_readable_directory(directory: Path) -> None:
     directory.mkdir()
     directory.chmod(0o755)
 
 
-def copy_file(source: Path, target: Path, mode: int, *, durable: bool) -> Seal:
+def copy_file(source: Path, target: Path, mode: int, *, durable: bool) -> FileRecord:
     hasher = hashlib.sha256()
     copy_fd = os.open(target, WRITE_FLAGS, mode)
     try:
@@ -94,7 +94,7 @@ def copy_file(source: Path, target: Path, mode: int, *, durable: bool) -> Seal:
         done = os.fstat(copy_fd)
     finally:
         os.close(copy_fd)
-    return Seal(
+    return FileRecord(
         size=done.st_size,
         mode=done.st_mode,
         mtime_ns=done.st_mtime_ns,
@@ -102,30 +102,30 @@ def copy_file(source: Path, target: Path, mode: int, *, durable: bool) -> Seal:
     )
 
 
-Written = dict[str, tuple[int, int]]
-"""Of each file the inode and when it was written."""
+FileTimes = dict[str, tuple[int, int]]
+"""Inode and modification time of each file."""
 
 
-def compare(directory: Path, seals: Mapping[str, Seal]) -> Written:
-    """Sees whether the same files are there, by all but their content."""
+def compare(directory: Path, records: Mapping[str, FileRecord]) -> FileTimes:
+    """Checks names, sizes and modes, but not the content."""
     found = dict(walk(directory))
-    if found.keys() != seals.keys():
-        raise Unfit("files came or went")
+    if found.keys() != records.keys():
+        raise InvalidEntry("files were added or removed")
     for name, status in found.items():
-        if status.st_size != seals[name].size or status.st_mode != seals[name].mode:
-            raise Unfit(f"{name} was changed")
+        if status.st_size != records[name].size or status.st_mode != records[name].mode:
+            raise InvalidEntry(f"{name} was changed")
     return {name: (status.st_ino, status.st_mtime_ns) for name, status in found.items()}
 
 
-def compare_content(directory: Path, seals: Mapping[str, Seal]) -> None:
-    for name, seal in seals.items():
+def compare_content(directory: Path, records: Mapping[str, FileRecord]) -> None:
+    for name, record in records.items():
         with (directory / name).open("rb", buffering=0) as opened:
-            if hashlib.file_digest(opened, "sha256").hexdigest() != seal.sha256:
-                raise Unfit(f"{name} was changed")
+            if hashlib.file_digest(opened, "sha256").hexdigest() != record.sha256:
+                raise InvalidEntry(f"{name} was changed")
 
 
 def walk(directory: Path) -> Iterator[tuple[str, os.stat_result]]:
-    """All plain files below, by relative path; anything else but directories is refused."""
+    """All regular files by relative path; other types except directories are refused."""
     pending = [""]
     while pending:
         prefix = pending.pop()
@@ -134,14 +134,14 @@ def walk(directory: Path) -> Iterator[tuple[str, os.stat_result]]:
                 name, status = prefix + entry.name, entry.stat(follow_symlinks=False)
                 if stat.S_ISDIR(status.st_mode):
                     pending.append(f"{name}/")
-                elif stat.S_ISREG(status.st_mode) and is_text(name):
+                elif stat.S_ISREG(status.st_mode) and is_unicode(name):
                     yield name, status
                 else:
-                    raise Unfit(f"{name!r} is no plain file")
+                    raise InvalidEntry(f"{name!r} is not a regular file")
 
 
-def is_text(name: str) -> bool:
-    """A name that is no text can't be written down."""
+def is_unicode(name: str) -> bool:
+    """JSON can't hold names with undecodable bytes."""
     try:
         return bool(name.encode())
     except UnicodeEncodeError:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from deemster.domain.errors import Refused
 from deemster.domain.problem import Aggregation, Case, Group, Subtask
+from deemster.problems.formats.group_order import sort_groups
 from deemster.problems.formats.hydro.config import (
     TESTDATA,
     CaseConfig,
@@ -15,7 +16,6 @@ from deemster.problems.formats.hydro.config import (
 )
 from deemster.problems.formats.hydro.discover import discover
 from deemster.problems.formats.hydro.files import find_file
-from deemster.problems.order import in_order
 
 FULL_SCORE = 100.0
 KINDS = {"min": Aggregation.MIN, "max": Aggregation.MAX, "sum": Aggregation.SUM}
@@ -46,7 +46,7 @@ def read_group(root: Path, config: Config) -> Group:
     requires = {name: required_names(each, subtasks) for name, each in subtasks.items()}
     groups = [
         group_of(root, config, subtasks[name], worth[name], requires[name])
-        for name in in_order(list(subtasks), requires, f"{TESTDATA}/config.yaml")
+        for name in sort_groups(list(subtasks), requires, f"{TESTDATA}/config.yaml")
     ]
     grading = Subtask(sum(scores), Aggregation.SUM, whole_score_only=False)
     return Group("", tuple(groups), grading, stop_at_reject=False)

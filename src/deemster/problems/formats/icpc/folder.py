@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from deemster.problems.constants import fill_constants
+from deemster.domain.problem import fill_constants
 from deemster.problems.formats.yaml_file import Duplicates, mapping_of, parse_yaml, read_text
 
 PLAIN_NAME = re.compile(r"[a-zA-Z0-9_][a-zA-Z0-9_.+-]{0,254}")

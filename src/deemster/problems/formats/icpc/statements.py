@@ -9,11 +9,12 @@ from deemster.problems.formats.icpc.folder import Folder, below
 from deemster.problems.formats.icpc.settings import Settings
 from deemster.problems.formats.icpc.values import LANGUAGE_CODE
 from deemster.problems.formats.tex.convert import plain_tex, tex_argument
-from deemster.problems.statement import MAX_BYTES
 
 Kind = Literal["md", "tex", "pdf", "html", "txt"]
 KINDS: tuple[Kind, ...] = ("md", "tex", "html", "txt", "pdf")
 NAME = re.compile(r"problem(?:\.(?P<language>[^.]+))?\.(?P<kind>md|tex|pdf|html|txt)")
+SEARCHED_BYTES = 256 * 1024
+"""The title must be in this first part of a TeX statement."""
 PLAIN_NAME = re.compile(r"^%%\s*plainproblemname:(.*)$", re.MULTILINE)
 
 
@@ -63,7 +64,7 @@ def title_of(folder: Folder, path: str, kind: Kind, language: str, settings: Set
 def written_title(folder: Folder, path: str) -> str:
     """In TeX: the plain name of its own, else the formatted one without its formatting."""
     with folder.path(path).open("rb") as stream:
-        text = stream.read(MAX_BYTES).decode("utf-8-sig", errors="replace")
+        text = stream.read(SEARCHED_BYTES).decode("utf-8-sig", errors="replace")
     plain = PLAIN_NAME.search(text)
     if plain and plain[1].strip():
         return plain[1].strip()

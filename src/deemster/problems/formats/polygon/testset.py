@@ -14,8 +14,8 @@ from deemster.domain.problem import (
     Subtask,
     ValidatorArgs,
 )
+from deemster.problems.formats.group_order import sort_groups
 from deemster.problems.formats.polygon.document import FILE, Node, numbered
-from deemster.problems.order import in_order
 
 MAIN = "tests"
 UNGROUPED = "ungrouped"
@@ -108,7 +108,7 @@ def scored_groups(
     for test in tests:
         members.setdefault(test.group or UNGROUPED, []).append(test)
     requires = {name: policy.requires for name, policy in policies.items()}
-    for name in in_order(list(members), requires, FILE):
+    for name in sort_groups(list(members), requires, FILE):
         policy = policies.get(name, Policy(all_or_nothing=False))
         yield scored_group(name, members[name], policy, shown)
 

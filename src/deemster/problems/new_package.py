@@ -1,4 +1,4 @@
-"""Makes a new package from the template: small, complete, and passing."""
+"""Creates a new package from a small, complete template that passes verification."""
 
 import re
 import shutil
@@ -12,15 +12,15 @@ SLUG = re.compile(r"[a-z0-9]{1,64}")
 
 
 def make_package(parent: Path, name: str) -> Path:
-    """A directory of that name in `parent`."""
+    """Creates a directory of that name in `parent`."""
     if not SLUG.fullmatch(name):
         raise Refused(
-            f"A problem can't be called {name!r}: use lower-case letters and digits only, "
-            "like `aplusb`."
+            f"{name!r} can't be the name of a problem: use only lower-case letters and digits, "
+            "such as `aplusb`."
         )
     target = parent / name
     if target.exists():
-        raise Refused(f"{target} is there already: choose another name, or move it away.")
+        raise Refused(f"{target} already exists: choose another name, or move it away.")
     shutil.copytree(TEMPLATE, target, ignore=shutil.ignore_patterns("__pycache__"))
     settings = target / "problem.yaml"
     text = settings.read_text(encoding="utf-8")

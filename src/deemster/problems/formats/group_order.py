@@ -1,14 +1,14 @@
-"""The order of groups of which some require others."""
+"""Sorts test groups so that each comes after the groups it requires."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
 from deemster.domain.errors import Refused
 
 
-def in_order(
+def sort_groups(
     names: Sequence[str], requires: Mapping[str, Iterable[str]], file: str
 ) -> list[str]:
-    """As they are given, but each after those that it requires."""
+    """Keeps the given order where the requirements allow it."""
     done: list[str] = []
     under_way: set[str] = set()
 
