@@ -28,7 +28,7 @@ from deemster.store.pool import Pool, connection
 from tests.api.conftest import Api, MakeDependencies, User, make_user, running
 from tests.api.judging import HIDDEN, JUDGEMENTS
 from tests.builders import make_submission, queue_submission, start_submission
-from tests.pipeline.deliver.conftest import carrying
+from tests.pipeline.deliver.conftest import dispatching
 from tests.pipeline.deliver.receiver import OK, Receiver, Request, receiving, silence, status
 from tests.waiting import until
 
@@ -80,7 +80,7 @@ async def test_what_is_told_is_what_its_owner_sees(
     pool: Pool, artifacts: Artifacts, ada: Api, receiver: Receiver, verdict: Verdict | None
 ) -> None:
     """H2, A11: and nothing of what programs printed."""
-    async with carrying(pool):
+    async with dispatching(pool):
         submission = await end(pool, artifacts, ada, receiver.url, verdict)
         await until_over(ada)
     (request,) = receiver.got
@@ -94,7 +94,7 @@ async def test_what_is_told_is_what_its_owner_sees(
 
 async def test_each_attempt_is_listed(pool: Pool, artifacts: Artifacts, ada: Api) -> None:
     """H2: it fails twice, and gets there the third time."""
-    async with receiving(status(503), status(302), OK) as receiver, carrying(pool):
+    async with receiving(status(503), status(302), OK) as receiver, dispatching(pool):
         submission = await end(pool, artifacts, ada, receiver.url)
         (delivery,) = await until_over(ada, f"/v1/submissions/{submission}/webhooks")
     assert delivery["state"] == "delivered"
@@ -115,7 +115,7 @@ async def test_what_is_never_answered_is_shown_as_failed(
     pool: Pool, artifacts: Artifacts, ada: Api
 ) -> None:
     """H2: after three attempts."""
-    async with receiving(silence) as receiver, carrying(pool, timeout_s=0.2):
+    async with receiving(silence) as receiver, dispatching(pool, timeout_s=0.2):
         await end(pool, artifacts, ada, receiver.url)
         (delivery,) = await until_over(ada)
     assert delivery["state"] == "failed"
@@ -126,7 +126,7 @@ async def test_private_addresses_are_refused_without_telling_them(
     pool: Pool, artifacts: Artifacts, ada: Api, receiver: Receiver
 ) -> None:
     """H3: an error is a word of ours."""
-    async with carrying(pool, allow_private=False, attempts=1):
+    async with dispatching(pool, allow_private=False, attempts=1):
         await end(pool, artifacts, ada, f"http://localhost:{receiver.port}/")
         (delivery,) = await until_over(ada)
     assert delivery["attempts"][0]["error"] == "address_not_allowed"
@@ -191,13 +191,13 @@ async def test_what_has_ended_can_be_sent_again_one_at_a_time(
         (first,) = (await told(ada, "/v1/webhooks"))["items"]
         path = f"/v1/webhooks/{first['id']}/resend"
         assert (await ada.post(path)).status_code == 409, "it waits still"
-        async with carrying(pool, attempts=1):
+        async with dispatching(pool, attempts=1):
             await until_over(ada)
         answers = await asyncio.gather(*[ada.post(path) for _ in range(4)])
         assert sorted(each.status_code for each in answers) == [202, 409, 409, 409]
         (again,) = (each.json() for each in answers if each.status_code == 202)
         assert (again["resend_of"], again["state"]) == (first["id"], "waiting")
-        async with carrying(pool, attempts=1):
+        async with dispatching(pool, attempts=1):
             await until_over(ada)
         both = (await told(ada, f"/v1/submissions/{submission}/webhooks"))["items"]
         assert {each["id"]: each["state"] for each in both} == {
@@ -213,7 +213,7 @@ async def test_an_admin_who_sends_again_is_noted(
     pool: Pool, artifacts: Artifacts, ada: Api, admin: Api, receiver: Receiver
 ) -> None:
     """O6."""
-    async with carrying(pool):
+    async with dispatching(pool):
         await end(pool, artifacts, ada, receiver.url)
         (delivery,) = await until_over(ada)
     assert (await admin.post(f"/v1/webhooks/{delivery['id']}/resend")).status_code == 202
@@ -318,7 +318,7 @@ async def test_the_lines_of_the_page_verify_a_signature(
     """H2: by openssl and curl, before and after a rotation, and not what was forged."""
     for _ in range(2):
         receiver.got.clear()
-        async with carrying(pool):
+        async with dispatching(pool):
             await end(pool, artifacts, ada, receiver.url)
             await until_over(ada)
         (request,) = receiver.got

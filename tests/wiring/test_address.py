@@ -1,4 +1,4 @@
-"""Where the API listens: taken, free, and how this machine gets there."""
+"""The address of the API: free or in use, and its URL."""
 
 import asyncio
 import errno
@@ -20,35 +20,35 @@ from deemster.wiring.address import Address, ask, find_free, reason
         ("judge.example.org", "http://judge.example.org:80"),
     ],
 )
-def test_an_address_has_a_url_that_leads_there(host: str, url: str) -> None:
+def test_an_address_has_a_url_by_which_this_machine_reaches_it(host: str, url: str) -> None:
     assert Address(host, 80).url == url
 
 
-def test_port_zero_is_any_that_is_free() -> None:
+def test_port_zero_means_any_free_port() -> None:
     found = find_free("127.0.0.1", 0)
     with socket.create_server(("127.0.0.1", found.port)):
         pass
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
-def test_a_taken_port_is_refused(host: str) -> None:
+def test_a_port_in_use_is_refused(host: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(Refused, match=f"uses port {port} .*--port"):
             find_free(host, port)
 
 
-def test_a_strange_host_is_refused() -> None:
+def test_a_host_of_another_machine_is_refused() -> None:
     with pytest.raises(Refused, match=r"Cannot listen on 192\.0\.2\.1"):
         find_free("192.0.2.1", 8000)
 
 
-def test_a_port_of_roots_is_told_as_such() -> None:
+def test_the_error_for_a_privileged_port_says_so() -> None:
     fault = PermissionError(errno.EACCES, "Permission denied")
     assert reason(fault, "127.0.0.1", 80).startswith("Only root may listen on port 80")
 
 
-async def test_whoever_else_answers_is_not_us() -> None:
+async def test_an_answer_of_another_program_is_an_error() -> None:
     async def chat(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"220 mail ready\r\n")

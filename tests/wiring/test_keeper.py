@@ -1,4 +1,4 @@
-"""The keeper's duties: none waits for another, whatever that one fails at."""
+"""The keeper's duties do not depend on each other."""
 
 import asyncio
 
@@ -10,10 +10,10 @@ from deemster.wiring.keeper import repeat
 
 
 @pytest.mark.parametrize("fault", [Unavailable("away"), RuntimeError("a fault of ours")])
-async def test_a_duty_that_fails_is_taken_up_again(
+async def test_a_duty_that_fails_is_repeated(
     monkeypatch: pytest.MonkeyPatch, fault: Exception
 ) -> None:
-    """Q6: and it ends no other, such as the watchdog's."""
+    """Q6: and it stops no other duty, such as the watchdog."""
     monkeypatch.setattr(keeper, "RECOVERY_S", 0.0)
     done = asyncio.Event()
     tries = 0

@@ -1,4 +1,4 @@
-"""Submissions that come at once are written together, and each gets its own answer."""
+"""Concurrent submissions are written together, and each gets its own answer."""
 
 import asyncio
 import hashlib
@@ -62,7 +62,7 @@ async def summary(pool: Pool) -> ProblemSummary:
 
 
 async def transactions_of(pool: Pool) -> int:
-    """In how many the submissions were written: rows know theirs."""
+    """Number of transactions that wrote the submissions."""
     async with connection(pool) as acquired:
         return int(await acquired.fetchval("SELECT count(DISTINCT xmin::text) FROM submission"))
 
@@ -72,10 +72,10 @@ async def rows_of(pool: Pool, table: str) -> int:
         return int(await acquired.fetchval(f"SELECT count(*) FROM {table}"))
 
 
-async def test_many_at_once_take_few_statements_and_each_has_row_event_and_job(
+async def test_concurrent_submissions_share_statements_and_each_gets_row_event_and_job(
     pool: Pool, ada: AccountId, summary: ProblemSummary
 ) -> None:
-    """Q2: submission, outbox row and event are there when the answer is."""
+    """Q2: submission, outbox row and event exist when the answer is given."""
     group_commit = GroupCommit(pool)
     arrivals = [insert_of(ada, summary) for _ in range(MANY)]
     answers = await asyncio.gather(*(group_commit.write(each) for each in arrivals))
@@ -86,7 +86,7 @@ async def test_many_at_once_take_few_statements_and_each_has_row_event_and_job(
         assert await rows_of(pool, table) == MANY
 
 
-async def test_one_alone_goes_at_once(
+async def test_a_single_submission_is_written_at_once(
     pool: Pool, ada: AccountId, summary: ProblemSummary
 ) -> None:
     group_commit = GroupCommit(pool)
@@ -98,7 +98,7 @@ async def test_one_alone_goes_at_once(
 async def test_duplicates_in_one_statement_are_one_submission(
     pool: Pool, ada: AccountId, summary: ProblemSummary
 ) -> None:
-    """I1, I2: fifty equal answers, and one refusal for who meant something else."""
+    """I1, I2: fifty equal answers, and one refusal for a different request."""
     group_commit = GroupCommit(pool)
     same = [insert_of(ada, summary, key="k", text=b"same") for _ in range(50)]
     other = insert_of(ada, summary, key="k", text=b"other")
@@ -113,10 +113,10 @@ async def test_duplicates_in_one_statement_are_one_submission(
     assert await rows_of(pool, "submission") == 1
 
 
-async def test_duplicates_that_come_first_together_are_one_submission(
+async def test_concurrent_first_requests_with_one_key_are_one_submission(
     pool: Pool, ada: AccountId, summary: ProblemSummary
 ) -> None:
-    """I1: also when no answer was given yet."""
+    """I1"""
     group_commit = GroupCommit(pool)
     same = [insert_of(ada, summary, key="k", text=b"same") for _ in range(50)]
     told = await asyncio.gather(*(group_commit.write(each) for each in same))
@@ -125,7 +125,7 @@ async def test_duplicates_that_come_first_together_are_one_submission(
     assert await rows_of(pool, "submission") == 1
 
 
-async def test_keys_in_opposite_order_do_not_lock_each_other_out(
+async def test_keys_in_opposite_order_do_not_deadlock(
     pool: Pool, ada: AccountId, summary: ProblemSummary
 ) -> None:
     keys = [f"k{number}" for number in range(20)]
@@ -143,7 +143,7 @@ async def test_keys_in_opposite_order_do_not_lock_each_other_out(
         assert len(fresh) == 2 * len(keys)
 
 
-async def test_one_that_cannot_be_written_is_nobody_elses_loss(
+async def test_a_submission_that_cannot_be_written_does_not_fail_the_others(
     pool: Pool, ada: AccountId, summary: ProblemSummary
 ) -> None:
     group_commit = GroupCommit(pool)
@@ -157,10 +157,10 @@ async def test_one_that_cannot_be_written_is_nobody_elses_loss(
     assert await rows_of(pool, "submission") == MANY
 
 
-async def test_the_nth_of_a_user_ranks_nth_up_to_a_bound(
+async def test_a_users_nth_submission_ranks_nth_up_to_a_bound(
     pool: Pool, ada: AccountId, summary: ProblemSummary
 ) -> None:
-    """Q8: in one statement or several, a user's own are told apart; others' are not counted."""
+    """Q8: in one statement or in several."""
     bob = await make_account(pool, "bob")
     async with connection(pool) as acquired:
         await insert_all(acquired, [insert_of(ada, summary) for _ in range(3)])
@@ -182,7 +182,7 @@ async def test_the_nth_of_a_user_ranks_nth_up_to_a_bound(
     assert ranks[ada] == [*range(1, last), *[last] * 5]
 
 
-async def test_who_gives_up_waiting_is_not_written_and_holds_nobody_up(
+async def test_a_cancelled_request_is_not_written_and_delays_nobody(
     pool: Pool, ada: AccountId, summary: ProblemSummary
 ) -> None:
     group_commit = GroupCommit(pool)
@@ -199,7 +199,7 @@ async def test_who_gives_up_waiting_is_not_written_and_holds_nobody_up(
     assert await rows_of(pool, "submission") == len(kept)
 
 
-async def test_enough_who_wait_go_beside_the_one_under_way(
+async def test_a_full_batch_starts_beside_a_running_statement(
     pool: Pool, ada: AccountId, summary: ProblemSummary
 ) -> None:
     group_commit = GroupCommit(pool)
@@ -218,7 +218,7 @@ async def test_enough_who_wait_go_beside_the_one_under_way(
     assert await transactions_of(pool) == 2
 
 
-async def test_when_who_steers_is_ended_the_next_cross_all_the_same(
+async def test_when_the_writing_task_is_cancelled_the_next_batch_is_written(
     pool: Pool, ada: AccountId, summary: ProblemSummary
 ) -> None:
     group_commit = GroupCommit(pool)
@@ -239,10 +239,10 @@ async def test_when_who_steers_is_ended_the_next_cross_all_the_same(
     assert await rows_of(pool, "submission") == 2 * (CONCURRENT_STATEMENTS + 1)
 
 
-async def test_who_goes_along_with_one_that_is_ended_is_told_to_try_again(
+async def test_requests_in_a_cancelled_batch_are_told_to_try_again(
     pool: Pool, ada: AccountId, summary: ProblemSummary
 ) -> None:
-    """D5: no answer is better than a wrong one."""
+    """D5"""
     group_commit = GroupCommit(pool)
     async with locked(pool):
         first = asyncio.ensure_future(group_commit.write(insert_of(ada, summary)))
@@ -265,7 +265,7 @@ async def test_who_goes_along_with_one_that_is_ended_is_told_to_try_again(
 
 @asynccontextmanager
 async def locked(pool: Pool) -> AsyncIterator[None]:
-    """Whoever writes a submission now is held up."""
+    """Blocks every insert of a submission."""
     async with connection(pool) as holding, holding.transaction():
         await holding.execute(HELD)
         yield
@@ -285,7 +285,7 @@ async def until_blocked(pool: Pool, count: int) -> None:
         await until(are_blocked)
 
 
-async def test_while_the_database_is_away_all_are_told_so_and_then_all_cross(
+async def test_during_an_outage_all_requests_fail_and_afterwards_all_are_written(
     tmp_path: Path,
 ) -> None:
     async with OwnPostgres(tmp_path) as server:

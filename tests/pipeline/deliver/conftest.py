@@ -1,4 +1,4 @@
-"""Submissions that ended and want to be told of, and couriers that carry that."""
+"""Finished submissions with webhooks, and running dispatchers."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
@@ -49,7 +49,7 @@ End = Callable[..., Awaitable[SubmissionId]]
 
 @pytest.fixture
 def end(pool: Pool, artifacts: Artifacts) -> End:
-    """A submission that was judged, and tells of it there."""
+    """Makes a judged submission with a webhook to the given URL."""
 
     async def make(url: str, account: AccountId | None = None) -> SubmissionId:
         submission = await make_submission(pool, account, webhook_url=url)
@@ -62,7 +62,7 @@ def end(pool: Pool, artifacts: Artifacts) -> End:
 
 
 @asynccontextmanager
-async def carrying(
+async def dispatching(
     pool: Pool,
     *,
     couriers: int = 1,
@@ -94,7 +94,7 @@ async def only(pool: Pool, submission: SubmissionId) -> Delivery:
 
 
 async def ended(pool: Pool, submission: SubmissionId) -> Delivery:
-    """Once it is over."""
+    """Waits until the delivery has ended."""
     await until_ended(pool, submission)
     return await only(pool, submission)
 

@@ -1,4 +1,4 @@
-"""A receiver of webhooks on this machine, which answers as a test wants it to."""
+"""A webhook receiver on this machine, which answers as a test wants."""
 
 import asyncio
 import ssl
@@ -43,7 +43,7 @@ OK = status(200)
 
 @dataclass(slots=True)
 class Receiver:
-    """Answers by `answers` in turn, and by the last of them for ever."""
+    """Gives the `answers` in turn, and then repeats the last one."""
 
     answers: list[Answering] = field(default_factory=lambda: [OK])
     got: list[Request] = field(default_factory=list)
@@ -97,7 +97,7 @@ class Receiver:
 
 
 async def until_gone(reader: asyncio.StreamReader, gone: asyncio.Event) -> None:
-    """The other side has nothing more to say after its request, so what comes is the end."""
+    """After its request the client sends nothing, so reading returns at the end."""
     with suppress(ConnectionError):
         await reader.read(1)
     gone.set()

@@ -1,4 +1,4 @@
-"""H3: which addresses are of the public internet, in every form in which one can be written."""
+"""H3: which addresses are public, in every spelling."""
 
 import ipaddress
 
@@ -34,32 +34,32 @@ example.org 8.8.8.8 134744072 0x8.0x8.0x8.0x8 [2606:4700::1111] localhost.exampl
 
 
 @pytest.mark.parametrize("address", PRIVATE.split())
-def test_what_leads_elsewhere_is_not_public(address: str) -> None:
+def test_private_and_reserved_addresses_are_not_public(address: str) -> None:
     """H3."""
     assert not is_public(ipaddress.ip_address(address))
 
 
 @pytest.mark.parametrize("address", PUBLIC.split())
-def test_what_leads_out_is_public(address: str) -> None:
+def test_internet_addresses_are_public(address: str) -> None:
     """H3."""
     assert is_public(ipaddress.ip_address(address))
 
 
 @pytest.mark.parametrize("host", PLAIN.split())
-def test_some_are_plainly_private(host: str) -> None:
-    """H3: so that it can be said when they are handed in."""
+def test_some_hosts_are_private_without_a_look_up(host: str) -> None:
+    """H3: so that the API can refuse them at once."""
     for scheme in ("http", "https"):
         assert is_plainly_private(f"{scheme}://{host}/hook")
         assert is_plainly_private(f"{scheme}://{host}:8080/hook?x=1")
 
 
 @pytest.mark.parametrize("host", NOT_PLAIN.split())
-def test_others_are_looked_up_when_they_are_used(host: str) -> None:
+def test_other_hosts_need_a_look_up(host: str) -> None:
     assert not is_plainly_private(f"https://{host}/hook")
 
 
 @pytest.mark.parametrize(
     "url", ["", "http://", "http://[::1", "http://a b/", "https://☃.\u200b/"]
 )
-def test_what_is_no_address_is_someone_elses_to_refuse(url: str) -> None:
+def test_a_malformed_url_is_not_called_private(url: str) -> None:
     assert not is_plainly_private(url)

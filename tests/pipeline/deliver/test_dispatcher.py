@@ -1,4 +1,4 @@
-"""H2, I3: whoever asked for it is told, at least once, whatever the receiver does."""
+"""H2, I3: every webhook is sent at least once, whatever the receiver does."""
 
 import hashlib
 import hmac
@@ -35,8 +35,8 @@ from tests.builders import (
 from tests.pipeline.deliver.conftest import (
     KEYS,
     End,
-    carrying,
     deliveries,
+    dispatching,
     ended,
     only,
     until_ended,
@@ -48,13 +48,13 @@ BOUNDS = {"per_host": PER_HOST, "per_account": PER_ACCOUNT}
 
 
 def verified(request: Request, secret: str) -> object:
-    """By the library that receivers use; it raises if it does not fit."""
+    """Verifies a request by the library that receivers use; raises if it is wrong."""
     return Webhook(secret).verify(request.body, dict(request.headers))
 
 
-async def test_the_end_of_a_submission_is_told_and_signed(pool: Pool, end: End) -> None:
+async def test_a_finished_submission_sends_a_signed_webhook(pool: Pool, end: End) -> None:
     """H2."""
-    async with receiving() as receiver, carrying(pool):
+    async with receiving() as receiver, dispatching(pool):
         submission = await end(receiver.url)
         delivery = await ended(pool, submission)
     assert delivery.state is DeliveryState.DELIVERED
@@ -74,10 +74,10 @@ async def test_the_end_of_a_submission_is_told_and_signed(pool: Pool, end: End) 
     assert told["data"] | {"id": submission, "verdict": "Accepted"} == told["data"]
 
 
-async def test_a_receiver_that_fails_twice_gets_it_the_third_time(pool: Pool, end: End) -> None:
+async def test_a_webhook_that_failed_twice_is_sent_a_third_time(pool: Pool, end: End) -> None:
     """H2: with the same id and the same bytes."""
     answers = (status(500), status(404), OK)
-    async with receiving(*answers) as receiver, carrying(pool):
+    async with receiving(*answers) as receiver, dispatching(pool):
         delivery = await ended(pool, await end(receiver.url))
     assert delivery.state is DeliveryState.DELIVERED
     assert [(each.status, each.error) for each in delivery.attempts] == [
@@ -92,7 +92,7 @@ async def test_a_receiver_that_fails_twice_gets_it_the_third_time(pool: Pool, en
 async def test_a_receiver_that_never_answers_is_given_up(pool: Pool, end: End) -> None:
     """H2: three attempts in all."""
     before = WEBHOOKS.labels("failed")._value.get()
-    async with receiving(silence) as receiver, carrying(pool, timeout_s=0.2):
+    async with receiving(silence) as receiver, dispatching(pool, timeout_s=0.2):
         delivery = await ended(pool, await end(receiver.url))
     assert delivery.state is DeliveryState.FAILED
     assert [each.error for each in delivery.attempts] == [DeliveryFault.TIMEOUT] * 3
@@ -101,15 +101,15 @@ async def test_a_receiver_that_never_answers_is_given_up(pool: Pool, end: End) -
     assert WEBHOOKS.labels("failed")._value.get() == before + 1
 
 
-async def test_the_waits_double() -> None:
+async def test_the_backoff_doubles() -> None:
     rules = RetryPolicy(attempts=9, backoff_s=5, timeout_s=1)
     for number, least in enumerate([5, 10, 20, 40], start=1):
         assert least <= rules.wait_s(number) <= 1.1 * least
     assert len({rules.wait_s(1) for _ in range(20)}) > 1, "jitter"
 
 
-async def test_a_failure_waits_before_the_next_attempt(pool: Pool, end: End) -> None:
-    async with receiving(status(500)) as receiver, carrying(pool, backoff_s=3600):
+async def test_a_failed_delivery_waits_before_the_next_attempt(pool: Pool, end: End) -> None:
+    async with receiving(status(500)) as receiver, dispatching(pool, backoff_s=3600):
         submission = await end(receiver.url)
 
         async def was_tried() -> bool:
@@ -128,7 +128,7 @@ async def test_redirects_are_refused(pool: Pool, end: End) -> None:
     """H3."""
     async with receiving() as private:
         answer = status(307, f"Location: {private.url}")
-        async with receiving(answer) as receiver, carrying(pool, attempts=1):
+        async with receiving(answer) as receiver, dispatching(pool, attempts=1):
             delivery = await ended(pool, await end(receiver.url))
     assert delivery.state is DeliveryState.FAILED
     assert (delivery.attempts[0].status, delivery.attempts[0].error) == (
@@ -138,11 +138,9 @@ async def test_redirects_are_refused(pool: Pool, end: End) -> None:
     assert not private.connections
 
 
-async def test_however_often_a_run_is_settled_it_is_told_once(
-    pool: Pool, artifacts: Artifacts
-) -> None:
+async def test_settling_repeatedly_sends_one_webhook(pool: Pool, artifacts: Artifacts) -> None:
     """I3."""
-    async with receiving() as receiver, carrying(pool):
+    async with receiving() as receiver, dispatching(pool):
         submission = await make_submission(pool, webhook_url=receiver.url)
         await queue_submission(pool, submission)
         running = await start_submission(pool, submission)
@@ -154,11 +152,11 @@ async def test_however_often_a_run_is_settled_it_is_told_once(
     assert len(receiver.got) == 1
 
 
-async def test_several_keepers_send_each_once(pool: Pool, end: End) -> None:
+async def test_several_keepers_send_each_webhook_once(pool: Pool, end: End) -> None:
     """H2."""
     async with receiving() as one, receiving() as other:
         wanted = [await end((one, other)[number % 2].url) for number in range(40)]
-        async with carrying(pool, couriers=3):
+        async with dispatching(pool, couriers=3):
             await until_ended(pool)
     found = await deliveries(pool)
     assert sorted(one.ids + other.ids) == sorted(each.id for each in found)
@@ -166,11 +164,11 @@ async def test_several_keepers_send_each_once(pool: Pool, end: End) -> None:
     assert {each.tries for each in found} == {1}
 
 
-async def test_a_dead_receiver_holds_nobody_else_up(pool: Pool, end: End) -> None:
+async def test_a_dead_receiver_does_not_delay_others(pool: Pool, end: End) -> None:
     async with receiving(silence) as dead, receiving() as well:
         for _ in range(MAX_CONCURRENT + 10):
             await end(dead.url)
-        async with carrying(pool, timeout_s=60):
+        async with dispatching(pool, timeout_s=60):
             await until(lambda: len(dead.got) == PER_HOST)
             last = await end(well.url)
             assert (await ended(pool, last)).state is DeliveryState.DELIVERED
@@ -189,10 +187,10 @@ async def test_an_account_with_many_receivers_does_not_go_first(pool: Pool, end:
     assert mine in {each.submission.id for each in first}
 
 
-async def test_an_account_with_many_receivers_never_takes_all_places(
+async def test_an_account_with_many_receivers_never_takes_all_capacity(
     pool: Pool, end: End
 ) -> None:
-    """One that answer nothing: what is under way counts as well."""
+    """Receivers that never answer: running deliveries count as well."""
     busy = await make_account(pool, "busy")
     for number in range(6):
         await end(f"https://{number}.example/", busy)
@@ -219,9 +217,9 @@ async def test_a_database_fault_does_not_end_the_dispatcher(
     table: str,
     said: str,
 ) -> None:
-    """Such as a table that is away while a backup is read in."""
+    """Such as a table that is missing while a backup is restored."""
     monkeypatch.setattr(dispatcher, "RECOVERY_S", 0.01)
-    async with receiving() as receiver, carrying(pool), connection(pool) as acquired:
+    async with receiving() as receiver, dispatching(pool), connection(pool) as acquired:
         await acquired.execute(f"ALTER TABLE {table} RENAME TO away")
         await end(receiver.url)
         await until(lambda: said in [each["event"] for each in log_lines])
@@ -230,8 +228,10 @@ async def test_a_database_fault_does_not_end_the_dispatcher(
         assert (await ended(pool, later)).state is DeliveryState.DELIVERED
 
 
-async def test_what_another_took_over_is_not_recorded(pool: Pool, end: End) -> None:
-    """A keeper that was away for longer than its claim."""
+async def test_a_delivery_taken_over_by_another_keeper_is_not_recorded(
+    pool: Pool, end: End
+) -> None:
+    """The first keeper was suspended for longer than its claim."""
     await end("https://receiver.example/")
     delivered = DeliveryState.DELIVERED
     async with connection(pool) as acquired:
@@ -251,13 +251,13 @@ async def test_what_another_took_over_is_not_recorded(pool: Pool, end: End) -> N
     assert (delivery.state, delivery.tries, len(delivery.attempts)) == (delivered, 1, 1)
 
 
-async def test_for_a_day_both_secrets_sign(pool: Pool, end: End) -> None:
+async def test_for_a_day_after_rotation_both_secrets_sign(pool: Pool, end: End) -> None:
     """H2: rotation."""
     account = await make_account(pool)
     old, new = KEYS.formatted(account, 1), KEYS.formatted(account, 2)
     async with connection(pool) as acquired:
         await webhooks.rotate_signing_key(acquired, account)
-    async with receiving() as receiver, carrying(pool):
+    async with receiving() as receiver, dispatching(pool):
         await ended(pool, await end(receiver.url))
         async with connection(pool) as acquired:
             await acquired.execute(
@@ -272,11 +272,11 @@ async def test_for_a_day_both_secrets_sign(pool: Pool, end: End) -> None:
     assert " " not in after.headers["webhook-signature"]
 
 
-async def test_the_log_tells_the_host_and_no_more_of_the_address(
+async def test_the_log_shows_only_the_host_of_the_url(
     pool: Pool, end: End, log_lines: Sequence[EventDict]
 ) -> None:
     """P4, O2."""
-    async with receiving() as receiver, carrying(pool):
+    async with receiving() as receiver, dispatching(pool):
         submission = await end(f"{receiver.url}/hidden-path?token=hidden-query")
         await ended(pool, submission)
         await until(lambda: any(each["event"] == "webhook.attempt" for each in log_lines))
@@ -287,8 +287,8 @@ async def test_the_log_tells_the_host_and_no_more_of_the_address(
     assert "hidden" not in str(log_lines)
 
 
-async def test_what_is_long_over_is_trimmed(pool: Pool, end: End) -> None:
-    async with receiving() as receiver, carrying(pool):
+async def test_old_deliveries_are_trimmed(pool: Pool, end: End) -> None:
+    async with receiving() as receiver, dispatching(pool):
         old, young = await end(receiver.url), await end(receiver.url)
         await until_ended(pool)
     async with connection(pool) as acquired:
@@ -322,7 +322,7 @@ SELECT 'whd_' || n, $1, $2, 'kind ' || n, 'https://host' || n % 20 || '.example/
   FROM generate_series(1, 8000) AS n"""
 
 
-async def test_what_is_due_is_found_by_its_index(pool: Pool) -> None:
+async def test_due_deliveries_are_found_by_their_index(pool: Pool) -> None:
     account = await make_account(pool)
     submission = await make_submission(pool, account)
     async with connection(pool) as acquired:

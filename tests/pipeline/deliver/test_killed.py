@@ -1,4 +1,4 @@
-"""H2: a keeper that is killed in mid-delivery loses nothing, and tells no two stories."""
+"""H2: a keeper that is killed during a delivery loses nothing."""
 
 import asyncio
 from pathlib import Path
@@ -12,7 +12,7 @@ from tests.system.service import Service
 from tests.waiting import until
 
 
-async def test_killed_between_sending_and_recording_it_is_sent_again(
+async def test_a_webhook_sent_but_not_recorded_is_sent_again(
     database_url: str, queue_env: str, tmp_path: Path
 ) -> None:
     async def kill_it(_: Request, __: asyncio.StreamWriter) -> None:

@@ -1,4 +1,4 @@
-"""H3: one exchange, with the addresses that were checked, and within its bounds."""
+"""H3: one request, only to the addresses that were checked, within its bounds."""
 
 import asyncio
 import ipaddress
@@ -23,7 +23,7 @@ from tests.waiting import until
 
 BODY = b'{"type": "submission.finished"}'
 FAR = "2d00::1"
-"""Of the kind that is public, but nobody's."""
+"""A public address that nobody uses."""
 
 
 HERE = """
@@ -77,8 +77,8 @@ async def send(sender: WebhookSender, url: str) -> Outcome:
         "[::ffff:7f00:1]",
     ],
 )
-async def test_no_form_of_this_machine_is_reached(host: str) -> None:
-    """H3: with the real resolver, which understands all of these."""
+async def test_no_spelling_of_this_machine_is_reached(host: str) -> None:
+    """H3: with the real resolver, which understands all of these spellings."""
     async with receiving() as receiver:
         url = f"http://{host}:{receiver.port}/"
         assert await send(make(), url) == Outcome(None, DeliveryFault.NOT_ALLOWED)
@@ -88,7 +88,7 @@ async def test_no_form_of_this_machine_is_reached(host: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["0177.0.0.1", "127.0.0.1.", "localhost.", "a.localhost"])
-async def test_forms_that_not_every_resolver_knows_lead_nowhere_either(host: str) -> None:
+async def test_spellings_that_only_some_resolvers_know_are_not_reached(host: str) -> None:
     """H3."""
     async with receiving() as receiver:
         outcome = await send(make(), f"http://{host}:{receiver.port}/")
@@ -103,7 +103,7 @@ async def test_forms_that_not_every_resolver_knows_lead_nowhere_either(host: str
 @pytest.mark.parametrize(
     "host", ["[::1]", "[::]", "[::127.0.0.1]", "[fe80::1]", "[fe80::1%25lo]", "[fd00:ec2::254]"]
 )
-async def test_no_local_form_of_ipv6_is_reached(host: str) -> None:
+async def test_no_local_ipv6_address_is_reached(host: str) -> None:
     """H3."""
     server = await asyncio.start_server(lambda _, writer: writer.close(), "::", 0)
     port = server.sockets[0].getsockname()[1]
@@ -130,7 +130,7 @@ async def test_no_local_form_of_ipv6_is_reached(host: str) -> None:
     ],
 )
 async def test_a_name_with_any_private_address_is_refused(addresses: list[str]) -> None:
-    """H3: one good one does not excuse it."""
+    """H3: even if another one is public."""
     async with receiving() as receiver:
         sender = make(look_up=Names(inside=[addresses]))
         outcome = await send(sender, f"http://inside.example:{receiver.port}/")
@@ -138,8 +138,8 @@ async def test_a_name_with_any_private_address_is_refused(addresses: list[str]) 
         assert not receiver.connections
 
 
-async def test_a_name_that_changes_its_meaning_reaches_nothing_private() -> None:
-    """H3: DNS rebinding; what was checked is what is connected to, looked up once."""
+async def test_dns_rebinding_reaches_no_private_address() -> None:
+    """H3: the name is looked up once."""
     async with receiving() as receiver:
         names = Names(rebind=[[FAR], ["127.0.0.1"]])
         outcome = await send(
@@ -150,8 +150,8 @@ async def test_a_name_that_changes_its_meaning_reaches_nothing_private() -> None
         assert not receiver.connections
 
 
-async def test_only_the_first_answer_is_connected_to() -> None:
-    """H3: seen from both sides; the receiver is asked for by its name."""
+async def test_the_connection_uses_the_addresses_that_were_checked() -> None:
+    """H3: and the Host header has the name."""
     async with (
         receiving() as first,
         receiving(host="127.0.0.2", port=first.port) as second,
@@ -172,7 +172,7 @@ async def test_only_the_first_answer_is_connected_to() -> None:
 async def test_proxies_of_the_environment_are_not_used(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """H3: a proxy would look names up by itself."""
+    """H3: a proxy would resolve names itself."""
     async with receiving() as proxy, receiving() as receiver:
         for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
             monkeypatch.setenv(name, proxy.url)
@@ -195,14 +195,14 @@ async def test_proxies_of_the_environment_are_not_used(
         "",
     ],
 )
-async def test_what_is_no_address_of_the_web_is_not_tried(url: str) -> None:
+async def test_urls_that_are_not_http_are_refused(url: str) -> None:
     """H3."""
     names = Names(example=[[FAR]])
     assert await send(make(look_up=names), url) == Outcome(None, DeliveryFault.UNREADABLE)
     assert not names.asked
 
 
-async def test_names_that_cannot_be_are_not_found() -> None:
+async def test_impossible_host_names_are_not_found() -> None:
     for host in ("no-such-name.invalid", ".example.org", "a" * 64 + ".example"):
         outcome = await send(make(), f"http://{host}/")
         assert outcome.fault in {DeliveryFault.UNKNOWN_NAME, DeliveryFault.UNREADABLE}
@@ -211,7 +211,7 @@ async def test_names_that_cannot_be_are_not_found() -> None:
 # -- how it goes --
 
 
-async def test_when_one_address_is_dead_the_next_is_tried() -> None:
+async def test_after_a_dead_address_the_next_one_is_tried() -> None:
     async with receiving() as receiver:
         names = Names(two=[["127.0.0.3", "127.0.0.1"]])
         sender = make(allow_private=True, look_up=names)
@@ -219,7 +219,7 @@ async def test_when_one_address_is_dead_the_next_is_tried() -> None:
         assert await send(sender, url) == Outcome(200, None)
 
 
-async def test_nobody_listens() -> None:
+async def test_a_refused_connection_is_a_failure() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
@@ -249,7 +249,7 @@ async def test_anything_but_2xx_is_a_failure(code: int, fault: DeliveryFault | N
 
 
 @pytest.mark.parametrize("said", NO_HTTP)
-async def test_what_is_no_http_is_a_failure(said: bytes) -> None:
+async def test_a_response_that_is_not_http_is_a_failure(said: bytes) -> None:
     async with receiving(raw(said)) as receiver:
         outcome = await send(make(allow_private=True), receiver.url)
         assert outcome == Outcome(None, DeliveryFault.NO_HTTP)
@@ -264,15 +264,15 @@ async def drip_headers(_: Request, writer: asyncio.StreamWriter) -> None:
 
 
 @pytest.mark.parametrize("answer", [silence, drip_headers])
-async def test_an_exchange_has_its_time_however_busy_the_receiver_looks(answer: Any) -> None:
-    """H2: for the whole of it, not from byte to byte."""
+async def test_the_timeout_covers_the_whole_exchange(answer: Any) -> None:
+    """H2: not the time between two bytes."""
     async with receiving(answer) as receiver:
         outcome = await send(make(timeout_s=0.5, allow_private=True), receiver.url)
         assert outcome == Outcome(None, DeliveryFault.TIMEOUT)
         await until(lambda: receiver.open_now == 0)
 
 
-async def test_a_resolver_that_hangs_has_its_time_too() -> None:
+async def test_the_timeout_covers_the_look_up() -> None:
     async def hang(_host: str, _port: int) -> Sequence[Address]:
         await asyncio.Event().wait()
         return []
@@ -281,7 +281,7 @@ async def test_a_resolver_that_hangs_has_its_time_too() -> None:
     assert outcome == Outcome(None, DeliveryFault.TIMEOUT)
 
 
-async def test_of_a_flood_only_a_little_is_read() -> None:
+async def test_only_the_start_of_a_large_response_is_read() -> None:
     sent_bytes = 0
 
     async def flood(_: Request, writer: asyncio.StreamWriter) -> None:
@@ -298,8 +298,8 @@ async def test_of_a_flood_only_a_little_is_read() -> None:
     assert sent_bytes < 64 << 20, "what the kernel's buffers hold, and not for ever"
 
 
-async def test_a_broken_answer_after_its_status_counts_as_its_status() -> None:
-    """Sending again would tell twice who has said that they know."""
+async def test_a_response_broken_after_its_status_counts_by_its_status() -> None:
+    """The receiver has the webhook, so it must not be sent again."""
     cut = raw(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc")
     async with receiving(cut) as receiver:
         assert await send(make(allow_private=True), receiver.url) == Outcome(200, None)
@@ -313,8 +313,10 @@ def authority() -> Authority:
     return Authority()
 
 
-async def test_the_name_is_what_tls_asks_for_and_checks(authority: Authority) -> None:
-    """H3: pinned to an address, and still the certificate must be that of the name."""
+async def test_tls_checks_the_host_name_though_the_address_is_pinned(
+    authority: Authority,
+) -> None:
+    """H3"""
     server = authority.server_context("hooks.example")
     names = Names(hooks=[["127.0.0.1"]], other=[["127.0.0.1"]])
     async with receiving(OK, tls=server) as receiver:
@@ -327,7 +329,7 @@ async def test_the_name_is_what_tls_asks_for_and_checks(authority: Authority) ->
         assert len(receiver.got) == 1
 
 
-async def test_an_authority_that_nobody_knows_is_not_believed(authority: Authority) -> None:
+async def test_an_unknown_certificate_authority_is_not_trusted(authority: Authority) -> None:
     server = authority.server_context("hooks.example")
     async with receiving(OK, tls=server) as receiver:
         sender = make(allow_private=True, look_up=Names(hooks=[["127.0.0.1"]]))

@@ -1,4 +1,4 @@
-"""Q1, Q2, Q6: outbox rows reach the queue, whatever dies in between."""
+"""Q1, Q2, Q6: outbox rows reach the queue, whichever process dies."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -57,10 +57,10 @@ async def test_many_relays_send_each_row_once(pool: Pool, producer: Producer) ->
     assert await waiting_jobs(producer) == 2 * BATCH + 20
 
 
-async def test_a_relay_that_died_after_sending_leaves_no_double(
+async def test_a_relay_that_died_after_sending_leaves_no_duplicate(
     pool: Pool, producer: Producer
 ) -> None:
-    """Q1: its claim runs out, another sends the same job ids: a no-op."""
+    """Q1: after its claim expires, another relay sends the same job ids, which is a no-op."""
     await make_many(pool, 3)
     async with transaction(pool) as claiming:
         letters = await outbox.claim(claiming, limit=10, claim_s=0.001)
@@ -71,19 +71,17 @@ async def test_a_relay_that_died_after_sending_leaves_no_double(
     assert await states(pool) == {State.QUEUED: 3}
 
 
-async def test_a_claim_that_has_not_run_out_is_another_relays(
-    pool: Pool, producer: Producer
-) -> None:
+async def test_a_valid_claim_belongs_to_its_relay(pool: Pool, producer: Producer) -> None:
     await make_many(pool, 2)
     async with transaction(pool) as claiming:
         assert len(await outbox.claim(claiming, limit=1, claim_s=60)) == 1
     assert await Relay(pool, producer).send_batch() == 1
 
 
-async def test_a_job_that_runs_before_the_relay_has_said_so_runs(
+async def test_a_job_may_start_before_the_relay_marks_it_as_sent(
     pool: Pool, producer: Producer
 ) -> None:
-    """Each of the two steps is told once, whoever takes it."""
+    """Each of the two transitions emits one event."""
     (submission,) = await make_many(pool, 1)
     async with transaction(pool) as claiming:
         letters = await outbox.claim(claiming, limit=10, claim_s=0.001)
@@ -97,7 +95,7 @@ async def test_a_job_that_runs_before_the_relay_has_said_so_runs(
 
 
 async def test_while_the_queue_is_down_nothing_is_lost(pool: Pool, producer: Producer) -> None:
-    """Q2: rows wait, longer each time, and go at once when it is back."""
+    """Q2: rows wait with growing pauses, and are sent at once when it is back."""
     await make_many(pool, 3)
     async with Producer.open("redis://127.0.0.1:1", "nowhere") as down:
         relay = Relay(pool, down)
@@ -114,7 +112,7 @@ async def test_while_the_queue_is_down_nothing_is_lost(pool: Pool, producer: Pro
 
 
 async def test_lost_jobs_are_sent_again(pool: Pool, producer: Producer) -> None:
-    """Q6: the queue store was wiped; a new job with a new number, recorded."""
+    """Q6: after the queue store was wiped, a new job with a new dispatch number is sent."""
     ids = await make_many(pool, 5)
     relay = Relay(pool, producer)
     await relay.send_batch()

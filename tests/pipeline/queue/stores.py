@@ -1,4 +1,4 @@
-"""What the tests of the queue share: jobs, consumers that run, and a look from outside."""
+"""Helpers of the queue tests: jobs, running consumers, and BullMQ's own view of a queue."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
@@ -36,7 +36,7 @@ def for_all(handler: Handler) -> dict[QueueName, Handler]:
 
 
 class Seen:
-    """A handler that is done at once and remembers, or waits until it is let go."""
+    """A handler that records its jobs, and can wait for a gate."""
 
     def __init__(self, *, held: bool = False) -> None:
         self.ids: list[str] = []
@@ -74,7 +74,7 @@ async def working(
     times: ConsumerTimes = QUICK,
     **options: Any,
 ) -> AsyncIterator[Consumer]:
-    """A consumer of all queues that runs; in the end it is drained."""
+    """Runs a consumer of all queues, and drains it at the end."""
     async with (
         Consumer.open(
             url, env, for_all(handler), slots=slots, name="test", times=times, **options
@@ -88,8 +88,8 @@ async def working(
 
 
 @asynccontextmanager
-async def looked_at(url: str, env: str, queue: QueueName) -> AsyncIterator[Any]:
-    """The queue as any other program with BullMQ sees it."""
+async def bullmq_queue(url: str, env: str, queue: QueueName) -> AsyncIterator[Any]:
+    """The queue as another program with BullMQ sees it."""
     options: dict[str, Any] = {"connection": url}
     if url.startswith("postgres"):
         options |= {"backend": "postgres", "schema": postgres_schema(env)}
@@ -103,9 +103,9 @@ async def looked_at(url: str, env: str, queue: QueueName) -> AsyncIterator[Any]:
 
 
 async def counts(url: str, env: str, queue: QueueName = QueueName.DEFAULT) -> dict[str, int]:
-    """By state, without those that are zero."""
+    """Number of jobs by state, without zeros."""
     states = ("wait", "prioritized", "delayed", "active", "completed", "failed")
-    async with looked_at(url, env, queue) as seen:
+    async with bullmq_queue(url, env, queue) as seen:
         found: dict[str, int] = await seen.getJobCounts(*states)
     return {state: number for state, number in found.items() if number}
 

@@ -1,4 +1,4 @@
-"""Taking jobs and answering for them, on both stores."""
+"""The consumer takes and finishes jobs, on both stores."""
 
 import asyncio
 import time
@@ -15,9 +15,9 @@ from deemster.pipeline.queue.producer import Producer
 from deemster.pipeline.queue.topology import ConsumerTimes
 from tests.pipeline.queue.stores import (
     Seen,
+    bullmq_queue,
     counts,
     for_all,
-    looked_at,
     make_job,
     until_counts,
     working,
@@ -25,10 +25,10 @@ from tests.pipeline.queue.stores import (
 from tests.waiting import PATIENCE_S, until
 
 DEAF = ConsumerTimes(poll_s=600, lease_s=15, stalled_s=600)
-"""Looks only when it is called."""
+"""Polls so rarely that only a wake-up makes it look."""
 
 
-async def test_an_errand_arrives_as_it_was_sent(queue_url: str, queue_env: str) -> None:
+async def test_a_job_arrives_as_it_was_sent(queue_url: str, queue_env: str) -> None:
     got = []
 
     async def handler(delivery: DeliveredJob) -> Done:
@@ -49,7 +49,7 @@ async def test_an_errand_arrives_as_it_was_sent(queue_url: str, queue_env: str) 
     assert set(got) == set(sent)
 
 
-async def test_a_waiting_consumer_is_called_and_need_not_look(
+async def test_an_idle_consumer_is_woken_without_polling(
     queue_url: str, queue_env: str
 ) -> None:
     seen = Seen()
@@ -63,10 +63,10 @@ async def test_a_waiting_consumer_is_called_and_need_not_look(
             await seen.has([make_job(number)])
 
 
-async def test_a_held_consumer_takes_nothing_and_no_call_from_another(
+async def test_a_paused_consumer_takes_no_job_and_no_wake_up_of_another(
     queue_url: str, queue_env: str
 ) -> None:
-    """Q14: until it is told to go on; what it has at hand it finishes."""
+    """Q14: until it is resumed; it finishes its current job."""
     first, second = Seen(held=True), Seen()
     async with (
         Producer.open(queue_url, queue_env) as producer,
@@ -94,12 +94,12 @@ async def test_a_held_consumer_takes_nothing_and_no_call_from_another(
 
 
 async def serve(url: str, env: str, seen: Seen, wanted: Sequence[Job]) -> None:
-    """Until it has these, by calls alone."""
+    """Runs until it has these jobs, by wake-ups alone."""
     async with working(url, env, seen, times=DEAF):
         await seen.has(wanted)
 
 
-async def test_a_held_consumer_can_still_be_drained(queue_url: str, queue_env: str) -> None:
+async def test_a_paused_consumer_can_be_drained(queue_url: str, queue_env: str) -> None:
     """Q14"""
     seen = Seen()
     async with (
@@ -114,7 +114,7 @@ async def test_a_held_consumer_can_still_be_drained(queue_url: str, queue_env: s
     assert await counts(queue_url, queue_env) == {"prioritized": 1}
 
 
-async def test_every_waiting_consumer_is_called_while_there_is_work(
+async def test_every_idle_consumer_is_woken_while_there_is_work(
     queue_url: str, queue_env: str
 ) -> None:
     first, second = Seen(held=True), Seen(held=True)
@@ -167,7 +167,7 @@ async def test_strict_priority_empties_the_heavier_queue_first(
     assert started == [task for task in in_order for _ in range(5)]
 
 
-async def test_one_queue_alone_gets_all_slots_and_never_more(
+async def test_a_single_queue_gets_all_slots_and_never_more(
     queue_url: str, queue_env: str
 ) -> None:
     """Q8, Q9"""
@@ -205,7 +205,7 @@ async def test_two_consumers_share_the_work_and_no_job_is_done_twice(
     assert sorted(first.ids + second.ids) == sorted(each.job_id for each in sent)
 
 
-async def test_later_comes_again_after_its_delay_and_lets_others_pass(
+async def test_a_delayed_job_comes_again_and_lets_others_pass(
     queue_url: str, queue_env: str
 ) -> None:
     """Q9"""
@@ -230,7 +230,7 @@ async def test_later_comes_again_after_its_delay_and_lets_others_pass(
     first, again = starts[make_job(1).job_id]
     assert again - first > 0.45
     assert first < starts[make_job(2).job_id][0] < again
-    async with looked_at(queue_url, queue_env, QueueName.DEFAULT) as queue:
+    async with bullmq_queue(queue_url, queue_env, QueueName.DEFAULT) as queue:
         assert (await queue.getJob(make_job(1).job_id)).attemptsMade == 1
 
 
@@ -249,7 +249,7 @@ async def test_a_drained_consumer_finishes_what_it_has_and_takes_no_more(
     assert await counts(queue_url, queue_env) == {"completed": 1, "prioritized": 1}
 
 
-async def test_a_stopped_consumer_hands_its_jobs_back(queue_url: str, queue_env: str) -> None:
+async def test_a_stopped_consumer_returns_its_jobs(queue_url: str, queue_env: str) -> None:
     """Q14"""
     seen, after = Seen(held=True), Seen()
     sent = [make_job(1), make_job(2), make_job(3)]
@@ -265,7 +265,7 @@ async def test_a_stopped_consumer_hands_its_jobs_back(queue_url: str, queue_env:
             await after.has(sent)
 
 
-async def test_a_cancelled_consumer_hands_its_jobs_back(queue_url: str, queue_env: str) -> None:
+async def test_a_cancelled_consumer_returns_its_jobs(queue_url: str, queue_env: str) -> None:
     seen = Seen(held=True)
     async with (
         Producer.open(queue_url, queue_env) as producer,
@@ -295,7 +295,7 @@ class SecretlyBroken(Unavailable):
     ("fault", "reason"),
     [(SecretlyBroken("token=hunter2"), "secretly_broken"), (KeyError("hunter2"), "KeyError")],
 )
-async def test_a_failing_handler_fails_its_job_only_and_tells_no_secret(
+async def test_a_failing_handler_fails_only_its_job_and_reveals_no_secret(
     queue_url: str, queue_env: str, fault: Exception, reason: str
 ) -> None:
     """Q10"""
@@ -309,7 +309,7 @@ async def test_a_failing_handler_fails_its_job_only_and_tells_no_secret(
     async with (
         Producer.open(queue_url, queue_env) as producer,
         working(queue_url, queue_env, handler),
-        looked_at(queue_url, queue_env, QueueName.DEFAULT) as queue,
+        bullmq_queue(queue_url, queue_env, QueueName.DEFAULT) as queue,
     ):
         await producer.send([make_job(1), make_job(2)])
         await until_counts(queue_url, queue_env, {"failed": 1, "completed": 1})
@@ -319,8 +319,10 @@ async def test_a_failing_handler_fails_its_job_only_and_tells_no_secret(
     assert seen.ids == [make_job(2).job_id]
 
 
-async def test_no_more_than_the_rate_is_started(queue_url: str, queue_env: str) -> None:
-    """Q9: by all consumers together."""
+async def test_the_rate_limit_holds_for_all_consumers_together(
+    queue_url: str, queue_env: str
+) -> None:
+    """Q9"""
     starts: list[float] = []
 
     async def handler(delivery: DeliveredJob) -> Done:
@@ -340,7 +342,7 @@ async def test_no_more_than_the_rate_is_started(queue_url: str, queue_env: str) 
     assert starts[10] - starts[0] > 1.8
 
 
-async def test_a_rate_below_one_a_second_holds_too(queue_url: str, queue_env: str) -> None:
+async def test_a_rate_below_one_per_second_holds(queue_url: str, queue_env: str) -> None:
     """Q9"""
     starts: list[float] = []
 
@@ -355,7 +357,7 @@ async def test_a_rate_below_one_a_second_holds_too(queue_url: str, queue_env: st
     assert starts[1] - starts[0] > 1.8
 
 
-async def test_the_cycle_is_measured_while_there_is_work_only(
+async def test_the_cycle_time_is_measured_only_while_there_is_work(
     queue_url: str, queue_env: str
 ) -> None:
     """A4"""

@@ -1,4 +1,4 @@
-"""Who is asked first."""
+"""Fair sharing of slots between queues."""
 
 from collections import Counter
 
@@ -20,13 +20,13 @@ def serve(shares: FairShare, turns: int, having: set[QueueName]) -> Counter[Queu
     return served
 
 
-def test_all_with_work_are_served_six_to_three_to_one() -> None:
+def test_queues_with_work_are_served_six_to_three_to_one() -> None:
     """Q8"""
     served = serve(FairShare(QueueName, strict=False), 100, set(QueueName))
     assert served == {CRITICAL: 60, DEFAULT: 30, LOW: 10}
 
 
-def test_two_with_work_share_by_their_weights() -> None:
+def test_two_queues_with_work_share_by_weight() -> None:
     """Q8"""
     assert serve(FairShare(QueueName, strict=False), 80, {DEFAULT, LOW}) == {
         DEFAULT: 60,
@@ -34,13 +34,13 @@ def test_two_with_work_share_by_their_weights() -> None:
     }
 
 
-def test_a_queue_that_was_empty_has_saved_up_nothing() -> None:
+def test_an_empty_queue_saves_up_no_share() -> None:
     shares = FairShare(QueueName, strict=False)
     serve(shares, 1000, {LOW})
     assert serve(shares, 40, {DEFAULT, LOW})[LOW] >= 9
 
 
-def test_strictly_the_heaviest_is_always_first() -> None:
+def test_with_strict_priority_the_heaviest_queue_is_always_first() -> None:
     """Q8"""
     shares = FairShare(QueueName, strict=True)
     assert serve(shares, 50, set(QueueName)) == {CRITICAL: 50}
@@ -48,7 +48,7 @@ def test_strictly_the_heaviest_is_always_first() -> None:
 
 
 @given(st.lists(st.sets(st.sampled_from(QueueName), min_size=1), max_size=30))
-def test_no_queue_with_work_starves_whatever_came_before(history: list[set[QueueName]]) -> None:
+def test_no_queue_with_work_starves(history: list[set[QueueName]]) -> None:
     shares = FairShare(QueueName, strict=False)
     for having in history:
         serve(shares, 7, having)

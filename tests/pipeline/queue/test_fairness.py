@@ -1,4 +1,4 @@
-"""Q8: who goes first in the real line, from the database's ranks to what a worker gets."""
+"""Q8: the order of jobs, from the ranks in the database to what a worker gets."""
 
 import hashlib
 import secrets
@@ -19,7 +19,7 @@ MANY = 1000
 AT_ONCE = 250
 
 
-async def hand_in(
+async def submit(
     pool: Pool,
     user: str,
     priority_class: PriorityClass = PriorityClass.PRACTICE,
@@ -51,7 +51,7 @@ async def hand_in(
     return [new.id for new in news]
 
 
-async def carry_all(pool: Pool, queue_url: str, queue_env: str) -> None:
+async def relay_all(pool: Pool, queue_url: str, queue_env: str) -> None:
     async with Producer.open(queue_url, queue_env) as producer:
         relay = Relay(pool, producer)
         while await relay.send_batch():
@@ -62,17 +62,17 @@ def submissions_of(jobs: Sequence[str]) -> list[str]:
     return [job.partition("-")[0] for job in jobs]
 
 
-async def test_who_has_a_thousand_waiting_keeps_nobody_waiting(
+async def test_a_user_with_a_thousand_waiting_submissions_delays_nobody(
     pool: Pool, queue_url: str, queue_env: str
 ) -> None:
-    """One of the thousand runs; the next is another user's first, which came after them all."""
-    theirs = await hand_in(pool, "ada", times=MANY)
-    await carry_all(pool, queue_url, queue_env)
+    """While one of the thousand runs, another user's first submission is next."""
+    theirs = await submit(pool, "ada", times=MANY)
+    await relay_all(pool, queue_url, queue_env)
     seen = Seen(held=True)
     async with working(queue_url, queue_env, seen):
         await until(lambda: len(seen.ids) == 1)
-        (mine,) = await hand_in(pool, "bob")
-        await carry_all(pool, queue_url, queue_env)
+        (mine,) = await submit(pool, "bob")
+        await relay_all(pool, queue_url, queue_env)
         seen.gate.set()
         await until(lambda: len(seen.ids) > 2)
     first, second, third = submissions_of(seen.ids)[:3]
@@ -83,7 +83,7 @@ async def test_who_has_a_thousand_waiting_keeps_nobody_waiting(
 async def test_priority_classes_go_in_order_and_a_tier_raises_practice_only(
     pool: Pool, queue_url: str, queue_env: str
 ) -> None:
-    """Contest, interactive, practice, rejudge; those who came first are last here."""
+    """Contest, interactive, practice, rejudge, sent in the opposite order."""
     asked = [
         ("ada", PriorityClass.REJUDGE, 1),
         ("bob", PriorityClass.REJUDGE, 0),
@@ -94,10 +94,10 @@ async def test_priority_classes_go_in_order_and_a_tier_raises_practice_only(
         ("gus", PriorityClass.CONTEST, 1),
     ]
     given = [
-        (await hand_in(pool, user, priority_class, tier=tier))[0]
+        (await submit(pool, user, priority_class, tier=tier))[0]
         for user, priority_class, tier in asked
     ]
-    await carry_all(pool, queue_url, queue_env)
+    await relay_all(pool, queue_url, queue_env)
     seen = Seen()
     async with working(queue_url, queue_env, seen):
         await until(lambda: len(seen.ids) == len(asked))

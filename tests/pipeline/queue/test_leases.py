@@ -1,4 +1,4 @@
-"""Locks: kept while somebody works, lost with the worker; on both stores."""
+"""Job locks are renewed while a job runs, and expire with the worker; on both stores."""
 
 import asyncio
 import signal
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[3]
 
 
 async def test_a_long_job_keeps_its_lock(queue_url: str, queue_env: str) -> None:
-    """Q5: another consumer looks for lost jobs all the while."""
+    """Q5: while another consumer looks for expired jobs."""
     deliveries = []
 
     async def handler(delivery: DeliveredJob) -> Done:
@@ -40,7 +40,7 @@ async def test_a_long_job_keeps_its_lock(queue_url: str, queue_env: str) -> None
     assert sorted(deliveries, key=lambda each: each.submission) == [make_job(1), make_job(2)]
 
 
-async def test_a_handler_can_ask_for_a_longer_lock(queue_url: str, queue_env: str) -> None:
+async def test_a_handler_can_set_a_longer_lock(queue_url: str, queue_env: str) -> None:
     """Q5"""
     left_s = []
 
@@ -77,15 +77,15 @@ async def lock_left_s(url: str, env: str, job: Job) -> float:
         return float(left_s)
 
 
-async def test_the_jobs_of_killed_consumers_come_back_again_and_again(
+async def test_jobs_of_killed_consumers_come_back_every_time(
     queue_url: str, queue_env: str
 ) -> None:
-    """Q5, Q6: whether it may run again is for the database to say."""
+    """Q5, Q6: the database decides whether the job runs again."""
     seen = Seen()
     async with Producer.open(queue_url, queue_env) as producer:
         await producer.send([make_job(1)])
         for _ in range(2):
-            async with lone(queue_url, queue_env) as process:
+            async with consumer_process(queue_url, queue_env) as process:
                 assert await told(process) == f"taken {make_job(1).job_id}"
                 process.kill()
         async with working(queue_url, queue_env, seen):
@@ -93,14 +93,14 @@ async def test_the_jobs_of_killed_consumers_come_back_again_and_again(
     assert seen.ids == [make_job(1).job_id]
 
 
-async def test_a_consumer_that_slept_too_long_can_not_finish_its_job(
+async def test_a_consumer_that_lost_its_lock_cannot_finish_the_job(
     queue_url: str, queue_env: str
 ) -> None:
-    """Q5: and it goes on with the next."""
+    """Q5: and it goes on with the next job."""
     seen = Seen(held=True)
     async with (
         Producer.open(queue_url, queue_env) as producer,
-        lone(queue_url, queue_env) as process,
+        consumer_process(queue_url, queue_env) as process,
     ):
         await producer.send([make_job(1)])
         assert await told(process) == f"taken {make_job(1).job_id}"
@@ -142,10 +142,10 @@ async def test_a_draining_consumer_keeps_the_locks_of_its_last_jobs(
 
 
 @asynccontextmanager
-async def lone(url: str, env: str) -> AsyncIterator[asyncio.subprocess.Process]:
+async def consumer_process(url: str, env: str) -> AsyncIterator[asyncio.subprocess.Process]:
     process = await asyncio.create_subprocess_exec(
         *("setpriv", "--pdeathsig", "KILL"),
-        *(sys.executable, "-m", "tests.pipeline.queue.single_consumer", url, env),
+        *(sys.executable, "-m", "tests.pipeline.queue.consumer_process", url, env),
         cwd=ROOT,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,

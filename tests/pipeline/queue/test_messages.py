@@ -1,4 +1,4 @@
-"""Payloads: ours come back as they were, and no other stops a consumer."""
+"""Job payloads: valid ones are unchanged, and invalid ones do not stop a consumer."""
 
 import json
 from typing import Any
@@ -11,7 +11,7 @@ from deemster.domain.job import QueueName, Task
 from deemster.pipeline.queue.messages import pack, unpack
 from deemster.pipeline.queue.producer import Producer
 from deemster.pipeline.queue.topology import redis_prefix
-from tests.pipeline.queue.stores import Seen, looked_at, make_job, until_counts, working
+from tests.pipeline.queue.stores import Seen, bullmq_queue, make_job, until_counts, working
 
 GOOD = pack(make_job(1))
 BAD: dict[str, Any] = {
@@ -30,7 +30,7 @@ BAD: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("task", Task)
-def test_an_errand_survives_the_road(task: Task) -> None:
+def test_a_job_survives_packing_and_unpacking(task: Task) -> None:
     sent = make_job(7, task, priority=9, dispatch=2)
     assert unpack(json.dumps(pack(sent)), sent.queue, 9) == sent
 
@@ -45,7 +45,7 @@ def test_a_bad_payload_is_refused_without_repeating_it(kind: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "\ufffd", "[" * 100_000, "1e999"])
-def test_what_is_no_payload_at_all_is_refused(text: str) -> None:
+def test_data_that_is_not_a_payload_is_refused(text: str) -> None:
     with pytest.raises(Refused, match="bad payload"):
         unpack(text, QueueName.DEFAULT, 1)
 
@@ -57,7 +57,7 @@ async def test_bad_payloads_fail_at_once_and_the_next_job_is_done(
     seen = Seen()
     async with (
         Producer.open(queue_url, queue_env) as producer,
-        looked_at(queue_url, queue_env, QueueName.DEFAULT) as queue,
+        bullmq_queue(queue_url, queue_env, QueueName.DEFAULT) as queue,
     ):
         await producer.send([make_job(2)])
         for payload in BAD.values():
@@ -69,10 +69,10 @@ async def test_bad_payloads_fail_at_once_and_the_next_job_is_done(
     assert all(job.failedReason.startswith("bad payload: ") for job in failed)
 
 
-async def test_a_job_whose_record_is_gone_or_spoilt_is_dropped(
+async def test_a_job_with_a_missing_or_damaged_record_is_dropped(
     redis_url: str, queue_env: str
 ) -> None:
-    """On Redis anybody may have written anything."""
+    """Another program may have written to Redis."""
     seen = Seen()
     prefix = f"{redis_prefix(queue_env)}:{QueueName.DEFAULT}"
     async with (

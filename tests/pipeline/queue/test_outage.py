@@ -1,4 +1,4 @@
-"""Stores that are down, silent, restarted or wiped: an error at once, and all is well after."""
+"""Queue stores that are down, hang, restart or are wiped."""
 
 import asyncio
 import os
@@ -33,7 +33,9 @@ async def own(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[O
         yield server
 
 
-async def test_a_store_that_is_down_is_said_to_be_and_used_when_it_is_back(own: Own) -> None:
+async def test_a_store_that_is_down_raises_an_error_and_is_used_when_it_is_back(
+    own: Own,
+) -> None:
     """Q2"""
     url = own.url
     await own.stop()
@@ -55,8 +57,8 @@ async def test_a_store_that_is_down_is_said_to_be_and_used_when_it_is_back(own: 
             await ask()
 
 
-async def test_a_consumer_outlives_its_store(own: Own) -> None:
-    """Opened before it starts, killed under a job, started again: one consumer sees it all."""
+async def test_a_consumer_survives_restarts_of_its_store(own: Own) -> None:
+    """The store starts late, is killed during a job, and starts again."""
     url = own.url
     await own.stop()
     seen = Seen(held=True)
@@ -66,41 +68,41 @@ async def test_a_consumer_outlives_its_store(own: Own) -> None:
         working(url, ENV, seen, slots=2, times=pace),
     ):
         await own.start()
-        await sent_at_last(producer, 1)
+        await send_when_possible(producer, 1)
         await seen.has([make_job(1)])
         await own.kill()
         seen.gate.set()
         await until(lambda: seen.busy == 0)
         await own.start()
-        await sent_at_last(producer, 2)
+        await send_when_possible(producer, 2)
         await seen.has([make_job(2)])
 
 
-async def test_a_waiting_consumer_is_called_after_a_restart(own: Own) -> None:
+async def test_an_idle_consumer_is_woken_after_a_restart_of_the_store(own: Own) -> None:
     seen = Seen()
     async with Producer.open(own.url, ENV) as producer, working(own.url, ENV, seen):
-        await sent_at_last(producer, 1)
+        await send_when_possible(producer, 1)
         await seen.has([make_job(1)])
         await own.restart()
-        await sent_at_last(producer, 2)
+        await send_when_possible(producer, 2)
         await seen.has([make_job(2)])
 
 
-async def test_a_silent_store_is_given_up_and_used_when_it_speaks_again(own: Own) -> None:
+async def test_a_hanging_store_times_out_and_is_used_when_it_answers_again(own: Own) -> None:
     seen = Seen()
     async with Producer.open(own.url, ENV) as producer, working(own.url, ENV, seen):
         await producer.send([make_job(1)])
         await seen.has([make_job(1)])
-        with asleep(own.pid):
+        with suspended(own.pid):
             async with asyncio.timeout(PATIENCE_S):
                 with pytest.raises(QueueDown):
                     await producer.send([make_job(2)])
-        await sent_at_last(producer, 3)
+        await send_when_possible(producer, 3)
         await seen.has([make_job(3)])
 
 
-async def test_a_wiped_store_is_used_on(own: Own) -> None:
-    """Q6: jobs are lost with it, and sent again by those who know; nobody stumbles."""
+async def test_a_wiped_store_can_still_be_used(own: Own) -> None:
+    """Q6: the jobs are lost, and no consumer or producer fails."""
     seen = Seen(held=True)
     async with Producer.open(own.url, ENV) as producer, working(own.url, ENV, seen, slots=2):
         await producer.send([make_job(1), make_job(2), make_job(3)])
@@ -108,7 +110,7 @@ async def test_a_wiped_store_is_used_on(own: Own) -> None:
         await wipe(own.url)
         seen.gate.set()
         for number in (3, 4):
-            await sent_at_last(producer, number)
+            await send_when_possible(producer, number)
             await seen.has([make_job(number)])
         assert await producer.present({QueueName.DEFAULT: [make_job(1).job_id]}) == set()
 
@@ -126,7 +128,7 @@ async def test_forgotten_scripts_are_loaded_again(redis_url: str, queue_env: str
             await seen.has([make_job(number), make_job(number + 10)])
 
 
-async def sent_at_last(producer: Producer, number: int) -> None:
+async def send_when_possible(producer: Producer, number: int) -> None:
     async def sent() -> bool:
         try:
             await producer.send([make_job(number)])
@@ -148,8 +150,8 @@ async def wipe(url: str) -> None:
 
 
 @contextmanager
-def asleep(server: int) -> Iterator[None]:
-    """The server and its processes hold their breath."""
+def suspended(server: int) -> Iterator[None]:
+    """Suspends the server and its processes by SIGSTOP."""
     pids = [server, *children(server)]
     for pid in pids:
         os.kill(pid, signal.SIGSTOP)

@@ -1,4 +1,4 @@
-"""Sending jobs, and asking what became of them; on both stores."""
+"""The producer sends and looks up jobs, on both stores."""
 
 import time
 
@@ -20,8 +20,8 @@ from deemster.pipeline.queue.topology import (
 )
 from tests.pipeline.queue.stores import (
     Seen,
+    bullmq_queue,
     counts,
-    looked_at,
     make_job,
     until_counts,
     working,
@@ -30,7 +30,7 @@ from tests.pipeline.queue.stores import (
 EMPTY = QueueDepth(waiting=0, active=0, delayed=0)
 
 
-async def test_a_job_that_is_sent_twice_waits_once(queue_url: str, queue_env: str) -> None:
+async def test_a_job_sent_twice_is_queued_once(queue_url: str, queue_env: str) -> None:
     """Q1: alone, in the same batch, and in a later one."""
     async with Producer.open(queue_url, queue_env) as producer:
         await producer.send([make_job(1)])
@@ -39,7 +39,7 @@ async def test_a_job_that_is_sent_twice_waits_once(queue_url: str, queue_env: st
     assert await counts(queue_url, queue_env) == {"prioritized": 2}
 
 
-async def test_a_job_that_is_at_work_is_not_sent_again(queue_url: str, queue_env: str) -> None:
+async def test_a_running_job_is_not_queued_again(queue_url: str, queue_env: str) -> None:
     """Q1"""
     seen = Seen(held=True)
     async with (
@@ -53,7 +53,7 @@ async def test_a_job_that_is_at_work_is_not_sent_again(queue_url: str, queue_env
         seen.gate.set()
 
 
-async def test_a_finished_job_is_not_done_again_but_another_dispatch_is(
+async def test_a_finished_job_does_not_run_again_but_a_new_dispatch_does(
     queue_url: str, queue_env: str
 ) -> None:
     seen, again = Seen(), make_job(1, dispatch=2)
@@ -68,7 +68,7 @@ async def test_a_finished_job_is_not_done_again_but_another_dispatch_is(
     assert seen.ids == [make_job(1).job_id, again.job_id]
 
 
-async def test_lower_priorities_go_first_and_equals_in_their_order(
+async def test_lower_priorities_go_first_and_equal_ones_in_order(
     queue_url: str, queue_env: str
 ) -> None:
     """Q8"""
@@ -85,10 +85,10 @@ async def test_lower_priorities_go_first_and_equals_in_their_order(
     assert seen.ids == [each.job_id for each in in_order]
 
 
-async def test_no_priority_passes_the_others_or_is_too_large(
+async def test_priorities_are_clamped_to_the_range_of_bullmq(
     queue_url: str, queue_env: str
 ) -> None:
-    """0 is BullMQ's word for none, and goes before all others."""
+    """BullMQ runs priority 0 before all others."""
     sent = [make_job(1), make_job(2, priority=0), make_job(3, priority=LOWEST_PRIORITY + 7)]
     seen = Seen()
     async with Producer.open(queue_url, queue_env) as producer:
@@ -98,7 +98,7 @@ async def test_no_priority_passes_the_others_or_is_too_large(
     assert seen.ids == [each.job_id for each in sent]
 
 
-async def test_present_are_those_that_wait_or_are_at_work(
+async def test_waiting_delayed_and_running_jobs_are_present(
     queue_url: str, queue_env: str
 ) -> None:
     """Q6"""
@@ -125,7 +125,7 @@ async def test_present_are_those_that_wait_or_are_at_work(
         assert await producer.present(asked) == set()
 
 
-async def test_many_are_asked_for_at_once(queue_url: str, queue_env: str) -> None:
+async def test_many_ids_can_be_looked_up_at_once(queue_url: str, queue_env: str) -> None:
     sent = [make_job(number) for number in range(500)]
     async with Producer.open(queue_url, queue_env) as producer:
         await producer.send(sent[::2])
@@ -134,7 +134,7 @@ async def test_many_are_asked_for_at_once(queue_url: str, queue_env: str) -> Non
     assert found == set(ids[::2])
 
 
-async def test_a_waiting_job_can_be_removed_and_one_at_work_can_not(
+async def test_a_waiting_job_can_be_removed_but_a_running_one_cannot(
     queue_url: str, queue_env: str
 ) -> None:
     seen = Seen(held=True)
@@ -153,7 +153,7 @@ async def test_a_waiting_job_can_be_removed_and_one_at_work_can_not(
     assert seen.finished == [make_job(1).job_id, make_job(3).job_id]
 
 
-async def test_depths_are_told_by_queue(queue_url: str, queue_env: str) -> None:
+async def test_depths_are_reported_by_queue(queue_url: str, queue_env: str) -> None:
     seen = Seen(held=True)
     async with Producer.open(queue_url, queue_env) as producer:
         assert await producer.depths() == dict.fromkeys(QueueName, EMPTY)
@@ -169,7 +169,7 @@ async def test_depths_are_told_by_queue(queue_url: str, queue_env: str) -> None:
             seen.gate.set()
 
 
-async def test_ids_are_told_in_the_order_of_the_line_and_page_by_page(
+async def test_ids_are_listed_in_queue_order_and_in_pages(
     queue_url: str, queue_env: str
 ) -> None:
     """A8"""
@@ -205,7 +205,7 @@ async def test_jobs_carry_ids_only_and_any_bullmq_can_read_them(
     sent = make_job(1, priority=5)
     async with (
         Producer.open(queue_url, queue_env) as producer,
-        looked_at(queue_url, queue_env, QueueName.DEFAULT) as queue,
+        bullmq_queue(queue_url, queue_env, QueueName.DEFAULT) as queue,
     ):
         await producer.send([sent])
         job = await queue.getJob(sent.job_id)
@@ -261,7 +261,7 @@ async def make_old(url: str, env: str, finished: Job, keep: Keep) -> None:
 
 
 async def test_another_environment_is_not_touched(queue_url: str, queue_env: str) -> None:
-    """Q11: not even one whose name begins like ours."""
+    """Q11: not even one whose name has ours as its prefix."""
     other, seen = f"{queue_env[:20]}-b", Seen()
     mine = queue_env[:20]
     async with (
@@ -281,7 +281,7 @@ async def test_another_environment_is_not_touched(queue_url: str, queue_env: str
 
 
 async def held_by(url: str, env: str) -> dict[str, object]:
-    """All that an environment has in the store."""
+    """Everything in the store that belongs to an environment."""
     if url.startswith("redis"):
         async with redis_client.from_url(url) as client:
             keys = [key async for key in client.scan_iter(f"{redis_prefix(env)}:*")]
@@ -296,9 +296,7 @@ async def held_by(url: str, env: str) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("env", ["", "Prod", "a:b", "a$b", "-a", "ä", "a" * 41, 'a"b', "a b"])
-async def test_an_environment_that_can_not_be_kept_apart_is_refused(
-    queue_url: str, env: str
-) -> None:
+async def test_an_invalid_environment_name_is_refused(queue_url: str, env: str) -> None:
     """Q11"""
     with pytest.raises(Refused, match="environment"):
         async with Producer.open(queue_url, env):
@@ -315,7 +313,7 @@ async def test_an_environment_that_can_not_be_kept_apart_is_refused(
         "postgresql://user:secret@localhost/db?unheard_of=1",
     ],
 )
-async def test_an_address_without_sense_is_refused_and_its_secret_not_told(url: str) -> None:
+async def test_an_invalid_url_is_refused_without_revealing_its_password(url: str) -> None:
     with pytest.raises(Refused) as refused:
         async with Producer.open(url, "test"):
             pass

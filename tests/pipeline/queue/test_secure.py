@@ -22,8 +22,8 @@ QUOTED = "p%C3%A4%2Fss%3Aw%40rd"
 
 
 @pytest.fixture
-async def guarded(tmp_path: Path) -> AsyncIterator[str]:
-    """host:port of a Redis that knows the user `judge` only."""
+async def protected_redis(tmp_path: Path) -> AsyncIterator[str]:
+    """host:port of a Redis that has only the user `judge`."""
     async with OwnRedis(tmp_path / "redis") as server:
         async with redis_client.from_url(server.url) as client:
             await client.acl_setuser(
@@ -38,9 +38,9 @@ async def guarded(tmp_path: Path) -> AsyncIterator[str]:
         await server.kill()
 
 
-async def test_a_user_with_a_password_gets_in(guarded: str) -> None:
-    """And one who may touch the keys of one environment only needs no others."""
-    seen, url = Seen(), f"redis://judge:{QUOTED}@{guarded}/0"
+async def test_a_user_with_a_password_can_use_the_queue(protected_redis: str) -> None:
+    """Permission for the keys of one environment is enough."""
+    seen, url = Seen(), f"redis://judge:{QUOTED}@{protected_redis}/0"
     async with Producer.open(url, "prod") as producer, working(url, "prod", seen):
         await producer.send([make_job(1), make_job(2)])
         await seen.has([make_job(1), make_job(2)])
@@ -49,18 +49,20 @@ async def test_a_user_with_a_password_gets_in(guarded: str) -> None:
 
 
 @pytest.mark.parametrize("user", ["", "judge:wr0ng@"])
-async def test_nobody_else_gets_in_and_no_password_is_told(guarded: str, user: str) -> None:
-    async with Producer.open(f"redis://{user}{guarded}/0", "prod") as producer:
+async def test_wrong_credentials_are_refused_without_revealing_the_password(
+    protected_redis: str, user: str
+) -> None:
+    async with Producer.open(f"redis://{user}{protected_redis}/0", "prod") as producer:
         with pytest.raises(QueueDown) as down:
             await producer.send([make_job(1)])
     assert "wr0ng" not in str(down.value)
 
 
-async def test_the_road_goes_through_tls(guarded: str, tmp_path: Path) -> None:
-    """The server's certificate must be from the authority that the URL names."""
+async def test_the_queue_works_over_tls(protected_redis: str, tmp_path: Path) -> None:
+    """The server's certificate must come from the authority that the URL names."""
     certificate, stranger = authority(tmp_path / "ours"), authority(tmp_path / "other")
     seen = Seen()
-    async with behind_tls(guarded, certificate) as port:
+    async with tls_proxy(protected_redis, certificate) as port:
         url = f"rediss://judge:{QUOTED}@localhost:{port}/0?ssl_ca_certs="
         trusting, doubting = f"{url}{certificate / 'cert.pem'}", f"{url}{stranger / 'cert.pem'}"
         async with Producer.open(trusting, "prod") as producer, working(trusting, "prod", seen):
@@ -89,8 +91,8 @@ def authority(directory: Path) -> Path:
 
 
 @asynccontextmanager
-async def behind_tls(target: str, certificate: Path) -> AsyncIterator[int]:
-    """As stunnel does it: the wheel's Redis is built without TLS."""
+async def tls_proxy(target: str, certificate: Path) -> AsyncIterator[int]:
+    """Works like stunnel: the wheel's Redis is built without TLS."""
     host, _, port = target.partition(":")
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(certificate / "cert.pem", certificate / "key.pem")

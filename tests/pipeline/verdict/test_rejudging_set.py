@@ -1,4 +1,4 @@
-"""A9, I3: judged again on trial; applied all at once, or dropped, and counted right."""
+"""A9, I3: sets are rejudged on trial, then applied at once or dropped."""
 
 import asyncio
 import random
@@ -54,7 +54,7 @@ async def ended(
     user: str = "ada",
     problem: str = "sum",
 ) -> SubmissionId:
-    """Judged; without a verdict: the judge failed at it."""
+    """A judged submission; without a verdict, one that the judge failed at."""
     account = await make_account(pool, user)
     made = await make_submission(pool, account, await make_problem(pool, problem))
     await end(pool, artifacts, made, verdict)
@@ -72,7 +72,7 @@ async def end(
 
 
 async def trials(pool: Pool, made: RejudgingId) -> dict[SubmissionId, SubmissionId]:
-    """By what they are of."""
+    """Trials by the submission that they rejudge."""
     async with connection(pool) as acquired:
         rows = await acquired.fetch(
             "SELECT rejudge_of, id FROM submission WHERE staged_in = $1 OR applied_in = $1",
@@ -98,17 +98,17 @@ async def assert_counted_right(pool: Pool) -> None:
         assert await counters.find_mismatches(acquired) == []
 
 
-async def hook_up(pool: Pool) -> None:
+async def add_webhooks(pool: Pool) -> None:
     async with connection(pool) as acquired:
         await acquired.execute("UPDATE submission SET webhook_url = $1", HOOK)
 
 
-async def test_trials_count_nowhere_and_are_told_nobody_until_they_are_applied(
+async def test_trials_do_not_count_and_are_not_announced_until_they_are_applied(
     pool: Pool, artifacts: Artifacts
 ) -> None:
-    """A9, J9: by the revision in force now, after everyone else's."""
+    """A9, J9: they use the current revision and the lowest priority."""
     old = await ended(pool, artifacts, Verdict.WRONG_ANSWER)
-    await hook_up(pool)
+    await add_webhooks(pool)
     revised = await make_problem(pool, text="second")
     made = await rejudging_set.make(pool, SUM, ROOT, reason="tests were wrong")
     new = (await trials(pool, made.rejudging.id))[old]
@@ -140,9 +140,9 @@ async def test_trials_count_nowhere_and_are_told_nobody_until_they_are_applied(
 
 
 async def test_only_changed_verdicts_are_announced(pool: Pool, artifacts: Artifacts) -> None:
-    """I3: once each, and only where someone wants to hear of it."""
+    """I3: once each, and only to submissions with a webhook."""
     olds = [await ended(pool, artifacts) for _ in range(3)]
-    await hook_up(pool)
+    await add_webhooks(pool)
     async with connection(pool) as acquired:
         await acquired.execute(
             "UPDATE submission SET webhook_url = NULL WHERE id = $1", olds[2]
@@ -161,7 +161,7 @@ async def test_only_changed_verdicts_are_announced(pool: Pool, artifacts: Artifa
 async def test_a_changed_score_is_announced_too(pool: Pool, artifacts: Artifacts) -> None:
     """I3: a verdict that stays Partial may be worth more, or less."""
     olds = [await ended(pool, artifacts, Verdict.PARTIAL) for _ in range(2)]
-    await hook_up(pool)
+    await add_webhooks(pool)
     made = (await rejudging_set.make(pool, SUM, ROOT)).rejudging.id
     of = await trials(pool, made)
     for old in olds:
@@ -191,10 +191,8 @@ async def test_a_set_is_applied_only_when_all_of_it_has_ended(
     assert (await rejudging_set.apply(pool, made, ROOT)).progress.applied == 2
 
 
-async def test_trials_that_failed_or_came_too_late_stay_out(
-    pool: Pool, artifacts: Artifacts
-) -> None:
-    """A9: one old verdict, one new one; and nothing is hidden of it."""
+async def test_failed_and_late_trials_are_not_applied(pool: Pool, artifacts: Artifacts) -> None:
+    """A9: the overview counts them."""
     failed, overtaken, good = [await ended(pool, artifacts) for _ in range(3)]
     made = (await rejudging_set.make(pool, SUM, ROOT)).rejudging.id
     of = await trials(pool, made)
@@ -220,10 +218,10 @@ async def test_trials_that_failed_or_came_too_late_stay_out(
     await assert_counted_right(pool)
 
 
-async def test_what_the_judge_had_failed_at_counts_once_it_has_a_verdict(
+async def test_a_submission_that_had_failed_counts_once_it_has_a_verdict(
     pool: Pool, artifacts: Artifacts
 ) -> None:
-    """I3: no row of a tally was there before."""
+    """I3: there was no counter row before."""
     await ended(pool, artifacts, None)
     made = (await rejudging_set.make(pool, SUM, ROOT)).rejudging.id
     for trial in (await trials(pool, made)).values():
@@ -233,10 +231,10 @@ async def test_what_the_judge_had_failed_at_counts_once_it_has_a_verdict(
     assert await value(pool, "SELECT submits FROM problem_tally") == 1
 
 
-async def test_a_dropped_set_changes_nothing_and_its_runs_are_stopped(
+async def test_a_dropped_set_changes_nothing_and_its_jobs_are_cancelled(
     pool: Pool, artifacts: Artifacts
 ) -> None:
-    """A10: what waits and what runs is cancelled; a late verdict is refused."""
+    """A10: waiting and running trials are cancelled; a late verdict is refused."""
     olds = [await ended(pool, artifacts) for _ in range(3)]
     made = (await rejudging_set.make(pool, SUM, ROOT)).rejudging.id
     of = await trials(pool, made)
@@ -259,7 +257,7 @@ async def test_a_dropped_set_changes_nothing_and_its_runs_are_stopped(
             await settle_it(pool, made, ROOT)
 
 
-async def test_a_dropped_run_is_heard_of_by_its_worker(
+async def test_the_worker_of_a_dropped_trial_is_notified(
     pool: Pool, artifacts: Artifacts, database_url: str
 ) -> None:
     await ended(pool, artifacts)
@@ -297,7 +295,7 @@ async def test_of_apply_and_drop_exactly_one_wins(pool: Pool, artifacts: Artifac
 async def test_two_sets_of_the_same_submissions_apply_once(
     pool: Pool, artifacts: Artifacts
 ) -> None:
-    """A9: the second one finds its old ones gone, also if both are applied at once."""
+    """A9: the second set finds its submissions replaced, also if both are applied at once."""
     olds = [await ended(pool, artifacts, Verdict.WRONG_ANSWER) for _ in range(6)]
     made = [(await rejudging_set.make(pool, SUM, ROOT)).rejudging.id for _ in range(2)]
     for each, verdict in zip(made, (Verdict.ACCEPTED, Verdict.TIME_LIMIT), strict=True):
@@ -309,10 +307,10 @@ async def test_two_sets_of_the_same_submissions_apply_once(
     await assert_counted_right(pool)
 
 
-async def test_a_maker_that_dies_is_gone_on_for(
+async def test_the_keeper_continues_an_interrupted_set(
     pool: Pool, artifacts: Artifacts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By the keeper, batch by batch; each old one is staged once."""
+    """Batch by batch; each submission is staged once."""
     monkeypatch.setattr(rejudging_set, "BATCH", 2)
     olds = [await ended(pool, artifacts) for _ in range(7)]
     begun = await rejudging_set.begin(pool, SUM, ROOT, None, None)
@@ -331,7 +329,7 @@ async def test_a_maker_that_dies_is_gone_on_for(
     assert found.progress.trials == found.rejudging.matched == 7
 
 
-async def test_a_half_made_set_can_be_dropped(
+async def test_an_incomplete_set_can_be_dropped(
     pool: Pool, artifacts: Artifacts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rejudging_set, "BATCH", 2)
@@ -360,7 +358,7 @@ async def test_a_key_makes_one_set_and_another_request_with_it_is_refused(
         await rejudging_set.make(pool, RejudgingFilter(language="python3"), root, key="once")
 
 
-async def test_a_set_of_nothing_or_of_far_too_much_is_refused(
+async def test_an_empty_or_far_too_large_set_is_refused(
     pool: Pool, artifacts: Artifacts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waiting = await make_submission(pool)
@@ -381,8 +379,8 @@ async def test_a_set_of_nothing_or_of_far_too_much_is_refused(
     assert await value(pool, "SELECT count(*) FROM rejudging") == 0
 
 
-async def test_what_was_done_to_a_set_is_noted(pool: Pool, artifacts: Artifacts) -> None:
-    """O6: with the deed, and not without it."""
+async def test_actions_on_a_set_are_in_the_audit_log(pool: Pool, artifacts: Artifacts) -> None:
+    """O6: in the transaction of the action."""
     await ended(pool, artifacts)
     one = (await rejudging_set.make(pool, SUM, ROOT, reason="why")).rejudging.id
     with pytest.raises(Conflict):
@@ -402,10 +400,10 @@ async def test_what_was_done_to_a_set_is_noted(pool: Pool, artifacts: Artifacts)
     ]
 
 
-async def test_an_apply_that_is_killed_leaves_all_as_it_was(
+async def test_an_apply_that_is_killed_changes_nothing(
     pool: Pool, artifacts: Artifacts
 ) -> None:
-    """I3: it waits for a tally when its connection dies; the next one does it all."""
+    """I3: its connection dies while it waits for a counter; the next apply does it all."""
     old = await ended(pool, artifacts, Verdict.WRONG_ANSWER)
     made = (await rejudging_set.make(pool, SUM, ROOT)).rejudging.id
     new = (await trials(pool, made))[old]
@@ -433,10 +431,10 @@ async def killed_apply(pool: Pool, made: RejudgingId) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-async def test_whatever_happens_there_is_one_verdict_and_counters_are_right(
+async def test_under_random_races_each_submission_has_one_verdict_and_counters_agree(
     pool: Pool, artifacts: Artifacts, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    """A9, I3: sets over each other, single rejudges, makers that die, apply against drop."""
+    """A9, I3: overlapping sets, single rejudges, interrupted sets, apply against drop."""
     chance = random.Random(seed)
     monkeypatch.setattr(rejudging_set, "BATCH", 3)
     verdicts = [Verdict.ACCEPTED, Verdict.WRONG_ANSWER, Verdict.TIME_LIMIT, None]
@@ -470,7 +468,7 @@ async def test_whatever_happens_there_is_one_verdict_and_counters_are_right(
 
 
 async def all_of(chance: random.Random, work: list[Any]) -> None:
-    """At once, in any order; what is too late is told so."""
+    """Runs all at once, in random order."""
     chance.shuffle(work)
     outcomes = await asyncio.gather(*work, return_exceptions=True)
     assert [each for each in outcomes if not isinstance(each, None | StateChanged)] == []
@@ -503,13 +501,13 @@ async def rejudge_now(pool: Pool, submission: SubmissionId, _actor: Actor) -> No
 
 
 async def try_to(act: Any, pool: Pool, target: str) -> None:
-    """Whatever it is too late or too early for is refused, by this and nothing else."""
+    """An action that comes too late or too early must raise a refusal, and nothing else."""
     with suppress(Conflict):
         await act(pool, target, ROOT)
 
 
 async def finish(pool: Pool, artifacts: Artifacts, made: RejudgingId) -> None:
-    """What was not settled in the race is applied in the end."""
+    """Applies the set if the race has not settled it."""
     overview = await rejudging_set.overview(pool, made)
     if overview.rejudging.outcome is None:
         for trial in (await trials(pool, made)).values():
@@ -521,7 +519,7 @@ async def finish(pool: Pool, artifacts: Artifacts, made: RejudgingId) -> None:
 async def assert_one_stands_for_each(
     pool: Pool, first: dict[SubmissionId, Verdict | None]
 ) -> None:
-    """Of each chain one is in force, and the verdict that was first can still be read."""
+    """Of each chain exactly one counts, and the first verdict can still be read."""
     async with connection(pool) as acquired:
         rows = await acquired.fetch(
             """WITH RECURSIVE chain AS (
@@ -569,8 +567,8 @@ UPDATE submission
  WHERE staged_in = $1"""
 
 
-async def test_ten_thousand_are_made_applied_and_dropped(pool: Pool) -> None:
-    """A9: no statement takes too long, though the planner knows nothing of trials."""
+async def test_sets_of_ten_thousand_are_made_applied_and_dropped(pool: Pool) -> None:
+    """A9: no statement takes too long, without statistics for the planner."""
     sheet, ada, many = await make_problem(pool), await make_account(pool), 10_000
     async with connection(pool) as acquired:
         await acquired.execute(FILL, ada, sheet.id, sheet.digest, many)
@@ -586,10 +584,10 @@ async def test_ten_thousand_are_made_applied_and_dropped(pool: Pool) -> None:
     await assert_counted_right(pool)
 
 
-async def test_users_do_not_wait_for_trials_of_their_own(
+async def test_trials_do_not_delay_their_users_next_submission(
     pool: Pool, artifacts: Artifacts
 ) -> None:
-    """Q8: what an admin has judged again holds nobody's next submission back."""
+    """Q8"""
     for _ in range(3):
         await ended(pool, artifacts)
     await rejudging_set.make(pool, SUM, ROOT)
@@ -597,7 +595,7 @@ async def test_users_do_not_wait_for_trials_of_their_own(
     assert mine.priority == PriorityClass.PRACTICE * PRIORITY_CLASS_WIDTH + 1
 
 
-async def test_q9_trials_that_run_count_for_nobodys_cap(
+async def test_q9_running_trials_do_not_count_towards_user_caps(
     pool: Pool, artifacts: Artifacts
 ) -> None:
     old = await ended(pool, artifacts)
@@ -610,17 +608,17 @@ async def test_q9_trials_that_run_count_for_nobodys_cap(
         await start_submission(pool, second, caps=one_each)
 
 
-async def test_q8_users_do_not_wait_for_what_is_judged_again_at_once(
+async def test_q8_rejudges_do_not_delay_their_users_next_submission(
     pool: Pool, artifacts: Artifacts
 ) -> None:
-    """Nor for dead letters that are requeued, which go the same way."""
+    """Nor do requeued dead letters, which use the same code."""
     for _ in range(3):
         await rejudge(pool, await ended(pool, artifacts))
     mine = await view(pool, await make_submission(pool, await make_account(pool)))
     assert mine.priority == PriorityClass.PRACTICE * PRIORITY_CLASS_WIDTH + 1
 
 
-async def test_q9_what_is_judged_again_at_once_counts_for_nobodys_cap(
+async def test_q9_rejudges_do_not_count_towards_user_caps(
     pool: Pool, artifacts: Artifacts
 ) -> None:
     again = await rejudge(pool, await ended(pool, artifacts))
@@ -629,10 +627,10 @@ async def test_q9_what_is_judged_again_at_once_counts_for_nobodys_cap(
     await start_submission(pool, await make_submission(pool), caps=one_each)
 
 
-async def test_j9_what_ended_by_older_test_data_is_found_until_nothing_is(
+async def test_j9_outdated_verdicts_are_found_until_none_is_left(
     pool: Pool, artifacts: Artifacts
 ) -> None:
-    """Also what waited or ran when the first set was made; the set says that there is more."""
+    """Also submissions that were waiting or running when the first set was made."""
     before = await ended(pool, artifacts, Verdict.WRONG_ANSWER)
     elsewhere = await ended(pool, artifacts, problem="max")
     waiting, running = [await make_submission(pool) for _ in range(2)]

@@ -51,7 +51,7 @@ async def events(pool: Pool, submission: SubmissionId) -> list[str]:
 
 
 async def due(pool: Pool) -> list[tuple[str, int]]:
-    """What is in the outbox, whenever it is due."""
+    """All outbox rows, due or not."""
     async with connection(pool) as acquired:
         rows = await acquired.fetch(
             "SELECT submission_id, dispatch FROM outbox WHERE sent_at IS NULL ORDER BY id"
@@ -83,8 +83,8 @@ async def test_a_verdict_its_counters_and_its_event_come_together(
         assert await acquired.fetchval("SELECT count(*) FROM lease") == 0
 
 
-async def test_a_second_settlement_changes_nothing(pool: Pool, tmp_path: Path) -> None:
-    """I3: however often a job is delivered."""
+async def test_settling_twice_changes_nothing(pool: Pool, tmp_path: Path) -> None:
+    """I3"""
     running = await start_submission(pool, await make_submission(pool))
     artifacts = make_artifacts(tmp_path)
     await settle(pool, artifacts, running, judged())
@@ -94,7 +94,7 @@ async def test_a_second_settlement_changes_nothing(pool: Pool, tmp_path: Path) -
     assert await tally(pool) == (1, 1)
 
 
-async def test_many_settlements_at_once_count_once(pool: Pool, tmp_path: Path) -> None:
+async def test_concurrent_settlements_count_once(pool: Pool, tmp_path: Path) -> None:
     running = await start_submission(pool, await make_submission(pool))
     artifacts = make_artifacts(tmp_path)
     tries = [settle(pool, artifacts, running, judged()) for _ in range(10)]
@@ -104,7 +104,7 @@ async def test_many_settlements_at_once_count_once(pool: Pool, tmp_path: Path) -
 
 
 async def test_a_rescued_worker_cannot_settle(pool: Pool, tmp_path: Path) -> None:
-    """J12: its late write changes nothing, before or after another worker has begun."""
+    """J12: its late write changes nothing, before or after another worker has started."""
     submission = await make_submission(pool)
     late = await start_submission(pool, submission, lease_s=0.001)
     assert await rescue(pool, most_attempts=3) == 1
@@ -120,7 +120,7 @@ async def test_a_rescued_worker_cannot_settle(pool: Pool, tmp_path: Path) -> Non
     assert await tally(pool) == (1, 1)
 
 
-async def test_a_rescue_sends_a_new_job_and_says_why(pool: Pool) -> None:
+async def test_a_rescue_sends_a_new_job_with_a_reason(pool: Pool) -> None:
     """Q6: recorded, with a reason."""
     submission = await make_submission(pool)
     await start_submission(pool, submission, WorkerId("wrk_x"), lease_s=0.001)
@@ -133,14 +133,14 @@ async def test_a_rescue_sends_a_new_job_and_says_why(pool: Pool) -> None:
     assert reason == "worker wrk_x stopped sending heartbeats"
 
 
-async def test_a_worker_that_beats_is_left_alone(pool: Pool) -> None:
+async def test_a_job_with_heartbeats_is_not_rescued(pool: Pool) -> None:
     submission = await make_submission(pool)
     await start_submission(pool, submission, lease_s=60)
     assert await rescue(pool, most_attempts=3) == 0
     assert (await view(pool, submission)).state is State.RUNNING
 
 
-async def test_the_runs_of_a_worker_known_to_be_dead_are_rescued_at_once(pool: Pool) -> None:
+async def test_jobs_of_a_worker_known_to_be_dead_are_rescued_at_once(pool: Pool) -> None:
     submission = await make_submission(pool)
     worker = WorkerId("wrk_dead")
     async with connection(pool) as acquired:
@@ -154,7 +154,7 @@ async def test_the_runs_of_a_worker_known_to_be_dead_are_rescued_at_once(pool: P
     assert await rescue(pool, most_attempts=3) == 1
 
 
-async def test_after_the_last_attempt_a_rescue_is_a_failure(pool: Pool) -> None:
+async def test_after_the_last_attempt_a_silent_job_fails(pool: Pool) -> None:
     """Q6, Q7: with a dead letter."""
     submission = await make_submission(pool)
     for _ in range(2):
@@ -169,7 +169,7 @@ async def test_after_the_last_attempt_a_rescue_is_a_failure(pool: Pool) -> None:
 
 
 async def test_a_failure_of_the_judge_is_retried_with_growing_pauses(pool: Pool) -> None:
-    """Q3: 2 s, 4 s, then the end."""
+    """Q3: after 2 s and 4 s, then it fails."""
     submission = await make_submission(pool)
     pauses = []
     for _ in range(2):
@@ -189,8 +189,8 @@ async def test_a_failure_of_the_judge_is_retried_with_growing_pauses(pool: Pool)
     assert [dispatch for _, dispatch in await due(pool)] == [1, 2, 3]
 
 
-async def test_what_is_refused_is_not_tried_again(pool: Pool) -> None:
-    """Q3: terminal at once; the contestant reads what to change."""
+async def test_a_refused_submission_is_not_retried(pool: Pool) -> None:
+    """Q3: it fails at once, and the contestant sees the reason."""
     running = await start_submission(pool, await make_submission(pool))
     assert not await retry_or_fail(
         pool, running, Refused("Ada isn't installed."), most_attempts=3
@@ -199,8 +199,8 @@ async def test_what_is_refused_is_not_tried_again(pool: Pool) -> None:
     assert (found.state, found.failure) == (State.FAILED, "Ada isn't installed.")
 
 
-async def test_what_we_fail_at_is_not_told_to_contestants(pool: Pool) -> None:
-    """A11: the admin reads it."""
+async def test_contestants_do_not_see_why_the_judge_failed(pool: Pool) -> None:
+    """A11: only admins see it."""
     running = await start_submission(pool, await make_submission(pool))
     await retry_or_fail(pool, running, Unavailable("secret/7.ans is gone"), most_attempts=1)
     assert "secret" not in str(await view(pool, running.id))
@@ -209,8 +209,8 @@ async def test_what_we_fail_at_is_not_told_to_contestants(pool: Pool) -> None:
     assert "secret/7.ans is gone" in letter.error
 
 
-async def test_of_start_and_cancel_one_wins(pool: Pool) -> None:
-    """A10: also when they come together."""
+async def test_of_start_and_cancel_exactly_one_wins(pool: Pool) -> None:
+    """A10: also when they run at the same time."""
     for _ in range(20):
         submission = await make_submission(pool)
         await queue_submission(pool, submission)
@@ -235,7 +235,7 @@ async def test_a_cancelled_run_cannot_settle(pool: Pool, tmp_path: Path) -> None
     assert await tally(pool) == (0, 0)
 
 
-async def test_what_has_ended_cannot_be_cancelled(pool: Pool, tmp_path: Path) -> None:
+async def test_a_finished_submission_cannot_be_cancelled(pool: Pool, tmp_path: Path) -> None:
     running = await start_submission(pool, await make_submission(pool))
     await settle(pool, make_artifacts(tmp_path), running, judged())
     with pytest.raises(Conflict, match="finished"):
@@ -247,7 +247,7 @@ async def test_what_has_ended_cannot_be_cancelled(pool: Pool, tmp_path: Path) ->
 async def test_a_rejudge_is_a_new_submission_and_the_old_verdict_stays(
     pool: Pool, tmp_path: Path
 ) -> None:
-    """A9: by the test data in force now; counters are of what counts."""
+    """A9: it uses the current test data, and counters count it instead."""
     sheet = await make_problem(pool)
     account = await make_account(pool)
     old = await start_submission(pool, await make_submission(pool, account, sheet))
@@ -277,7 +277,7 @@ async def test_one_submission_is_rejudged_once(pool: Pool, tmp_path: Path) -> No
 
 
 async def test_a_dead_letter_is_requeued_once_and_its_history_stays(pool: Pool) -> None:
-    """Q7: also when two admins do it at once."""
+    """Q7: also when two admins do it at the same time."""
     running = await start_submission(pool, await make_submission(pool))
     await retry_or_fail(pool, running, Unavailable("no"), most_attempts=1)
     async with connection(pool) as acquired:
@@ -296,7 +296,7 @@ async def test_a_dead_letter_is_requeued_once_and_its_history_stays(pool: Pool) 
 
 
 async def test_caps_hold_when_many_start_at_once(pool: Pool) -> None:
-    """Q9: everywhere, of a user, of a language."""
+    """Q9: in total, per user, per language."""
     sheet = await make_problem(pool)
     for caps, most in (
         (Caps(everywhere=3), 3),
@@ -312,7 +312,7 @@ async def test_caps_hold_when_many_start_at_once(pool: Pool) -> None:
             await cancel(pool, each)
 
 
-async def test_a_beat_tells_which_runs_are_ours(pool: Pool) -> None:
+async def test_a_heartbeat_returns_the_jobs_of_the_worker(pool: Pool) -> None:
     """Q5, J10."""
     worker = WorkerId("wrk_me")
     mine = await start_submission(pool, await make_submission(pool), worker)
@@ -327,7 +327,7 @@ async def test_a_beat_tells_which_runs_are_ours(pool: Pool) -> None:
     assert (await view(pool, mine.id)).progress == shown
 
 
-async def test_what_the_jury_knows_lies_apart(pool: Pool, tmp_path: Path) -> None:
+async def test_the_jury_judgement_is_stored_as_an_artifact(pool: Pool, tmp_path: Path) -> None:
     """A11, J11: in an artifact, with NUL bytes and lone surrogates that programs print."""
     running = await start_submission(pool, await make_submission(pool))
     case = JuryCase(
@@ -342,7 +342,7 @@ async def test_what_the_jury_knows_lies_apart(pool: Pool, tmp_path: Path) -> Non
         assert b"hidden" in await fetch(acquired, artifacts, digest)
 
 
-async def test_the_line_is_the_order_of_priority_then_time(pool: Pool) -> None:
+async def test_the_queue_is_ordered_by_priority_then_time(pool: Pool) -> None:
     """A4, Q8: a user's second waits behind everyone's first."""
     sheet = await make_problem(pool)
     ada, bob = await make_account(pool, "ada"), await make_account(pool, "bob")
@@ -360,8 +360,8 @@ async def test_the_line_is_the_order_of_priority_then_time(pool: Pool) -> None:
     assert places == {first: 1, other: 2, second: 3}
 
 
-async def test_an_outbox_row_is_written_with_what_needs_it(pool: Pool) -> None:
-    """Q2: accept, retry and rescue each bring their own, in their transaction."""
+async def test_an_outbox_row_is_written_in_the_same_transaction(pool: Pool) -> None:
+    """Q2: by accept, retry and rescue."""
     submission = await make_submission(pool)
     async with connection(pool) as acquired:
         assert (await outbox.count_unsent(acquired))[0] == 1

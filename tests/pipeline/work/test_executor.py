@@ -1,4 +1,4 @@
-"""Q1, A10: one delivered job, from its start to its end, when others are quicker."""
+"""Q1, A10: the executor loses races against the relay and a cancel."""
 
 import asyncio
 from collections.abc import Callable
@@ -23,7 +23,7 @@ SELECT count(*) FROM pg_stat_activity
 """
 
 
-async def test_a_job_that_comes_while_its_relay_says_that_it_was_sent_is_started(
+async def test_a_job_delivered_while_the_relay_marks_it_as_sent_is_started(
     pool: Pool,
 ) -> None:
     submission = await make_submission(pool)
@@ -42,7 +42,7 @@ async def test_a_job_that_comes_while_its_relay_says_that_it_was_sent_is_started
         assert await lock_state(acquired, submission) == (State.RUNNING, 1)
 
 
-async def test_what_is_cancelled_before_it_is_judged_is_not_judged(
+async def test_a_submission_cancelled_before_judging_is_not_judged(
     pool: Pool, tmp_path: Path
 ) -> None:
     submission = await make_submission(pool)

@@ -1,4 +1,4 @@
-"""A worker's row says what it has, now."""
+"""The worker's row is kept up to date."""
 
 from collections.abc import AsyncIterator
 
@@ -36,10 +36,10 @@ async def only_one(pool: Pool) -> WorkerView:
     return found
 
 
-async def test_a_worker_tells_the_versions_it_has_and_what_becomes_of_them(
+async def test_a_worker_reports_its_toolchain_versions_and_their_changes(
     pool: Pool, consumer: Consumer
 ) -> None:
-    """J6: the row follows the toolchains, also when it is made anew."""
+    """J6: also after the worker had to register again."""
     versions = {"c": "GCC 12.2.0", "python3": "Python 3.11.2"}
     heartbeat = Heartbeat(pool, 1, versions)
     await heartbeat.beat(consumer)

@@ -1,4 +1,4 @@
-"""Being called for work: a call that gets lost costs a moment, and none is kept from others."""
+"""Wake-ups: a lost one costs only a short delay, and none is kept from other consumers."""
 
 import asyncio
 
@@ -17,7 +17,7 @@ from tests.pipeline.queue.stores import make_job, until_counts, working
 from tests.waiting import PATIENCE_S, until
 
 
-async def test_a_ring_before_the_wait_is_heard() -> None:
+async def test_a_wake_up_before_the_wait_is_not_lost() -> None:
     wake_signal = WakeSignal()
     wake_signal.clear()
     wake_signal.wake()
@@ -25,8 +25,8 @@ async def test_a_ring_before_the_wait_is_heard() -> None:
         await wake_signal.wait(PATIENCE_S * 2)
 
 
-async def test_a_lost_call_is_made_good_by_looking(queue_url: str, queue_env: str) -> None:
-    """The job is brought back behind BullMQ's back, so nobody calls."""
+async def test_polling_makes_up_for_a_lost_wake_up(queue_url: str, queue_env: str) -> None:
+    """The job is requeued without BullMQ, so nobody is woken."""
     deliveries = 0
 
     async def handler(delivery: DeliveredJob) -> Done | RetryLater:
@@ -40,11 +40,11 @@ async def test_a_lost_call_is_made_good_by_looking(queue_url: str, queue_env: st
     ):
         await producer.send([make_job(1)])
         await until_counts(queue_url, queue_env, {"delayed": 1})
-        await bring_back_quietly(queue_url, queue_env, make_job(1).job_id)
+        await requeue_without_wake_up(queue_url, queue_env, make_job(1).job_id)
         await until(lambda: deliveries == 2)
 
 
-async def bring_back_quietly(url: str, env: str, job_id: str) -> None:
+async def requeue_without_wake_up(url: str, env: str, job_id: str) -> None:
     if url.startswith("redis"):
         prefix = f"{redis_prefix(env)}:{QueueName.DEFAULT}"
         async with redis_client.from_url(url) as client, client.pipeline() as pipe:
@@ -59,10 +59,10 @@ async def bring_back_quietly(url: str, env: str, job_id: str) -> None:
 
 
 @pytest.mark.parametrize("wanted", [True, False])
-async def test_a_marker_that_nobody_here_needs_is_put_back(
+async def test_a_busy_consumer_puts_the_marker_back(
     redis_url: str, queue_env: str, wanted: bool
 ) -> None:
-    """Whom BullMQ wakes takes the marker away; another consumer would sleep on."""
+    """Otherwise an idle consumer would not be woken."""
     store, wake_signal = RedisStore(redis_url, queue_env, "test"), WakeSignal()
     marker = f"{redis_prefix(queue_env)}:{QueueName.LOW}:marker"
     async with redis_client.from_url(redis_url) as client, asyncio.TaskGroup() as group:
@@ -86,7 +86,7 @@ async def test_a_marker_that_nobody_here_needs_is_put_back(
 
 
 async def until_blocked(client: redis_client.Redis, number: int) -> None:
-    """That many connections of this test wait for a marker."""
+    """Waits until that many connections of this test wait for a marker."""
 
     async def agree() -> bool:
         rows = await client.client_list()

@@ -1,4 +1,4 @@
-"""A consumer as a process of its own, to be stopped and killed; it ends a job by a line."""
+"""A consumer in its own process, which tests stop and kill; a line on stdin ends its job."""
 
 import asyncio
 import sys
@@ -16,10 +16,12 @@ async def main(url: str, env: str) -> None:
         return Done()
 
     handlers = for_all(handler)
-    async with Consumer.open(url, env, handlers, slots=1, name="lone", times=QUICK) as consumer:
+    async with Consumer.open(
+        url, env, handlers, slots=1, name="consumer_process", times=QUICK
+    ) as consumer:
         await consumer.run()
 
 
 if __name__ == "__main__":
-    configure("warning", "lone")
+    configure("warning", "consumer_process")
     asyncio.run(main(*sys.argv[1:]))
