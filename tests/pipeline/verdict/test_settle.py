@@ -174,7 +174,7 @@ async def test_a_failure_of_the_judge_is_retried_with_growing_pauses(pool: Pool)
     pauses = []
     for _ in range(2):
         running = await start_submission(pool, submission)
-        assert await retry_or_fail(pool, running, Unavailable("no cage"), most_attempts=3)
+        assert await retry_or_fail(pool, running, Unavailable("no sandbox"), most_attempts=3)
         async with connection(pool) as acquired:
             pauses.append(
                 await acquired.fetchval(
@@ -184,7 +184,7 @@ async def test_a_failure_of_the_judge_is_retried_with_growing_pauses(pool: Pool)
             )
     assert [round(pause) for pause in pauses] == [2, 4]
     running = await start_submission(pool, submission)
-    assert not await retry_or_fail(pool, running, Unavailable("no cage"), most_attempts=3)
+    assert not await retry_or_fail(pool, running, Unavailable("no sandbox"), most_attempts=3)
     assert (await view(pool, submission)).state is State.FAILED
     assert [dispatch for _, dispatch in await due(pool)] == [1, 2, 3]
 
