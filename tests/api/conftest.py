@@ -18,7 +18,7 @@ from deemster.api.dependencies import Dependencies
 from deemster.cache.cache import Cache
 from deemster.domain.account import Role
 from deemster.domain.ids import WORKER, AccountId, RevisionDigest, WorkerId, new_id
-from deemster.limits.buckets import MemoryBuckets
+from deemster.limits.rate_limiter import MemoryRateLimiter
 from deemster.pipeline.accept.service import AcceptService
 from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.queue.producer import Producer
@@ -91,7 +91,7 @@ def make_dependencies(
             catalogue=CATALOGUE,
             settings=given,
             secret=b"a secret for tests",
-            buckets=MemoryBuckets(),
+            rate_limiter=MemoryRateLimiter(),
             cache=cache,
             ping_queue=producer.ping,
             queues=producer,

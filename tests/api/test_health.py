@@ -11,7 +11,7 @@ from deemster.api.app import create_app
 from deemster.api.dependencies import Dependencies
 from deemster.api.health import PATIENCE_S
 from deemster.cache.cache import Cache
-from deemster.limits.buckets import MemoryBuckets
+from deemster.limits.rate_limiter import MemoryRateLimiter
 from deemster.pipeline.accept.service import AcceptService
 from deemster.pipeline.queue.producer import Producer
 from deemster.settings import Settings
@@ -119,7 +119,7 @@ async def test_with_servers_stopped_it_says_which_and_comes_back(tmp_path: Path)
                 CATALOGUE,
                 settings,
                 b"secret",
-                MemoryBuckets(),
+                MemoryRateLimiter(),
                 cache,
                 producer.ping,
                 producer,

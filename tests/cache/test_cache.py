@@ -1,4 +1,4 @@
-"""C1, C2, C4: answers are remembered, looked up once, renewed in time, and kept apart."""
+"""C1, C2, C4: responses are cached, loaded once, refreshed in time, and kept per account."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -20,8 +20,6 @@ BOB = Account(AccountId("usr_bob"), "bob", Role.USER)
 
 
 class Clock:
-    """Time that passes when told to."""
-
     def __init__(self) -> None:
         self.now_s = 1000.0
 
@@ -31,9 +29,9 @@ class Clock:
 
 @dataclass
 class Source:
-    """Counts how often it is looked at; answers when it may, as it is told to."""
+    """Counts its loads, and answers as configured once `may_answer` is set."""
 
-    asked: int = 0
+    loads: int = 0
     may_answer: asyncio.Event = field(default_factory=asyncio.Event)
     fault: Exception | None = None
     is_absent: bool = False
@@ -42,9 +40,9 @@ class Source:
     def __post_init__(self) -> None:
         self.may_answer.set()
 
-    async def look(self) -> Loaded | None:
-        self.asked += 1
-        number = self.asked
+    async def load(self) -> Loaded | None:
+        self.loads += 1
+        number = self.loads
         await self.may_answer.wait()
         if self.fault is not None:
             raise self.fault
@@ -67,12 +65,12 @@ def source() -> Source:
     return Source()
 
 
-async def problem(cache: Cache, source: Source, revision: int = 1) -> bytes | None:
-    return (await cache.get(PROBLEM, "prob_a", source.look, version=revision)).body
+async def problem(cache: Cache, source: Source, version: int = 1) -> bytes | None:
+    return (await cache.get(PROBLEM, "prob_a", source.load, version=version)).body
 
 
 async def status(cache: Cache, source: Source, viewer: Account = ADA) -> bytes | None:
-    entry = await cache.get_private(STATUS, viewer, "sub_a", source.look, subject="sub_a")
+    entry = await cache.get_private(STATUS, viewer, "sub_a", source.load, subject="sub_a")
     return entry.body
 
 
@@ -80,68 +78,68 @@ def counted(outcome: str) -> float:
     return float(CACHE.labels(PROBLEM.name, outcome)._value.get())
 
 
-async def test_an_answer_is_told_again_and_a_new_revision_is_looked_up(
+async def test_an_entry_is_returned_again_and_a_new_version_is_loaded(
     cache: Cache, source: Source
 ) -> None:
     """C1."""
     assert [await problem(cache, source) for _ in range(3)] == [b"1"] * 3
-    assert await problem(cache, source, revision=2) == b"2"
-    assert source.asked == 2
+    assert await problem(cache, source, version=2) == b"2"
+    assert source.loads == 2
 
 
-async def test_of_many_who_ask_at_once_one_looks(cache: Cache, source: Source) -> None:
+async def test_callers_at_the_same_time_share_one_load(cache: Cache, source: Source) -> None:
     """C2."""
     answers = await asyncio.gather(*[problem(cache, source) for _ in range(50)])
-    assert (set(answers), source.asked) == ({b"1"}, 1)
+    assert (set(answers), source.loads) == ({b"1"}, 1)
 
 
-async def test_who_asked_first_may_go_away(cache: Cache, source: Source) -> None:
-    """C2: the look goes on for those who stay, and is not done twice."""
+async def test_the_first_caller_may_be_cancelled(cache: Cache, source: Source) -> None:
+    """C2: the load goes on for the others, and is not repeated."""
     source.may_answer.clear()
     async with asyncio.TaskGroup() as group:
         first = group.create_task(problem(cache, source))
         others = [group.create_task(problem(cache, source)) for _ in range(3)]
-        await until(lambda: source.asked == 1)
+        await until(lambda: source.loads == 1)
         first.cancel()
         await until(first.done)
         source.may_answer.set()
     assert first.cancelled()
     assert [each.result() for each in others] == [b"1"] * 3
-    assert source.asked == 1
+    assert source.loads == 1
 
 
-async def test_when_all_have_gone_the_answer_is_there_for_the_next(
+async def test_a_load_goes_on_when_all_callers_are_cancelled(
     cache: Cache, source: Source
 ) -> None:
     source.may_answer.clear()
     async with asyncio.TaskGroup() as group:
         only = group.create_task(problem(cache, source))
-        await until(lambda: source.asked == 1)
+        await until(lambda: source.loads == 1)
         only.cancel()
     source.may_answer.set()
     assert await problem(cache, source) == b"1"
-    assert source.asked == 1
+    assert source.loads == 1
 
 
-async def test_what_is_stale_is_told_once_more_while_it_is_renewed(
+async def test_a_stale_entry_is_returned_while_it_is_refreshed(
     cache: Cache, source: Source, clock: Clock
 ) -> None:
-    """C2: nobody waits for it, and one renews it."""
+    """C2: no caller waits, and one load refreshes it."""
     assert await problem(cache, source) == b"1"
     clock.now_s += PROBLEM.fresh_s + 1
     source.may_answer.clear()
     assert [await problem(cache, source) for _ in range(5)] == [b"1"] * 5
-    await until(lambda: source.asked == 2)
+    await until(lambda: source.loads == 2)
     source.may_answer.set()
-    told = [b"1"]
+    bodies = [b"1"]
     async with asyncio.timeout(30):
-        while told[-1] == b"1":
-            told.append(await problem(cache, source) or b"")
+        while bodies[-1] == b"1":
+            bodies.append(await problem(cache, source) or b"")
             await asyncio.sleep(0)
-    assert (told[-1], source.asked) == (b"2", 2)
+    assert (bodies[-1], source.loads) == (b"2", 2)
 
 
-async def test_after_its_time_it_is_not_told_any_more(
+async def test_an_expired_entry_is_not_returned(
     cache: Cache, source: Source, clock: Clock
 ) -> None:
     """C3."""
@@ -150,49 +148,49 @@ async def test_after_its_time_it_is_not_told_any_more(
     assert await problem(cache, source) == b"2"
 
 
-async def test_when_it_can_not_be_renewed_the_old_one_holds(
+async def test_a_stale_entry_stays_while_its_refresh_fails(
     cache: Cache, source: Source, clock: Clock
 ) -> None:
     assert await problem(cache, source) == b"1"
     clock.now_s += PROBLEM.fresh_s + 1
     source.fault = Unavailable("away")
     assert await problem(cache, source) == b"1"
-    await until(lambda: source.asked == 2)
+    await until(lambda: source.loads == 2)
     for _ in range(20):
         assert await problem(cache, source) == b"1"
         await asyncio.sleep(0)
-    assert source.asked == 2, "a source in need is not hurried"
+    assert source.loads == 2, "a failing source is not asked again at once"
     source.fault = None
     clock.now_s += 2
     assert await problem(cache, source) == b"1"
-    await until(lambda: source.asked == 3)
+    await until(lambda: source.loads == 3)
 
 
-async def test_a_fault_is_told_to_all_who_wait_and_not_remembered(
+async def test_an_error_goes_to_all_waiting_callers_and_is_not_cached(
     cache: Cache, source: Source
 ) -> None:
     source.fault = Unavailable("away")
-    told = await asyncio.gather(
+    results = await asyncio.gather(
         *[problem(cache, source) for _ in range(3)], return_exceptions=True
     )
-    assert [type(each) for each in told] == [Unavailable] * 3
+    assert [type(each) for each in results] == [Unavailable] * 3
     source.fault = None
     assert await problem(cache, source) == b"2"
 
 
-async def test_that_there_is_nothing_is_remembered_for_a_moment(
+async def test_a_missing_value_is_cached_for_a_short_time(
     cache: Cache, source: Source, clock: Clock
 ) -> None:
     """C2."""
     source.is_absent = True
     assert [await problem(cache, source) for _ in range(3)] == [None] * 3
-    assert source.asked == 1
+    assert source.loads == 1
     source.is_absent = False
     clock.now_s += PROBLEM.absent_s
     assert await problem(cache, source) == b"2"
 
 
-async def test_an_answer_may_be_kept_for_less_or_not_at_all(
+async def test_a_value_may_be_kept_shorter_or_not_at_all(
     cache: Cache, source: Source, clock: Clock
 ) -> None:
     source.keep_s = 1
@@ -202,9 +200,7 @@ async def test_an_answer_may_be_kept_for_less_or_not_at_all(
     assert [await problem(cache, source) for _ in range(2)] == [b"2", b"3"]
 
 
-async def test_each_sees_their_own_in_the_role_that_they_have(
-    cache: Cache, source: Source
-) -> None:
+async def test_entries_are_private_per_account_and_role(cache: Cache, source: Source) -> None:
     """C4."""
     admin = replace(BOB, role=Role.ADMIN)
     viewers = [ADA, BOB, admin]
@@ -212,17 +208,15 @@ async def test_each_sees_their_own_in_the_role_that_they_have(
     assert [await status(cache, source, each) for each in viewers] == [b"1", b"2", b"3"]
 
 
-async def test_a_change_is_seen_by_all_also_by_who_looked_before_it(
-    cache: Cache, source: Source
-) -> None:
-    """C1: what was read before the change does not come after it."""
+async def test_a_change_is_seen_by_all_even_during_a_load(cache: Cache, source: Source) -> None:
+    """C1: a value read before the change is not returned after it."""
     source.may_answer.clear()
     async with asyncio.TaskGroup() as group:
         early = group.create_task(status(cache, source))
-        await until(lambda: source.asked == 1)
+        await until(lambda: source.loads == 1)
         cache.versions.bump("sub_a")
         late = group.create_task(status(cache, source))
-        await until(lambda: source.asked == 2)
+        await until(lambda: source.loads == 2)
         source.may_answer.set()
     assert (early.result(), late.result()) == (b"1", b"2")
     assert await status(cache, source) == b"2"
@@ -233,43 +227,42 @@ async def test_a_change_is_seen_by_all_also_by_who_looked_before_it(
     assert await status(cache, source) == b"4"
 
 
-async def test_a_selector_can_not_pretend_to_be_another(cache: Cache) -> None:
-    """Whatever clients put into it."""
+async def test_selectors_of_clients_can_not_collide(cache: Cache) -> None:
     answers = []
-    for selector, revision in [("a", 1), ("a#v1", 1), ("a#v1#v1", 1), ("a", 11), ("a#v1", 11)]:
-        found = Loaded(f"{selector} {revision}".encode())
+    for selector, version in [("a", 1), ("a#v1", 1), ("a#v1#v1", 1), ("a", 11), ("a#v1", 11)]:
+        found = Loaded(f"{selector} {version}".encode())
 
-        async def look(found: Loaded = found) -> Loaded:
+        async def load(found: Loaded = found) -> Loaded:
             return found
 
-        answers.append((await cache.get(PROBLEM, selector, look, version=revision)).body)
+        answers.append((await cache.get(PROBLEM, selector, load, version=version)).body)
     assert len(set(answers)) == 5
 
 
-async def test_memory_is_bounded_and_keeps_what_was_used_last(clock: Clock) -> None:
+async def test_memory_is_bounded_and_keeps_recently_used_entries(clock: Clock) -> None:
     async with asyncio.TaskGroup() as group:
         cache = Cache(group, None, clock=clock, max_bytes=10_000)
-        looked: list[str] = []
+        loaded: list[str] = []
 
         async def get(name: str) -> None:
-            async def look() -> Loaded:
-                looked.append(name)
+            async def load() -> Loaded:
+                loaded.append(name)
                 return Loaded(b"x" * 1000)
 
-            await cache.get(PROBLEM, name, look, version=1)
+            await cache.get(PROBLEM, name, load, version=1)
 
         for number in range(100):
             await get(str(number))
             await get("used all the time")
             assert cache.memory.currsize <= 10_000
-        assert looked.count("used all the time") == 1
+        assert loaded.count("used all the time") == 1
         await get("99")
-        assert len(looked) == 101
+        assert len(loaded) == 101
         await get("1")
-        assert len(looked) == 102
+        assert len(loaded) == 102
 
 
-async def test_how_it_went_is_counted(cache: Cache, source: Source, clock: Clock) -> None:
+async def test_hits_and_misses_are_counted(cache: Cache, source: Source, clock: Clock) -> None:
     before = {name: counted(name) for name in ("hit", "stale", "miss", "joined", "negative")}
     await asyncio.gather(*[problem(cache, source) for _ in range(3)])
     await problem(cache, source)
@@ -277,14 +270,14 @@ async def test_how_it_went_is_counted(cache: Cache, source: Source, clock: Clock
     await problem(cache, source)
     absent = Source(is_absent=True)
     for _ in range(2):
-        await cache.get(PROBLEM, "prob_none", absent.look, version=1)
+        await cache.get(PROBLEM, "prob_none", absent.load, version=1)
     grown = {name: counted(name) - count for name, count in before.items()}
     assert grown == {"hit": 1, "stale": 1, "miss": 2, "joined": 2, "negative": 1}
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-def test_each_kind_says_how_long_it_holds(kind: Any) -> None:
-    """C1, C3: and its keys begin with a namespace and an entity."""
+def test_each_kind_has_lifetimes(kind: Any) -> None:
+    """C1, C3: and its keys start with a namespace and an entity."""
     assert 0 < kind.fresh_s <= kind.kept_s
     assert kind.name.count(":") == 1
     assert isinstance(kind, Public | Private)

@@ -1,4 +1,4 @@
-"""What was looked up lately: how long, and how much of it."""
+"""The TTL cache bounds the age and the number of its values."""
 
 from deemster.cache.ttl import TtlCache
 
@@ -11,25 +11,25 @@ class Clock:
         return self.now_s
 
 
-def test_a_value_is_known_for_its_time_however_often_it_is_used() -> None:
+def test_a_value_expires_however_often_it_is_used() -> None:
     clock = Clock()
-    recent = TtlCache[str](keep_s=60, max_entries=2, clock=clock)
-    recent.put("a", "first")
+    cache = TtlCache[str](keep_s=60, max_entries=2, clock=clock)
+    cache.put("a", "first")
     clock.now_s += 59
-    assert recent.get("a") == "first"
+    assert cache.get("a") == "first"
     clock.now_s += 1
-    assert recent.get("a") is None
-    recent.put("a", "second")
+    assert cache.get("a") is None
+    cache.put("a", "second")
     clock.now_s += 59
-    assert recent.get("a") == "second"
-    recent.forget("a")
-    assert recent.get("a") is None
+    assert cache.get("a") == "second"
+    cache.forget("a")
+    assert cache.get("a") is None
 
 
-def test_the_one_that_was_not_used_for_longest_makes_room() -> None:
-    recent = TtlCache[int](keep_s=60, max_entries=2)
-    recent.put("a", 1)
-    recent.put("b", 2)
-    assert recent.get("a") == 1
-    recent.put("c", 3)
-    assert [recent.get(key) for key in "abc"] == [1, None, 3]
+def test_a_full_cache_drops_the_least_recently_used_value() -> None:
+    cache = TtlCache[int](keep_s=60, max_entries=2)
+    cache.put("a", 1)
+    cache.put("b", 2)
+    assert cache.get("a") == 1
+    cache.put("c", 3)
+    assert [cache.get(key) for key in "abc"] == [1, None, 3]

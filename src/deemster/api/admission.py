@@ -9,7 +9,7 @@ from deemster.api.dependencies import Dependencies
 from deemster.api.live_workers import LiveWorkers
 from deemster.domain.account import Account, Role
 from deemster.domain.errors import LimitReached, Unavailable
-from deemster.limits.buckets import Limit, MemoryBuckets, Taken, network_of
+from deemster.limits.rate_limiter import Decision, Limit, MemoryRateLimiter, network_of
 from deemster.pipeline.accept.load_shedding import LoadShedder
 from deemster.store.pool import connection
 from deemster.store.submission_inserts import is_key_taken
@@ -28,7 +28,7 @@ class Admission:
         self._dependencies = dependencies
         self._live_workers = live_workers
         settings = dependencies.settings
-        self._own = MemoryBuckets()
+        self._own = MemoryRateLimiter()
         self._a_second = settings.requests_per_second_user
         self._gate = LoadShedder(
             dependencies.pool, high=settings.queue_high, low=settings.queue_low
@@ -51,7 +51,7 @@ class Admission:
         """Headers for the answer; a refusal makes nothing and says why."""
         headers = {}
         if caller.role is not Role.ADMIN:
-            taken = await self._dependencies.buckets.take(self._limits(request, caller))
+            taken = await self._dependencies.rate_limiter.take(self._limits(request, caller))
             headers = {**rate_headers(taken), "RateLimit-Policy": self._policy}
             await self._refuse(taken, "You send submissions too fast", caller, key)
         try:
@@ -70,7 +70,7 @@ class Admission:
         limit = a_minute(
             "submit.problem", problem, self._dependencies.settings.submits_per_minute_problem
         )
-        taken = await self._dependencies.buckets.take([limit])
+        taken = await self._dependencies.rate_limiter.take([limit])
         said = "Too many people hand in for this problem just now"
         await self._refuse(taken, said, caller, key)
 
@@ -81,7 +81,9 @@ class Admission:
         async with connection(self._dependencies.pool) as acquired:
             return await is_key_taken(acquired, caller.id, key)
 
-    async def _refuse(self, taken: Taken, said: str, caller: Account, key: str | None) -> None:
+    async def _refuse(
+        self, taken: Decision, said: str, caller: Account, key: str | None
+    ) -> None:
         if not taken.ok and not await self.was_answered(caller, key):
             refuse(taken, said)
 
@@ -102,14 +104,14 @@ def a_minute(name: str, key: str, most: int) -> Limit:
     return Limit(name, key, most / MINUTE_S, most)
 
 
-def refuse(taken: Taken, said: str) -> None:
+def refuse(taken: Decision, said: str) -> None:
     if not taken.ok:
         wait_s = max(taken.retry_after_s, 1.0)
         most = taken.limit.burst
         raise TooMany(f"{said}: try again in {math.ceil(wait_s)} s.", wait_s, limit=most)
 
 
-def rate_headers(taken: Taken) -> dict[str, str]:
+def rate_headers(taken: Decision) -> dict[str, str]:
     """Of the limit that is nearest."""
     return {
         "RateLimit-Limit": str(taken.limit.burst),

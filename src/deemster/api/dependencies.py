@@ -8,7 +8,7 @@ from deemster.cache.cache import Cache
 from deemster.domain.job import QueueName
 from deemster.domain.language import Catalogue
 from deemster.domain.queue_depth import JobState, QueueDepth
-from deemster.limits.buckets import Buckets
+from deemster.limits.rate_limiter import RateLimiter
 from deemster.pipeline.accept.service import AcceptService
 from deemster.problems.importing import Importer
 from deemster.settings import Settings
@@ -34,7 +34,7 @@ class Dependencies:
     settings: Settings
     secret: bytes
     """Of this installation: keys are made from it."""
-    buckets: Buckets
+    rate_limiter: RateLimiter
     """Shared with other API processes, where there are any."""
     cache: Cache
     ping_queue: Callable[[], Awaitable[None]]

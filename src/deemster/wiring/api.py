@@ -12,7 +12,7 @@ from fastapi import FastAPI
 from deemster.api.app import create_app
 from deemster.api.dependencies import Dependencies
 from deemster.cache.cache import Cache
-from deemster.limits.redis_buckets import open_buckets
+from deemster.limits.redis_rate_limiter import open_rate_limiter
 from deemster.pipeline.accept.service import AcceptService
 from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.queue.producer import Producer
@@ -56,7 +56,9 @@ async def run_api(settings: Settings) -> None:
             catalogue=catalogue,
             settings=settings,
             secret=secret,
-            buckets=await enter(open_buckets(revealed(settings.cache_url), settings.env)),
+            rate_limiter=await enter(
+                open_rate_limiter(revealed(settings.cache_url), settings.env)
+            ),
             cache=await enter(Cache.open(revealed(settings.cache_url), settings.env)),
             ping_queue=producer.ping,
             queues=producer,

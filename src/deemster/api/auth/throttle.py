@@ -7,7 +7,7 @@ from starlette.requests import Request
 
 from deemster.api.admission import a_minute, address_of, refuse
 from deemster.api.dependencies import Dependencies
-from deemster.limits.buckets import Limit
+from deemster.limits.rate_limiter import Limit
 
 GUESSES: Final = 10
 """Wrong passwords for one name from strange browsers, or from one that is known for it …"""
@@ -22,39 +22,39 @@ REASON: Final = "Too many log-ins"
 
 class Throttle:
     def __init__(self, dependencies: Dependencies) -> None:
-        self._buckets = dependencies.buckets
+        self._rate_limiter = dependencies.rate_limiter
         self._a_minute = dependencies.settings.strangers_per_minute_ip
 
     async def count_stranger(self, request: Request) -> None:
         """Someone showed what is no good here."""
         limit = a_minute("stranger.ip", address_of(request), self._a_minute)
-        taken = await self._buckets.take([limit])
+        taken = await self._rate_limiter.take([limit])
         refuse(taken, "Too many unknown tokens come from your address")
 
     async def check_address(self, request: Request) -> None:
         """Before anything is looked up for who guesses."""
-        refuse(await self._buckets.look([self._address(request)]), REASON)
+        refuse(await self._rate_limiter.peek([self._address(request)]), REASON)
 
     async def check_guess(self, request: Request, name: str, device: str | None) -> None:
         """Before a password is looked at: who may not guess is not told if it was right."""
         limits = [self._address(request), guesses(name, device), log_ins(name)]
-        refuse(await self._buckets.look(limits), REASON)
+        refuse(await self._rate_limiter.peek(limits), REASON)
 
     async def count_guess(self, request: Request, name: str, device: str | None) -> None:
-        await self._buckets.take([self._address(request), guesses(name, device)])
+        await self._rate_limiter.take([self._address(request), guesses(name, device)])
 
     async def count_log_in(self, name: str) -> None:
         """Someone who may be here can still be one who keeps all others out."""
-        await self._buckets.take([log_ins(name)])
+        await self._rate_limiter.take([log_ins(name)])
 
     async def sign_up(self, request: Request) -> None:
         limit = a_minute("sign-up.ip", address_of(request), self._a_minute)
-        taken = await self._buckets.take([limit])
+        taken = await self._rate_limiter.take([limit])
         refuse(taken, "Too many accounts are made from your address")
 
     async def once(self, name: str, key: str, *, within_s: float) -> bool:
         """Whether this is its first use."""
-        return (await self._buckets.take([Limit(name, key, 1 / within_s, 1)])).ok
+        return (await self._rate_limiter.take([Limit(name, key, 1 / within_s, 1)])).ok
 
     def _address(self, request: Request) -> Limit:
         # Not that of tokens: a page left open, whose log-in is over, must lock nobody out.

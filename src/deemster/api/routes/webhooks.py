@@ -89,7 +89,7 @@ async def resend(request: Request, caller: Caller, id: str) -> Response:  # noqa
     """Sends it once more, as a delivery of its own; as often a minute as one may submit."""
     dependencies = app_state(request).dependencies
     most = dependencies.settings.submits_per_minute_user
-    taken = await dependencies.buckets.take([a_minute("webhook.resend", caller.id, most)])
+    taken = await dependencies.rate_limiter.take([a_minute("webhook.resend", caller.id, most)])
     async with transaction(dependencies.pool) as writing:
 
         async def make() -> Response:

@@ -1,4 +1,4 @@
-"""Token buckets that several API processes share, in Redis; each by itself while it is away."""
+"""Rate limits that API processes share in Redis; without Redis each process counts alone."""
 
 import time
 from collections.abc import AsyncIterator, Sequence
@@ -10,21 +10,27 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from deemster.cache.redis import connect
-from deemster.limits.buckets import Buckets, Limit, MemoryBuckets, Taken, decide
+from deemster.limits.rate_limiter import (
+    Decision,
+    Limit,
+    MemoryRateLimiter,
+    RateLimiter,
+    decide,
+)
 
 log = structlog.get_logger()
-PATIENCE_S: Final = 0.25
-REST_S: Final = 2.0
-"""After Redis did not answer, it is left alone for so long."""
+TIMEOUT_S: Final = 0.25
+PAUSE_S: Final = 2.0
+"""After a failure Redis is not asked for this time."""
 
 TAKE: Final = """
 local time = redis.call('TIME')
 local now = tonumber(time[1]) + tonumber(time[2]) / 1000000
 local waits, ok = {}, 1
 for i, key in ipairs(KEYS) do
-    local step, most = tonumber(ARGV[2 * i]), tonumber(ARGV[2 * i + 1])
+    local token_s, fill_s = tonumber(ARGV[2 * i]), tonumber(ARGV[2 * i + 1])
     local wait = math.max(0, tonumber(redis.call('GET', key) or now) - now)
-    if wait + step - most > step * 0.000001 then ok = 0 end
+    if wait + token_s - fill_s > token_s * 0.000001 then ok = 0 end
     waits[i] = tostring(wait)
 end
 if ok == 1 and ARGV[1] == '1' then
@@ -38,42 +44,44 @@ return waits
 """
 
 
-class RedisBuckets:
+class RedisRateLimiter:
     def __init__(self, redis: Redis, prefix: str) -> None:
         self._script = redis.register_script(TAKE)
         self._prefix = prefix
-        self._own = MemoryBuckets()
-        self._rests_until = 0.0
+        self._own = MemoryRateLimiter()
+        self._paused_until = 0.0
 
-    async def take(self, limits: Sequence[Limit]) -> Taken:
+    async def take(self, limits: Sequence[Limit]) -> Decision:
         waits = await self._ask(limits, take=True)
         return decide(limits, waits) if waits is not None else await self._own.take(limits)
 
-    async def look(self, limits: Sequence[Limit]) -> Taken:
+    async def peek(self, limits: Sequence[Limit]) -> Decision:
         waits = await self._ask(limits, take=False)
-        return decide(limits, waits) if waits is not None else await self._own.look(limits)
+        return decide(limits, waits) if waits is not None else await self._own.peek(limits)
 
     async def _ask(self, limits: Sequence[Limit], *, take: bool) -> list[float] | None:
-        if time.monotonic() < self._rests_until:
+        if time.monotonic() < self._paused_until:
             return None
         keys = [f"{self._prefix}:bucket:{limit.id}" for limit in limits]
-        numbers = [number for limit in limits for number in (limit.step_s, limit.most_s)]
+        numbers = [number for limit in limits for number in (limit.token_s, limit.fill_s)]
         try:
             answer = await self._script(keys=keys, args=[int(take), *numbers])
         except (RedisError, OSError, TimeoutError) as fault:
-            self._rests_until = time.monotonic() + REST_S
+            self._paused_until = time.monotonic() + PAUSE_S
             log.warning("buckets.unavailable", error=type(fault).__name__)
             return None
         return [float(wait_s) for wait_s in answer]
 
 
 @asynccontextmanager
-async def open_buckets(url: str | None, env: str) -> AsyncIterator[Buckets]:
+async def open_rate_limiter(
+    url: str | None, env: str, *, timeout_s: float = TIMEOUT_S
+) -> AsyncIterator[RateLimiter]:
     if url is None:
-        yield MemoryBuckets()
+        yield MemoryRateLimiter()
         return
-    redis = connect(url, PATIENCE_S)
+    redis = connect(url, timeout_s)
     try:
-        yield RedisBuckets(redis, f"deemster:{env}")
+        yield RedisRateLimiter(redis, f"deemster:{env}")
     finally:
         await redis.aclose()
