@@ -11,7 +11,7 @@ import sys
 import tarfile
 import time
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from threading import Event
 
@@ -194,7 +194,6 @@ async def test_a_revision_is_distributed_through_s3(data_dir: Path, package: Pat
         assert set(server.objects("x")) == {f"revisions/{revision.digest}.tar"}
         async with there.opened(revision.digest) as other:
             assert other.problem == revision.problem
-        assert await there.sweep(keep_none, older_than_s=0) == 0
 
 
 @pytest.mark.parametrize("name", ["a b", "задача", "__pycache__", "Thumbs.db"])
@@ -610,32 +609,3 @@ async def test_a_fetch_killed_at_any_step_leaves_no_partial_revision(
     assert 0 < said["there"] < said["steps"]
     await there.revisions.import_package(write_tree(tmp_path / "other", FILES | {"x": "x"}))
     assert there.staged() == []
-
-
-# ---- sweeping ----
-
-
-async def keep_none(digests: Sequence[str]) -> Iterable[str]:
-    return ()
-
-
-async def test_revisions_without_a_row_are_swept(
-    here: Machine, data_dir: Path, package: Path, tmp_path: Path
-) -> None:
-    old, kept = [
-        (await here.publish(write_tree(tmp_path / name, FILES | {"x": name}))).digest
-        for name in ("old", "kept")
-    ]
-    asked: list[str] = []
-
-    async def keep(digests: Sequence[str]) -> Iterable[str]:
-        asked.extend(digests)
-        return [kept]
-
-    assert await here.distributor.sweep(keep, older_than_s=0) == 0
-    assert asked == []
-    here.clock_offset_s = 10 * YOUNG_S
-    assert await here.distributor.sweep(keep, older_than_s=0) == 1
-    assert sorted(asked) == sorted([old, kept])
-    assert not tar_of(data_dir, old).exists()
-    assert tar_of(data_dir, kept).exists()

@@ -23,7 +23,7 @@ from deemster.problems.revision import (
     RevisionMissing,
     RevisionStore,
 )
-from deemster.store.artifacts import Artifacts, FindReferenced
+from deemster.store.artifacts import Artifacts
 
 FOLDER = "revisions"
 HEADERS_BYTES = 512 * MIB
@@ -44,10 +44,7 @@ class RevisionDistributor:
         self._downloads: SingleFlight[str, None] = SingleFlight()
 
     async def publish(self, revision: Revision) -> None:
-        """Uploads the revision, so that every worker can fetch it.
-
-        The caller has an hour to store a row that refers to it, before `sweep` may remove it.
-        """
+        """Uploads the revision, so that every worker can fetch it."""
         name = tar_name(revision.digest)
         age_s = await self._artifacts.age_s(name)
         if age_s is not None and age_s < YOUNG_S:
@@ -68,10 +65,6 @@ class RevisionDistributor:
             while (revision := await self._present(stack, digest)) is None:
                 await self._downloads.run(digest, lambda: self._fetch(stack, digest))
             yield revision
-
-    async def sweep(self, keep: FindReferenced, older_than_s: float) -> int:
-        """Removes revisions without a row from the artifact store; returns their number."""
-        return await self._artifacts.sweep(keep, max(older_than_s, 2 * YOUNG_S), FOLDER)
 
     async def _present(self, stack: AsyncExitStack, digest: str) -> Revision | None:
         try:

@@ -16,9 +16,10 @@ from deemster.pipeline.verdict.rejudging_set import continue_staging
 from deemster.pipeline.verdict.retry import rescue
 from deemster.settings import Settings
 from deemster.store import outbox, submission_inserts, webhooks, workers
+from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool, connection
 from deemster.wiring.process import run_until_signal
-from deemster.wiring.resources import open_database, queue_url
+from deemster.wiring.resources import open_artifacts, open_database, queue_url
 from deemster.wiring.secret import open_secret
 
 log = structlog.get_logger()
@@ -29,6 +30,7 @@ STAGE_S: Final = 2.0
 RECOVERY_S: Final = 5.0
 """After an outage all leases look stale: workers get this time to renew them first."""
 TRIM_S: Final = 60.0
+CLEAN_UP_S: Final = 3600.0
 KEPT_S: Final = 24 * 3600.0
 WEBHOOKS_KEPT_S: Final = 30 * KEPT_S
 TRIM_ROWS: Final = 10_000
@@ -40,6 +42,7 @@ async def run_keeper(settings: Settings) -> None:
         Producer.open(queue_url(settings), settings.env) as producer,
     ):
         attempts = settings.run_attempts
+        artifacts = open_artifacts(settings)
 
         async def keep() -> None:
             async with asyncio.TaskGroup() as group:
@@ -48,6 +51,7 @@ async def run_keeper(settings: Settings) -> None:
                 group.create_task(repeat(lambda: reconcile(pool, producer), RECONCILE_S))
                 group.create_task(repeat(lambda: continue_staging(pool), STAGE_S))
                 group.create_task(repeat(lambda: trim(pool, producer), TRIM_S))
+                group.create_task(repeat(lambda: clean_up(artifacts), CLEAN_UP_S))
                 group.create_task(deliver(settings, pool))
 
         await run_until_signal(keep())
@@ -74,6 +78,11 @@ async def trim(pool: Pool, producer: Producer) -> int:
         await submission_inserts.trim(acquired)
         await webhooks.trim(acquired, older_than_s=WEBHOOKS_KEPT_S, limit=TRIM_ROWS)
     await producer.trim()
+    return 0
+
+
+async def clean_up(artifacts: Artifacts) -> int:
+    await artifacts.remove_partial_files()
     return 0
 
 

@@ -7,8 +7,6 @@ import os
 import stat
 import subprocess
 import sys
-import time
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 from threading import Event
 
@@ -21,12 +19,6 @@ from deemster.store.artifacts.artifacts import stoppable
 from tests.store.artifacts.conftest import ArtifactStore
 
 NOTHING = hashlib.sha256(b"never put").hexdigest()
-DAY_S = 86_400
-
-
-def make_old(path: Path, age_s: float = 10 * DAY_S) -> None:
-    then = time.time() - age_s
-    os.utime(path, (then, then))
 
 
 # ---- by content ----
@@ -62,18 +54,6 @@ async def test_an_artifact_that_was_never_stored_is_missing(artifacts: Artifacts
         await artifacts.get(NOTHING)
 
 
-async def test_a_deleted_artifact_is_missing(
-    artifacts: Artifacts, store: ArtifactStore
-) -> None:
-    digest = await artifacts.put(b"content")
-    await artifacts.delete(digest)
-    assert not await artifacts.exists(digest)
-    with pytest.raises(ArtifactMissing):
-        await artifacts.get(digest)
-    assert store.names() == set()
-    await artifacts.delete(digest)
-
-
 @pytest.mark.parametrize("harm", [b"", b"contenu", b"content and more"])
 async def test_a_damaged_artifact_is_noticed_and_storing_it_again_repairs_it(
     artifacts: Artifacts, store: ArtifactStore, harm: bytes
@@ -90,7 +70,7 @@ async def test_a_damaged_artifact_is_noticed_and_storing_it_again_repairs_it(
 async def test_a_name_that_is_not_a_digest_is_refused(
     artifacts: Artifacts, digest: str
 ) -> None:
-    for call in (artifacts.get, artifacts.exists, artifacts.delete):
+    for call in (artifacts.get, artifacts.exists):
         with pytest.raises(Refused, match="is not an artifact's digest"):
             await call(digest)
 
@@ -112,8 +92,6 @@ async def test_a_file_is_stored_under_a_name(
     found = await artifacts.find("revisions/some.tar")
     assert found is not None
     assert found.size_bytes == size_bytes
-    await artifacts.delete_file("revisions/some.tar")
-    assert await artifacts.find("revisions/some.tar") is None
 
 
 async def test_a_file_replaces_another_of_the_same_name(
@@ -155,8 +133,6 @@ async def test_a_name_that_could_leave_the_store_is_refused(
         await artifacts.put_file(tmp_path / "source", name)
     with pytest.raises(Refused, match="name of an artifact"):
         await artifacts.get_file(name, tmp_path / "target", max_bytes=100)
-    with pytest.raises(Refused, match="name of an artifact"):
-        await artifacts.delete_file(name)
     assert store.names() == set()
 
 
@@ -170,7 +146,6 @@ async def main(url, data_dir, source, target):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     await artifacts.put_file(pathlib.Path(source), "a/large")
     await artifacts.get_file("a/large", pathlib.Path(target), max_bytes=1 << 30)
-    await artifacts.delete_file("a/large")
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 
 asyncio.run(main(*json.loads(sys.argv[1])))
@@ -188,75 +163,6 @@ async def test_a_large_file_takes_little_memory(store: ArtifactStore, tmp_path: 
     assert target.stat().st_size == 256 * MIB
     target.unlink()
     assert int(run.stdout) * 1024 < 96 * MIB
-
-
-# ---- sweeping ----
-
-
-async def no_references(digests: Sequence[str]) -> Iterable[str]:
-    return ()
-
-
-async def test_artifacts_without_references_are_swept(
-    artifacts: Artifacts, store: ArtifactStore
-) -> None:
-    old, referenced, young = [
-        await artifacts.put(text) for text in (b"old", b"referenced", b"young")
-    ]
-    make_old(store.content(old))
-    make_old(store.content(referenced))
-    asked: list[str] = []
-
-    async def find_referenced(digests: Sequence[str]) -> Iterable[str]:
-        asked.extend(digests)
-        return {referenced, NOTHING}
-
-    assert await artifacts.sweep(find_referenced, older_than_s=DAY_S) == 1
-    assert sorted(asked) == sorted([old, referenced])
-    assert not await artifacts.exists(old)
-    assert await artifacts.get(referenced) == b"referenced"
-    assert await artifacts.get(young) == b"young"
-
-
-async def test_a_sweep_of_an_empty_store_removes_nothing(artifacts: Artifacts) -> None:
-    assert await artifacts.sweep(no_references, older_than_s=0) == 0
-
-
-async def test_a_sweep_of_content_leaves_named_files_alone(
-    artifacts: Artifacts, store: ArtifactStore, tmp_path: Path
-) -> None:
-    (tmp_path / "source").touch()
-    await artifacts.put_file(tmp_path / "source", f"revisions/{NOTHING}.tar")
-    make_old(store.directory / "revisions" / f"{NOTHING}.tar")
-    assert await artifacts.sweep(no_references, older_than_s=DAY_S) == 0
-    assert await artifacts.sweep(no_references, older_than_s=DAY_S, folder="revisions") == 1
-    assert store.names() == set()
-
-
-async def test_an_artifact_stored_again_during_a_sweep_stays(
-    artifacts: Artifacts, store: ArtifactStore
-) -> None:
-    digest = await artifacts.put(b"content")
-    make_old(store.content(digest))
-
-    async def put_again(digests: Sequence[str]) -> Iterable[str]:
-        await store.open().put(b"content")
-        return ()
-
-    assert await artifacts.sweep(put_again, older_than_s=DAY_S) == 0
-    assert await artifacts.get(digest) == b"content"
-
-
-async def test_a_sweep_removes_more_than_one_batch(files: ArtifactStore) -> None:
-    artifacts = files.open()
-    for number in range(300):
-        for above in ("00", "ff"):
-            path = files.content(above + hashlib.sha256(b"%d" % number).hexdigest()[2:])
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.touch()
-            make_old(path)
-    assert await artifacts.sweep(no_references, older_than_s=DAY_S) == 600
-    assert files.names() == set()
 
 
 # ---- ping ----

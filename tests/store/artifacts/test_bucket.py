@@ -19,7 +19,6 @@ CALLS: dict[str, Call] = {
     "put": lambda artifacts: artifacts.put(b"content"),
     "get": lambda artifacts: artifacts.get(NOTHING),
     "exists": lambda artifacts: artifacts.exists(NOTHING),
-    "delete": lambda artifacts: artifacts.delete(NOTHING),
     "ping": lambda artifacts: artifacts.ping(),
 }
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from deemster.directory_store import staged
 from deemster.domain.errors import Unavailable
 from deemster.store.artifacts import Artifacts
 from deemster.store.artifacts.files import INCOMING
@@ -40,7 +41,7 @@ async def test_an_artifact_is_on_the_disk_before_it_has_its_name(
     artifacts = files.open()
     digest = await artifacts.put(b"content")
     path = files.content(digest)
-    await artifacts.delete(digest)
+    path.unlink()
     synced: list[tuple[Path, bool]] = []
     real = os.fsync
 
@@ -158,6 +159,19 @@ async def test_a_put_that_is_killed_at_any_step_leaves_no_partial_artifact(
     assert found["steps"] >= 8
     assert 0 < found["there"] < found["steps"]
     assert 0 < found["left_behind"] < found["steps"]
+
+
+async def test_files_of_killed_writers_are_removed_and_those_of_live_ones_stay(
+    files: ArtifactStore,
+) -> None:
+    artifacts = files.open()
+    digest = await artifacts.put(b"content")
+    incoming = files.directory / INCOMING
+    (incoming / "left-behind").mkdir()
+    with staged(incoming) as live:
+        await artifacts.remove_partial_files()
+        assert [path.name for path in incoming.iterdir()] == [live.name]
+    assert await artifacts.get(digest) == b"content"
     (files.directory / INCOMING / "left").mkdir()
     digest = await files.open().put(b"content")
     assert files.names() == {f"content/{digest[:2]}/{digest}"}

@@ -4,9 +4,8 @@ import asyncio
 import hashlib
 import os
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import BinaryIO, TypeVar
@@ -15,7 +14,6 @@ from deemster.domain.errors import Unavailable
 from deemster.domain.limits import MIB
 from deemster.store.artifacts.backend import (
     CHUNK_BYTES,
-    CONTENT,
     ArtifactBackend,
     ArtifactDamaged,
     ArtifactEntry,
@@ -27,8 +25,6 @@ from deemster.store.artifacts.files import FileBackend
 from deemster.store.artifacts.s3 import S3Backend, parse_address
 
 T = TypeVar("T")
-FindReferenced = Callable[[Sequence[str]], Awaitable[Iterable[str]]]
-"""Of some digests, returns those that rows still refer to."""
 
 THREADS = 8
 SLOWEST_BYTES_S = MIB
@@ -85,9 +81,6 @@ class Artifacts:
     async def exists(self, digest: str) -> bool:
         return await self.find(content_name(digest)) is not None
 
-    async def delete(self, digest: str) -> None:
-        await self.delete_file(content_name(digest))
-
     # ---- by name ----
 
     async def put_file(self, path: Path, name: str) -> None:
@@ -129,37 +122,15 @@ class Artifacts:
         found = await self.find(name)
         return None if found is None else self._clock() - found.modified_s
 
-    async def delete_file(self, name: str) -> None:
-        check_name(name)
-        await self._run(lambda _: self._backend.remove(name))
-
     # ---- all ----
 
     async def ping(self) -> None:
         """Raises `Unavailable` unless artifacts can be put and got."""
         await self._run(lambda _: self._backend.ping())
 
-    async def sweep(
-        self, keep: FindReferenced, older_than_s: float, folder: str = CONTENT
-    ) -> int:
-        """Removes artifacts that no row refers to; returns how many.
-
-        A row must refer to an artifact within `older_than_s` after it was put.
-        """
-        before_s = self._clock() - older_than_s
+    async def remove_partial_files(self) -> None:
+        """Removes files that killed processes have left half written."""
         await self._run(lambda _: self._backend.remove_partial_files())
-        batches = self._backend.list(folder)
-        removed = 0
-        while (batch := await self._run(lambda _: next(batches, None))) is not None:
-            old = {digest_of(each): each.name for each in batch if each.modified_s < before_s}
-            kept = set(await keep(list(old))) if old else set()
-            for digest, name in old.items():
-                if digest not in kept:
-                    removed += await self._run(partial(self._remove, name, before_s))
-        return removed
-
-    def _remove(self, name: str, before_s: float, _: Event) -> bool:
-        return self._backend.remove(name, before_s)
 
     async def _run(self, work: Callable[[Event], T], size_bytes: int = 0) -> T:
         """Runs the work in a thread, and stops it when the caller is gone."""
@@ -176,10 +147,6 @@ class Artifacts:
             ) from None
         finally:
             stop.set()
-
-
-def digest_of(entry: ArtifactEntry) -> str:
-    return entry.name.rpartition("/")[2].partition(".")[0]
 
 
 def stoppable(chunks: Iterable[bytes], stop: Event) -> Iterator[bytes]:

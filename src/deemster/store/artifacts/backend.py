@@ -43,9 +43,6 @@ class ArtifactBackend(Protocol):
 
     def list(self, folder: str) -> Iterator[list[ArtifactEntry]]: ...
 
-    def remove(self, name: str, before_s: float | None = None) -> bool:
-        """Removes it if it was written before that time; False: nothing was removed."""
-
     def remove_partial_files(self) -> None:
         """Removes files that killed processes have left."""
 

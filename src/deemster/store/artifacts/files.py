@@ -89,18 +89,6 @@ class FileBackend:
         if batch:
             yield batch
 
-    def remove(self, name: str, before_s: float | None = None) -> bool:
-        path = self._root / name
-        with (
-            self._errors_as_unavailable(),
-            suppress(FileNotFoundError),
-            locked(self._root, fcntl.LOCK_EX),
-        ):
-            if before_s is None or path.stat().st_mtime < before_s:
-                path.unlink()
-                return True
-        return False
-
     def ping(self) -> None:
         with self._errors_as_unavailable(), self._staged():
             pass

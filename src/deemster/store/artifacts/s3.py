@@ -142,15 +142,6 @@ class S3Backend:
                 for each in batch
             ]
 
-    def remove(self, name: str, before_s: float | None = None) -> bool:
-        """A write between the check and the removal, within milliseconds, would be lost."""
-        found = self.find(name)
-        if found is None or (before_s is not None and found.modified_s >= before_s):
-            return False
-        with self._errors_as_unavailable():
-            obstore.delete(self._store, name)
-        return True
-
     def remove_partial_files(self) -> None:
         """The bucket's own lifecycle rules remove incomplete uploads."""
 
