@@ -1,1 +1,1 @@
-"""The stages of a submission, each a room of its own; they meet in rows and messages only."""
+"""The stages of a submission, one package each; only `work` joins them."""

@@ -1,1 +1,1 @@
-"""Postgres, which holds the truth, and where large artifacts lie."""
+"""Stores everything that must not be lost: rows in Postgres, and large artifacts."""
