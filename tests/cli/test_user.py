@@ -52,14 +52,14 @@ async def test_a_name_can_be_used_only_once(operate: Deemster, pool: Pool) -> No
         await accounts.add(acquired, "ada", Role.USER)
     done = operate("user", "add", "ada")
     assert done.code == 2
-    assert "There is an account ada already" in done.err
+    assert "The account ada exists already" in done.err
 
 
 async def test_a_name_is_found_in_any_case_and_shown_as_it_was_added(
     operate: Deemster, pool: Pool
 ) -> None:
     await make(pool, "Ada")
-    assert "There is an account ada already" in operate("user", "add", "ada").err
+    assert "The account ada exists already" in operate("user", "add", "ada").err
     assert operate("user", "role", "ADA", "author").out == b"Ada is author now.\n"
     assert operate("user", "token", "ada").code == 0
     assert len(operate("user", "tokens", "aDA", "--json").json["tokens"]) == 1

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from deemster.bench.load.servers import free_address
+from deemster.bench.load.processes import free_address
 from deemster.domain.account import Role
 from deemster.store import accounts
 from deemster.store.pool import connection

@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from deemster.bench.load.servers import free_address
+from deemster.bench.load.processes import free_address
 from deemster.domain.account import Role
 from deemster.store import accounts
 from deemster.store.pool import connection

@@ -1,1 +1,1 @@
-"""Benchmarks and load generators behind `deemster bench`."""
+"""Benchmarks and load generators: they measure and return figures, `deemster bench` prints."""

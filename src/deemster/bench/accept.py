@@ -1,92 +1,84 @@
-"""`deemster bench accept`: what taking a submission in costs beyond a bare insert."""
+"""Measures what accepting a submission costs beyond a bare insert."""
 
-import json
 import statistics
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
-import typer
-from rich.console import Console
-from rich.table import Table
-
-from deemster.bench.load import bare, echo
-from deemster.bench.load.driver import Driver
-from deemster.bench.load.ending import run
-from deemster.bench.load.order import LoadOrder, LoadResult
-from deemster.bench.load.servers import free_address, module, role, running, until_answered
-from deemster.bench.load.stage import BenchService, body, open_stage
-from deemster.bench.sandbox import describe_machine, progress_bar
+from deemster.bench.load import bare_insert, echo_server
+from deemster.bench.load.driver import Driver, LoadRequest, LoadResult
+from deemster.bench.load.processes import (
+    free_address,
+    module,
+    role,
+    running,
+    until_answered,
+)
+from deemster.bench.load.service import BenchService, open_service, submission_body
+from deemster.bench.machine import describe_machine
 from deemster.domain.errors import Unavailable
+from deemster.pipeline.judge.verify.progress import Progress
 from deemster.store import consistency
 from deemster.store.pool import connection
 from deemster.wiring.address import Address
 
 USERS: Final = 3000
-AT_ONCE: Final = 150
-"""Users of one turn; the next has others, or each would soon have a thousand waiting."""
-CONTENDERS: Final = 3
-WARM_S: Final = 1.0
+USERS_PER_TURN: Final = 150
+"""Each turn has other users, or each user would soon have a thousand waiting submissions."""
+TARGETS: Final = 3
+WARM_UP_S: Final = 1.0
+UNREACHABLE_LIMITS: Final = {
+    "submit_interval_s": 0.001,
+    "daily_quota": 1_000_000_000,
+    "submits_per_minute_user": 1_000_000_000,
+    "submits_per_minute_ip": 1_000_000_000,
+    "submits_per_minute_problem": 1_000_000_000,
+    "requests_per_second_user": 1_000_000,
+    "queue_high": 1_000_000_000,
+}
+"""The API still checks these limits, but nobody reaches them."""
 
 
 @dataclass(slots=True)
-class Contender:
-    title: str
+class Target:
+    """A server under load, with the result of each turn; the first turn is a warm-up."""
+
+    name: str
     address: Address
     with_keys: bool = False
-    tales: list[LoadResult] = field(default_factory=list)
+    results: list[LoadResult] = field(default_factory=list)
 
+    def figures(self) -> dict[str, float]:
+        results = self.results[1:]
+        return {
+            "per_s": round(statistics.median(each.per_s for each in results), 1),
+            "p50_ms": round(statistics.median(each.quantile_ms(0.5) for each in results), 2),
+            "p99_ms": round(statistics.median(each.quantile_ms(0.99) for each in results), 2),
+        }
 
-def accept(
-    rounds: Annotated[
-        int, typer.Option(help="Times that everything is measured.", min=1, max=100)
-    ] = 15,
-    seconds: Annotated[
-        float, typer.Option(help="How long each turn lasts.", min=0.1, max=60)
-    ] = 1.0,
-    connections: Annotated[
-        int, typer.Option(help="Clients that send at once.", min=1, max=1000)
-    ] = 32,
-    place: Annotated[
-        Path | None,
-        typer.Option(
-            "--data",
-            help="A directory on the disk that is to be measured; /var/tmp by default.",
-            exists=True,
-            file_okay=False,
-            show_default=False,
-        ),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-) -> None:
-    """Measure how many submissions one API process takes in, and how many a bare insert would.
-
-    The bare limit is FastAPI and asyncpg with the same server, pool and load, which writes the
-    same source as one row and nothing else. Both write to the same private Postgres, which
-    syncs every commit to the disk, and take turns. `ratio` is the median of all rounds.
-    """
-    result = run(measure(rounds, seconds, connections, place))
-    if as_json:
-        print(json.dumps(result))
-    else:
-        Console().print(as_table(result))
+    def ratio(self, bare: "Target") -> float:
+        pairs = zip(self.results[1:], bare.results[1:], strict=True)
+        return round(statistics.median(own.per_s / other.per_s for own, other in pairs), 3)
 
 
 async def measure(
-    rounds: int, seconds: float, connections: int, place: Path | None
+    rounds: int, seconds: float, connections: int, directory: Path | None, progress: Progress
 ) -> dict[str, Any]:
-    users = min(USERS, (1 + CONTENDERS * (1 + rounds)) * AT_ONCE)
-    async with open_stage(place, users) as stage, contend(stage) as (contenders, echoing):
+    users = min(USERS, (1 + TARGETS * (1 + rounds)) * USERS_PER_TURN)
+    async with (
+        open_service(directory, users) as service,
+        start_servers(service) as (targets, echo),
+    ):
         async with Driver.open() as driver:
-            press = Press(driver, stage, seconds, connections)
-            alone = await press.turn(Contender("generator", echoing), min(WARM_S, seconds))
-            await press.take_turns(list(contenders.values()), rounds)
-        kept = await check_kept(stage, contenders)
-    figures = {name: figures_of(each) for name, each in contenders.items()}
+            load = Load(driver, service, seconds, connections)
+            alone = await load.turn(Target("generator", echo), min(WARM_UP_S, seconds))
+            await load.take_turns(list(targets.values()), rounds, progress)
+        kept = await count_kept(service, targets)
+    figures = {name: target.figures() for name, target in targets.items()}
     for name in ("accept", "with_keys"):
-        figures[name]["ratio"] = ratio(contenders[name], contenders["bare"])
+        figures[name]["ratio"] = targets[name].ratio(targets["bare"])
     return {
         **figures,
         "kept": kept,
@@ -97,124 +89,83 @@ async def measure(
 
 
 @asynccontextmanager
-async def contend(stage: BenchService) -> AsyncIterator[tuple[dict[str, Contender], Address]]:
-    """All servers, running; and one that only answers, for the generator itself."""
+async def start_servers(
+    service: BenchService,
+) -> AsyncIterator[tuple[dict[str, Target], Address]]:
+    """The targets, and an echo server against which the generator itself is measured."""
     async with AsyncExitStack() as stack:
 
-        async def begin(name: str, argv: list[str]) -> Address:
+        async def start(name: str, argv: list[str]) -> Address:
             address = free_address()
-            log = stage.log(name)
-            environment = stage.environment(host=address.host, port=address.port, **WIDE)
+            log = service.log(name)
+            environment = service.environment(
+                host=address.host, port=address.port, **UNREACHABLE_LIMITS
+            )
             process = await stack.enter_async_context(running(argv, environment, log))
             await until_answered(address, "/healthz", process, log)
             return address
 
-        api = await begin("api", role("api"))
-        contenders = {
-            "bare": Contender("bare insert", await begin("bare", module(bare.__name__))),
-            "accept": Contender("accept", api),
-            "with_keys": Contender("accept, with keys", api, with_keys=True),
+        api = await start("api", role("api"))
+        bare = await start("bare", module(bare_insert.__name__))
+        targets = {
+            "bare": Target("bare", bare),
+            "accept": Target("accept", api),
+            "with_keys": Target("with_keys", api, with_keys=True),
         }
-        yield contenders, await begin("echo", module(echo.__name__))
-
-
-WIDE: Final = {
-    "submit_interval_s": 0.001,
-    "daily_quota": 1_000_000_000,
-    "submits_per_minute_user": 1_000_000_000,
-    "submits_per_minute_ip": 1_000_000_000,
-    "submits_per_minute_problem": 1_000_000_000,
-    "requests_per_second_user": 1_000_000,
-    "queue_high": 1_000_000_000,
-}
-"""Limits that nobody reaches, but that are counted all the same."""
+        yield targets, await start("echo", module(echo_server.__name__))
 
 
 @dataclass(slots=True)
-class Press:
+class Load:
     driver: Driver
-    stage: BenchService
+    service: BenchService
     seconds: float
     connections: int
     sent: int = 0
     turns: int = 0
 
-    async def take_turns(self, contenders: list[Contender], rounds: int) -> None:
-        for contender in contenders:
-            contender.tales.append(await self.turn(contender, min(WARM_S, self.seconds)))
-        with progress_bar() as progress:
-            task = progress.add_task("Measuring", total=rounds * len(contenders))
+    async def take_turns(self, targets: list[Target], rounds: int, progress: Progress) -> None:
+        for target in targets:
+            target.results.append(await self.turn(target, min(WARM_UP_S, self.seconds)))
+        with progress.step("Measuring", rounds * len(targets)) as advance:
             for number in range(rounds):
-                # Every other time from the other end: who follows whom must not matter.
-                for contender in contenders if number % 2 else reversed(contenders):
-                    progress.update(task, description=contender.title, refresh=True)
-                    contender.tales.append(await self.turn(contender, self.seconds))
-                    progress.advance(task)
+                # The order alternates, so that it does not matter which target follows which.
+                for target in targets if number % 2 else reversed(targets):
+                    target.results.append(await self.turn(target, self.seconds))
+                    advance()
 
-    async def turn(self, contender: Contender, seconds: float) -> LoadResult:
-        begin = self.turns * AT_ONCE % len(self.stage.tokens)
+    async def turn(self, target: Target, seconds: float) -> LoadResult:
+        first_user = self.turns * USERS_PER_TURN % len(self.service.tokens)
         self.turns += 1
-        order = LoadOrder(
-            host=contender.address.local_host,
-            port=contender.address.port,
-            tokens=self.stage.tokens[begin : begin + AT_ONCE],
-            body=body(),
+        request = LoadRequest(
+            host=target.address.local_host,
+            port=target.address.port,
+            tokens=self.service.tokens[first_user : first_user + USERS_PER_TURN],
+            body=submission_body(),
             first=self.sent,
             seconds=seconds,
             connections=self.connections,
-            with_keys=contender.with_keys,
+            with_keys=target.with_keys,
         )
-        tale = await self.driver.carry_out(order)
-        self.sent += len(tale.ids)
-        if tale.refused or tale.errors:
-            told = {**tale.refused, **tale.errors}
-            raise Unavailable(f"{contender.title}: not all were accepted, but {told}.")
-        return tale
+        result = await self.driver.send(request)
+        self.sent += len(result.ids)
+        if failed := {**result.refused, **result.errors}:
+            raise Unavailable(
+                f"The target {target.name} did not accept all submissions, but gave {failed}."
+            )
+        return result
 
 
-async def check_kept(stage: BenchService, contenders: dict[str, Contender]) -> dict[str, Any]:
-    """That all who were told so are there, with their event, job and source."""
+async def count_kept(service: BenchService, targets: dict[str, Target]) -> dict[str, Any]:
+    """Accepted submissions, and how many of them lack a row, an event, a job or a source."""
     kept: dict[str, Any] = {}
-    async with connection(stage.pool) as acquired:
-        for name in ("accept", "with_keys"):
-            ids = [own for tale in contenders[name].tales for own in tale.ids]
-            found = await consistency.count_rows(acquired, ids)
-            whole = min(found.rows, found.events, found.jobs, found.sources)
-            kept[name] = {"accepted": len(ids), "lost": len(ids) - whole}
-        ids = [own for tale in contenders["bare"].tales for own in tale.ids]
-        rows = await acquired.fetchval(bare.COUNT, ids)
-        kept["bare"] = {"accepted": len(ids), "lost": len(ids) - rows}
+    async with connection(service.pool) as acquired:
+        for name, target in targets.items():
+            ids = [each for result in target.results for each in result.ids]
+            if name == "bare":
+                found = await acquired.fetchval(bare_insert.COUNT, ids)
+            else:
+                rows = await consistency.count_rows(acquired, ids)
+                found = min(rows.rows, rows.events, rows.jobs, rows.sources)
+            kept[name] = {"accepted": len(ids), "lost": len(ids) - found}
     return kept
-
-
-def figures_of(contender: Contender) -> dict[str, float]:
-    """The first turn was for warming up."""
-    tales = contender.tales[1:]
-    return {
-        "per_s": round(statistics.median(tale.per_s for tale in tales), 1),
-        "p50_ms": round(statistics.median(tale.quantile_ms(0.5) for tale in tales), 2),
-        "p99_ms": round(statistics.median(tale.quantile_ms(0.99) for tale in tales), 2),
-    }
-
-
-def ratio(contender: Contender, over: Contender) -> float:
-    pairs = zip(contender.tales[1:], over.tales[1:], strict=True)
-    return round(statistics.median(own.per_s / bare.per_s for own, bare in pairs), 3)
-
-
-def as_table(result: dict[str, Any]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold", caption_justify="left")
-    table.add_column("one API process")
-    for heading in ("accepted a second", "p50 ms", "p99 ms", "of bare"):
-        table.add_column(heading, justify="right")
-    titles = {"bare": "bare insert", "accept": "accept", "with_keys": "accept, with keys"}
-    for name, title in titles.items():
-        row = result[name]
-        share = f"{row['ratio']:.2f}" if "ratio" in row else ""
-        times = (f"{row['p50_ms']:.1f}", f"{row['p99_ms']:.1f}")
-        table.add_row(title, f"{row['per_s']:,.0f}", *times, share)
-    lost = sum(each["lost"] for each in result["kept"].values())
-    table.caption = (
-        f"{lost} lost; the generator alone can do {result['generator_per_s']:,} a second"
-    )
-    return table

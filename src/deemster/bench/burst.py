@@ -1,27 +1,38 @@
-"""`deemster bench burst`: many submissions in a minute, with everything running."""
+"""Measures a burst of submissions on a private service with all roles."""
 
-import json
+import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 import httpx
-import typer
-from rich.console import Console
-from rich.table import Table
 
-from deemster.bench.load.driver import Driver
-from deemster.bench.load.ending import run
+from deemster.bench.estimates import Estimates
+from deemster.bench.fairness import fairness
+from deemster.bench.load.driver import Driver, LoadRequest, LoadResult
+from deemster.bench.load.processes import free_address, role, running, until_answered
 from deemster.bench.load.redis_server import run_redis
-from deemster.bench.load.rush import Plan, Rush
-from deemster.bench.load.servers import free_address, role, running, until_answered
-from deemster.bench.load.stage import BenchService, open_stage
-from deemster.bench.sandbox import describe_machine
+from deemster.bench.load.service import HOG, BenchService, open_service, submission_body
+from deemster.bench.machine import describe_machine
+from deemster.domain.errors import Unavailable
+from deemster.store import consistency, stats
+from deemster.store.pool import connection
 from deemster.wiring.address import Address
 
 ROLES: Final = ("api", "relay", "worker", "keeper")
+CONNECTIONS: Final = 200
+WARM_UP: Final = 40
+"""Submissions before the burst, because the first ones cost more."""
+HOG_S: Final = 5.0
+"""Time in which the hog sends its submissions."""
+POLL_S: Final = 0.5
+SETTLED_S: Final = 15.0
+"""After the burst the machine judges faster; the API's estimates need this time to follow."""
+STUCK_S: Final = 120.0
 
 
 class Queue(StrEnum):
@@ -29,71 +40,30 @@ class Queue(StrEnum):
     REDIS = "redis"
 
 
-def burst(  # noqa: PLR0913, PLR0917 - they are options
-    count: Annotated[int, typer.Option(help="How many submissions.", min=1)] = 10_000,
-    seconds: Annotated[
-        float, typer.Option(help="In what time they come, evenly.", min=0.1)
-    ] = 60.0,
-    users: Annotated[
-        int | None,
-        typer.Option(
-            help="How many accounts send them; one each unless told.",
-            min=1,
-            show_default=False,
-        ),
-    ] = None,
-    hog: Annotated[
-        int, typer.Option(help="Submissions of one user more, waiting before.", min=0)
-    ] = 1000,
-    watch: Annotated[
-        float, typer.Option(help="Seconds that judging is watched afterwards.", min=0)
-    ] = 60.0,
-    until_judged: Annotated[
-        bool, typer.Option("--until-judged", help="Watch until the last one has its verdict.")
-    ] = False,
-    queue: Annotated[Queue, typer.Option(help="Where the queue lies.")] = Queue.POSTGRES,
-    place: Annotated[
-        Path | None,
-        typer.Option(
-            "--data",
-            help="A directory on the disk that is to be measured; /var/tmp by default.",
-            exists=True,
-            file_okay=False,
-            show_default=False,
-        ),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-) -> None:
-    """Measure a rush: 10,000 submissions in 60 s, while this machine also judges them.
-
-    A private service is started with all its roles and a private Postgres that syncs every
-    commit to the disk. Submissions come by the clock, answered or not, and each is counted as
-    accepted, refused by name, or without an answer. What was accepted is then looked for in the
-    database. Places in the line and waiting times that the API told are compared with what
-    happened: `during` were asked in the middle of the rush, `after` a
-    while after it. `fairness` is the share of all starts that went to others
-    than the one who had many waiting, while a submission of others waited.
-    """
-    plan = Plan(count, seconds, watch, until_judged, hog)
-    result = run(measure(plan, users or count, queue, place))
-    if as_json:
-        print(json.dumps(result))
-    else:
-        Console().print(as_table(result))
+@dataclass(frozen=True, slots=True)
+class Plan:
+    count: int
+    seconds: float
+    watch_s: float
+    until_judged: bool
+    hog: int = 0
+    """Number of submissions of one more user, which already wait when the burst starts."""
 
 
-async def measure(plan: Plan, users: int, queue: Queue, place: Path | None) -> dict[str, Any]:
+async def measure(
+    plan: Plan, users: int, queue: Queue, directory: Path | None
+) -> dict[str, Any]:
     async with (
-        open_stage(place, users) as stage,
-        open_service(stage, queue) as address,
+        open_service(directory, users) as service,
+        start_roles(service, queue) as address,
         httpx.AsyncClient(
-            base_url=address.url, headers={"Authorization": f"Bearer {stage.admin}"}
+            base_url=address.url, headers={"Authorization": f"Bearer {service.admin}"}
         ) as client,
         Driver.open() as driver,
     ):
-        rush = Rush(stage, address, driver, plan, client)
-        await rush.warm_up()
-        result = await rush.run()
+        burst = Burst(service, address, driver, plan, client)
+        await burst.warm_up()
+        result = await burst.run()
     return {
         **result,
         "queue": queue.value,
@@ -103,60 +73,187 @@ async def measure(plan: Plan, users: int, queue: Queue, place: Path | None) -> d
 
 
 @asynccontextmanager
-async def open_service(stage: BenchService, queue: Queue) -> AsyncIterator[Address]:
-    """All roles, running and ready."""
+async def start_roles(service: BenchService, queue: Queue) -> AsyncIterator[Address]:
     address = free_address()
-    given: dict[str, object] = {
+    overrides: dict[str, object] = {
         "host": address.host,
         "port": address.port,
-        # All come from here, as from a school behind one address.
+        # All submissions come from one address, as from a school.
         "submits_per_minute_ip": 1_000_000,
         "submits_per_minute_problem": 1_000_000,
     }
     async with AsyncExitStack() as stack:
         if queue is Queue.REDIS:
-            given["queue_url"] = await stack.enter_async_context(run_redis(stage.place))
-        environment = stage.environment(**given)
+            overrides["queue_url"] = await stack.enter_async_context(
+                run_redis(service.directory)
+            )
+        environment = service.environment(**overrides)
         processes = [
-            await stack.enter_async_context(running(role(name), environment, stage.log(name)))
+            await stack.enter_async_context(running(role(name), environment, service.log(name)))
             for name in ROLES
         ]
-        await until_answered(address, "/readyz", processes[0], stage.log("api"))
+        await until_answered(address, "/readyz", processes[0], service.log("api"))
         yield address
 
 
-def as_table(result: dict[str, Any]) -> Table:
-    table = Table(box=None, pad_edge=False, show_header=False)
-    accept = result["accept"]
-    refused = ", ".join(f"{count:,} of {why}" for why, count in result["refused"].items())
-    errors = ", ".join(f"{count:,} of {why}" for why, count in result["errors"].items())
-    rows = {
-        "sent": f"{result['count']:,} in {result['seconds']:g} s by {result['users']:,} users",
-        "accepted": f"{result['accepted']:,}",
-        "refused": refused or "0",
-        "without an answer": errors or "0",
-        "lost": str(result["lost"]),
-        "accept": f"p50 {accept['p50_ms']:g} ms, p99 {accept['p99_ms']:g} ms",
-        "deepest queue": f"{result['deepest']:,}",
-        "judged": f"{result['judged']:,}, {result['judged_per_s']:g} a second",
-    }
-    for when in ("during", "after"):
-        said = result[when]
-        if said["samples"]:
-            rows[f"estimates {when}"] = (
-                f"{said['samples']} samples, wrong by {said['wait']['median_error']:.0%} "
-                f"in the median, {said['wait']['worst_error']:.0%} at worst; "
-                f"positions {said['position']['median_error']:.0%}, "
-                f"{said['position']['worst_error']:.0%}"
-            )
-    if fair := result["fairness"]:
-        rows["fairness"] = (
-            f"{fair['share']:.1%} of {fair['starts']:,} starts went to others while they "
-            f"waited, {fair['of_hog']:,} to the one with {fair['queued']:,}; in the order of "
-            f"arrival {fair['by_arrival']:.1%}"
-            if fair["starts"]
-            else "nobody had to wait"
+class Burst:
+    def __init__(
+        self,
+        service: BenchService,
+        address: Address,
+        driver: Driver,
+        plan: Plan,
+        client: httpx.AsyncClient,
+    ) -> None:
+        self._service = service
+        self._address = address
+        self._driver = driver
+        self._plan = plan
+        self._during = Estimates(client, service.pool)
+        self._after = Estimates(client, service.pool)
+        self._deepest = 0
+        self._newest = 0
+        self._judged = 0
+        self._since_s = 0.0
+
+    async def warm_up(self) -> None:
+        count = min(WARM_UP, self._plan.count // 2)
+        # Not by the users of the burst, whose submit interval would not be over yet.
+        hog = [self._service.hog]
+        await self._send(first=0, count=count, seconds=1, tokens=hog)
+        await self._until_idle()
+        self._since_s = time.time()
+        if self._plan.hog:
+            await self._send(first=count, count=self._plan.hog, seconds=HOG_S, tokens=hog)
+        async with connection(self._service.pool) as acquired:
+            self._newest = await stats.newest_event(acquired)
+        self._judged = self._deepest = 0
+
+    async def run(self) -> dict[str, Any]:
+        plan = self._plan
+        now = asyncio.get_running_loop().time
+        began = now()
+        async with asyncio.TaskGroup() as group:
+            watching = group.create_task(self._watch_burst(plan.seconds / 2))
+            first = WARM_UP + plan.hog
+            result = await self._send(first=first, count=plan.count, seconds=plan.seconds)
+            watching.cancel()
+        judged_in_burst, took_s = self._judged, now() - began
+        await self._watch_after(judged_in_burst / took_s)
+        watched_s = now() - began
+        return {
+            "count": plan.count,
+            "seconds": plan.seconds,
+            "accept": figures(result),
+            "refused": dict(result.refused),
+            "errors": dict(result.errors),
+            **await self._count(result),
+            "deepest": self._deepest,
+            "judged_per_s": round(self._judged / watched_s, 1),
+            "during": await self._during.compare(),
+            "after": await self._after.compare(),
+            "fairness": await self._fairness(),
+        }
+
+    async def _watch_burst(self, middle_s: float) -> None:
+        now = asyncio.get_running_loop().time
+        began = now()
+        asked = False
+        while True:
+            await self._poll()
+            passed_s = now() - began
+            if not asked and passed_s >= middle_s:
+                asked = True
+                rate = self._judged / passed_s
+                left_s = self._plan.seconds - passed_s + self._plan.watch_s
+                await self._during.ask(self._reach(rate, left_s))
+            await asyncio.sleep(POLL_S)
+
+    async def _watch_after(self, rate: float) -> None:
+        now = asyncio.get_running_loop().time
+        began, watch_s = now(), self._plan.watch_s
+        settled_s = min(SETTLED_S, watch_s / 4)
+        asked = False
+        while await self._poll():
+            passed_s = now() - began
+            if not asked and passed_s >= settled_s:
+                asked = True
+                await self._after.ask(self._reach(rate, watch_s - passed_s))
+            if passed_s > watch_s:
+                break
+            await asyncio.sleep(POLL_S)
+        if self._plan.until_judged:
+            await self._until_idle()
+
+    def _reach(self, rate: float, left_s: float) -> int:
+        """Number of waiting submissions that will be started while this benchmark watches."""
+        return self._plan.count if self._plan.until_judged else max(1, int(0.8 * rate * left_s))
+
+    async def _poll(self) -> bool:
+        """Whether any submission waits or runs."""
+        async with connection(self._service.pool) as acquired:
+            found = await stats.read_live_stats(acquired, after=self._newest)
+        self._newest = found.newest
+        self._judged += found.judged
+        self._deepest = max(self._deepest, found.waiting)
+        return bool(found.waiting or found.running)
+
+    async def _until_idle(self) -> None:
+        now = asyncio.get_running_loop().time
+        judged, since = self._judged, now()
+        while await self._poll():
+            if self._judged > judged:
+                judged, since = self._judged, now()
+            if now() - since > STUCK_S:
+                raise Unavailable(
+                    f"No submission was judged for {STUCK_S:g} s: try fewer submissions."
+                )
+            await asyncio.sleep(POLL_S)
+
+    async def _fairness(self) -> dict[str, Any] | None:
+        if not self._plan.hog:
+            return None
+        async with connection(self._service.pool) as acquired:
+            waits = await consistency.list_waits(acquired, HOG, self._since_s)
+        return {"queued": self._plan.hog, **fairness(waits)}
+
+    async def _send(
+        self, *, first: int, count: int, seconds: float, tokens: list[str] | None = None
+    ) -> LoadResult:
+        request = LoadRequest(
+            host=self._address.local_host,
+            port=self._address.port,
+            tokens=tokens or self._service.tokens,
+            body=submission_body(),
+            first=first,
+            seconds=seconds,
+            connections=CONNECTIONS,
+            count=count,
         )
-    for name, value in rows.items():
-        table.add_row(name, value)
-    return table
+        return await self._driver.send(request)
+
+    async def _count(self, result: LoadResult) -> dict[str, int]:
+        async with connection(self._service.pool) as acquired:
+            found = await consistency.count_rows(acquired, result.ids)
+        accepted = len(result.ids)
+        ended = found.judged + found.unjudged
+        lost = accepted - min(found.rows, found.events, found.jobs, found.sources)
+        if self._plan.until_judged:
+            lost += accepted - ended
+        return {
+            "accepted": accepted,
+            "lost": lost,
+            "judged": found.judged,
+            "failed": found.unjudged,
+            "ended_twice": found.ends - ended,
+        }
+
+
+def figures(result: LoadResult) -> dict[str, float]:
+    return {
+        "per_s": round(result.per_s, 1),
+        "p50_ms": round(result.quantile_ms(0.5), 2),
+        "p99_ms": round(result.quantile_ms(0.99), 2),
+        "worst_ms": round(result.quantile_ms(1), 2),
+        "sent_late_ms": result.late_ms,
+    }

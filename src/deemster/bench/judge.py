@@ -1,20 +1,14 @@
-"""`deemster bench judge`: what judging costs beyond the program's own time."""
+"""Measures what judging costs beyond the program's own time."""
 
-import json
 import os
 import secrets
 import tempfile
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-import uvloop
-from rich.console import Console
-from rich.table import Table
-
-from deemster.bench.sandbox import describe_machine
+from deemster.bench.machine import describe_machine
 from deemster.domain.errors import Unavailable
 from deemster.domain.language import Language
 from deemster.domain.problem import Case, Compare, Comparison, Group, Problem
@@ -23,6 +17,7 @@ from deemster.domain.verdict import Verdict
 from deemster.pipeline.judge.build.compiler import BuildTools
 from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.judge.prepared_problem import PreparedProblem
+from deemster.pipeline.judge.verify.progress import Progress
 from deemster.sandbox.lanes import Lanes
 from deemster.settings import load_settings
 from deemster.wiring.judging import open_judging
@@ -37,53 +32,40 @@ int main() {{
 }}
 """
 SOLVING_STEPS = 30_000_000
-"""Some tens of milliseconds: what a case of a contest takes."""
+"""Some tens of milliseconds, as a case of a contest takes."""
 TIME_MS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
-    """A problem to be judged, and the same work done bare."""
+class ProblemSize:
+    """A problem of `cases` equal test cases."""
 
     name: str
     cases: int
     steps: int
 
 
-LOADS = (Load("contest", 100, SOLVING_STEPS), Load("trivial", 1000, 1))
+SIZES = (ProblemSize("contest", 100, SOLVING_STEPS), ProblemSize("trivial", 1000, 1))
 
 
-def judge(
-    rounds: Annotated[
-        int, typer.Option(help="Times that everything is measured.", min=1, max=100)
-    ] = 3,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-) -> None:
-    """Measure judging: a C++ problem of 100 cases, and one of 1,000 trivial ones.
-
-    The same compile and the same runs are done bare, by posix_spawn, in the same turn: `ratio`
-    is judging over the bare runs and one compile; `over_ms` is what a case costs beyond its
-    run. Judging uses one lane, as bare does one core; `lanes` tells what all cores bring.
-    """
-    result = uvloop.run(measure(rounds))
-    if as_json:
-        print(json.dumps(result))
-    else:
-        Console().print(as_table(result))
-
-
-async def measure(rounds: int) -> dict[str, Any]:
+async def measure(rounds: int, progress: Progress) -> dict[str, Any]:
     settings = load_settings()
     catalogue = load_catalogue()
     language = catalogue.named("cpp")
     cores = len(os.sched_getaffinity(0))
     result: dict[str, Any] = {}
-    async with open_judging(settings, catalogue, [language], lanes=cores) as (workshop, lanes):
-        with tempfile.TemporaryDirectory() as place:
-            for load in LOADS:
-                bench = Bench(workshop, lanes, language, Path(place), load)
-                turns = [await bench.turn() for _ in range(rounds)]
-                result[load.name] = median(turns, load)
+    async with open_judging(settings, catalogue, [language], lanes=cores) as (tools, lanes):
+        with (
+            tempfile.TemporaryDirectory() as directory,
+            progress.step("Measuring", rounds * len(SIZES)) as advance,
+        ):
+            for size in SIZES:
+                bench = JudgeBench(tools, lanes, language, Path(directory), size)
+                turns = []
+                for _ in range(rounds):
+                    turns.append(await bench.turn())
+                    advance()
+                result[size.name] = median_turn(turns, size)
     return {**result, "machine": describe_machine()}
 
 
@@ -97,35 +79,35 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
-    workshop: BuildTools
+class JudgeBench:
+    tools: BuildTools
     lanes: Lanes
     language: Language
-    place: Path
-    load: Load
+    directory: Path
+    size: ProblemSize
 
     async def turn(self) -> Turn:
-        """New source each time, or the compile cache would answer."""
+        """Each turn has a new source, or the compile cache would have it."""
         text = PROGRAM.format(salt=secrets.token_hex(8))
-        root = self._lay_out(text)
+        root = self._write_files(text)
         bare_compile_s = spawn(await self._bare_compile(root))
         began = time.perf_counter()
-        for _ in range(self.load.cases):
+        for _ in range(self.size.cases):
             spawn((str(root / "bare"),), root / "1.in", root / "1.ans")
         bare_runs_s = time.perf_counter() - began
         judge_s, compile_s = await self._judge(root, text, width=1)
         lanes_s, _ = await self._judge(root, text, width=self.lanes.count)
         return Turn(bare_compile_s, bare_runs_s, compile_s, judge_s, lanes_s)
 
-    def _lay_out(self, text: str) -> Path:
-        root = Path(tempfile.mkdtemp(dir=self.place))
+    def _write_files(self, text: str) -> Path:
+        root = Path(tempfile.mkdtemp(dir=self.directory))
         root.chmod(0o755)
         (root / "source.cpp").write_text(text)
-        (root / "1.in").write_text(f"{self.load.steps}\n")
+        (root / "1.in").write_text(f"{self.size.steps}\n")
         return root
 
     async def _bare_compile(self, root: Path) -> tuple[str, ...]:
-        toolchain = await self.workshop.toolchains.require(self.language)
+        toolchain = await self.tools.toolchains.require(self.language)
         assert self.language.compile is not None
         options = [each for each in self.language.compile.argv if each.startswith("-")]
         kept = [each for each in options if each not in {"-o", "-x"} and "{" not in each]
@@ -135,20 +117,24 @@ class Bench:
     async def _judge(self, root: Path, text: str, width: int) -> tuple[float, float]:
         problem = self._problem()
         source = single_file(self.language, "main.cpp", text.encode())
-        spool = self.place / "spool"
+        spool = self.directory / "spool"
         began = time.perf_counter()
         async with PreparedProblem.open(
-            self.workshop, self.lanes, root, problem, spool
-        ) as court:
-            judgement = await court.judge(self.language, source, time_ms=TIME_MS, width=width)
-        took = time.perf_counter() - began
+            self.tools, self.lanes, root, problem, spool
+        ) as prepared:
+            judgement = await prepared.judge(
+                self.language, source, time_ms=TIME_MS, width=width
+            )
+        took_s = time.perf_counter() - began
         if judgement.verdict is not Verdict.ACCEPTED:
-            raise Unavailable(f"The benchmark's own program is {judgement.verdict}.")
-        return took, (judgement.compiled.ms / 1000 if judgement.compiled else 0.0)
+            raise Unavailable(
+                f"The benchmark's own program got {judgement.verdict}, expected Accepted."
+            )
+        return took_s, (judgement.compiled.ms / 1000 if judgement.compiled else 0.0)
 
     def _problem(self) -> Problem:
         case = Case("1", "1.in", "1.ans")
-        cases = tuple(replace(case, name=str(number)) for number in range(self.load.cases))
+        cases = tuple(replace(case, name=str(number)) for number in range(self.size.cases))
         return Problem(
             slug="bench",
             format="2025-09",
@@ -161,7 +147,7 @@ class Bench:
 def spawn(
     argv: tuple[str, ...], stdin: Path | None = None, stdout: Path | None = None
 ) -> float:
-    """Runs it bare; seconds by the clock."""
+    """Runs the command without a sandbox; returns the wall-clock time in seconds."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
     actions = [
         (os.POSIX_SPAWN_OPEN, 0, str(stdin or os.devnull), os.O_RDONLY, 0),
@@ -176,44 +162,24 @@ def spawn(
     return time.perf_counter() - began
 
 
-def median(turns: list[Turn], load: Load) -> dict[str, float]:
-    """Of several turns the one with the median ratio."""
+def median_turn(turns: list[Turn], size: ProblemSize) -> dict[str, float]:
+    """The figures of the turn with the median ratio."""
     ordered = sorted(turns, key=ratio)
     turn = ordered[len(ordered) // 2]
     over_s = turn.judge_s - turn.compile_s - turn.bare_runs_s
     return {
-        "cases": load.cases,
+        "cases": size.cases,
         "bare_runs_s": round(turn.bare_runs_s, 3),
         "bare_compile_s": round(turn.bare_compile_s, 3),
         "compile_s": round(turn.compile_s, 3),
         "judge_s": round(turn.judge_s, 3),
         "ratio": round(ratio(turn), 3),
-        "over_ms": round(1000 * over_s / load.cases, 3),
+        "over_ms": round(1000 * over_s / size.cases, 3),
         "all_lanes_s": round(turn.lanes_s, 3),
         "lanes": round((turn.judge_s - turn.compile_s) / turn.lanes_s, 2),
     }
 
 
 def ratio(turn: Turn) -> float:
-    """Over the bare runs and the quicker compile: ours may have its headers ready."""
+    """Judging over the bare runs and the faster compile: ours may use precompiled headers."""
     return turn.judge_s / (min(turn.compile_s, turn.bare_compile_s) + turn.bare_runs_s)
-
-
-def as_table(result: dict[str, Any]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    headings = (
-        "cases",
-        "bare runs s",
-        "judged s",
-        "ratio",
-        "over bare, ms a case",
-        "all lanes s",
-    )
-    table.add_column("problem")
-    for heading in headings:
-        table.add_column(heading, justify="right")
-    for load in LOADS:
-        row = result[load.name]
-        keys = ("cases", "bare_runs_s", "judge_s", "ratio", "over_ms", "all_lanes_s")
-        table.add_row(load.name, *(f"{row[key]:g}" for key in keys))
-    return table

@@ -1,9 +1,4 @@
-"""Other sandboxes on this machine, each set to isolate `true` about as well as the cage does.
-
-That is: pid, net, ipc, uts and mount namespaces of its own, the same read-only root where that
-can be said in its options, no privileges, and memory and process limits by cgroup where it has
-them and the host lets it.
-"""
+"""Prepares other sandboxes on this machine to run `true` about as isolated as ours does."""
 
 import json
 import os
@@ -20,16 +15,20 @@ from deemster.domain.limits import MIB
 from deemster.sandbox.root import base_binds, base_links
 
 PROGRAM = "/bin/true"
-PLACES = "/usr/local/bin:/usr/local/sbin:/usr/bin:/usr/sbin:/bin:/sbin"
+SEARCH_PATH = "/usr/local/bin:/usr/local/sbin:/usr/bin:/usr/sbin:/bin:/sbin"
 MEMORY_BYTES = 256 * MIB
 PROCESSES = 64
 PROBE_TIMEOUT_S = 20
+
+# Each peer gets pid, net, ipc, uts and mount namespaces of its own, no privileges, the same
+# read-only root if its options allow it, and cgroup limits for memory and processes if the peer
+# and the host support them.
 
 Argv = tuple[str, ...]
 
 
 class NotUsable(Exception):
-    """A peer is here and does not work; the text is what it said."""
+    """A peer is installed but does not work; the text is its error message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +39,12 @@ class Peers:
 
 @contextmanager
 def open_peers() -> Iterator[Peers]:
-    """Those that are installed and run, ready to be measured; cleaned up afterwards."""
+    """The peers that are installed and work."""
     argv: dict[str, Argv] = {}
     skipped: dict[str, str] = {}
     with ExitStack() as stack:
         for name, (command, prepare) in PEERS.items():
-            path = shutil.which(command, path=PLACES)
+            path = shutil.which(command, path=SEARCH_PATH)
             if path is None:
                 continue
             try:
@@ -56,14 +55,14 @@ def open_peers() -> Iterator[Peers]:
 
 
 def works(argv: Argv) -> Argv:
-    """The command itself, once it has been seen to run."""
+    """The command, after it ran once without an error."""
     try:
         done = subprocess.run(argv, capture_output=True, timeout=PROBE_TIMEOUT_S, check=False)
     except (OSError, subprocess.TimeoutExpired) as fault:
         raise NotUsable(str(fault)) from fault
     if done.returncode != 0:
-        said = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()
-        raise NotUsable(said[-1] if said else f"exit code {done.returncode}")
+        lines = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()
+        raise NotUsable(lines[-1] if lines else f"exit code {done.returncode}")
     return argv
 
 
@@ -78,12 +77,12 @@ def first_that_works(*candidates: Argv) -> Argv:
 
 @contextmanager
 def bubblewrap(path: str) -> Iterator[Argv]:
-    walls = ("--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL")
+    isolation = ("--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL")
     binds = [part for bind in base_binds() for part in ("--ro-bind", bind.source, bind.target)]
     links = [part for text, place in base_links() for part in ("--symlink", text, place)]
     mounts = (*map(str, binds), *links, "--proc", "/proc", "--dev", "/dev")
     scratch = ("--tmpfs", "/tmp")  # noqa: S108
-    yield works((path, *walls, *mounts, *scratch, "--clearenv", PROGRAM))
+    yield works((path, *isolation, *mounts, *scratch, "--clearenv", PROGRAM))
 
 
 @contextmanager

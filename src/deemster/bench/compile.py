@@ -1,8 +1,8 @@
-"""What a compile costs: plainly, with what was precompiled, and from the cache.
+"""Measures a compile: plain, with precompiled headers, and from the cache.
 
-    python bench/compile.py [--language cpp] [--rounds 9]
+    python -m deemster.bench.compile [--language cpp] [--rounds 9]
 
-Contenders take turns in one process, so that the machine's moods hit all alike. Prints JSON.
+All kinds take turns in one process, so that other load affects all alike. Prints JSON.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from deemster.sandbox.boxes import Boxes
 from deemster.settings import Settings
 from deemster.wiring.judging import open_boxes, open_compiler
 
-TYPICAL = {
+PROGRAMS = {
     "cpp": """
 #include <bits/stdc++.h>
 using namespace std;
@@ -59,7 +59,7 @@ int main() {
 }
 """
 }
-"""A contest program of middling size; other languages compile their own test."""
+"""A contest program of medium size; other languages compile their test program."""
 
 
 async def timed(
@@ -71,30 +71,37 @@ async def timed(
         return (time.perf_counter() - start) * 1000
 
 
-async def measure(language: str, rounds: int, place: Path) -> dict[str, object]:
+async def measure(language: str, rounds: int, directory: Path) -> dict[str, object]:
     toolchain = await Toolchains().require(load_catalogue().named(language))
-    text = TYPICAL.get(language[:3], toolchain.language.test.source)
+    text = PROGRAMS.get(language[:3], toolchain.language.test.source)
     source = single_file(toolchain.language, "program", text.encode())
     plain = replace(toolchain, language=replace(toolchain.language, precompile=None))
-    settings = Settings(data_dir=place / "data", work_dir=place / "work")
-    keeping_none = settings.model_copy(update={"compile_cache_mb": 0})
-    taken: dict[str, list[float]] = {"plain": [], "precompiled": [], "first hit": [], "hit": []}
+    settings = Settings(data_dir=directory / "data", work_dir=directory / "work")
+    uncached_settings = settings.model_copy(update={"compile_cache_mb": 0})
+    samples_ms: dict[str, list[float]] = {
+        "plain": [],
+        "precompiled": [],
+        "first hit": [],
+        "hit": [],
+    }
     async with (
         open_boxes(settings, [toolchain]) as boxes,
-        open_compiler(keeping_none) as anew,
+        open_compiler(uncached_settings) as uncached,
         open_compiler(settings) as cached,
     ):
         start = time.perf_counter()
-        await anew.prepare(boxes, [toolchain])
+        await uncached.prepare(boxes, [toolchain])
         prepared_ms = (time.perf_counter() - start) * 1000
         await timed(cached, boxes, toolchain, source)
         for _ in range(rounds):
-            taken["plain"].append(await timed(anew, boxes, plain, source))
-            taken["precompiled"].append(await timed(anew, boxes, toolchain, source))
+            samples_ms["plain"].append(await timed(uncached, boxes, plain, source))
+            samples_ms["precompiled"].append(await timed(uncached, boxes, toolchain, source))
             async with open_compiler(settings) as fresh:
-                taken["first hit"].append(await timed(fresh, boxes, toolchain, source))
-            taken["hit"] += [await timed(cached, boxes, toolchain, source) for _ in range(5)]
-    medians = {name: statistics.median(each) for name, each in taken.items()}
+                samples_ms["first hit"].append(await timed(fresh, boxes, toolchain, source))
+            samples_ms["hit"] += [
+                await timed(cached, boxes, toolchain, source) for _ in range(5)
+            ]
+    medians = {name: statistics.median(each) for name, each in samples_ms.items()}
     return {
         "language": language,
         "version": toolchain.version,
@@ -112,8 +119,10 @@ def main() -> None:
     parser.add_argument("--language", default="cpp")
     parser.add_argument("--rounds", type=int, default=9)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as place:
-        print(json.dumps(asyncio.run(measure(options.language, options.rounds, Path(place)))))
+    with tempfile.TemporaryDirectory() as directory:
+        print(
+            json.dumps(asyncio.run(measure(options.language, options.rounds, Path(directory))))
+        )
 
 
 if __name__ == "__main__":

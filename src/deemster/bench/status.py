@@ -1,12 +1,12 @@
-"""What a status costs from the cache, and what it costs from the database.
+"""Measures reading the status of a submission, from the cache and from the database.
 
-    python bench/status.py [--rounds 15] [--seconds 1.0] [--connections 8]
+    python -m deemster.bench.status [--rounds 15] [--seconds 1.0] [--connections 8]
 
-One API process with its own Postgres; both take turns. From the cache is one submission, read
-over and over; from the database are others like it, each read once within the time that the
-cache keeps it. Over HTTP this is all that a client waits for; in the process it is the answer's
-bytes alone, by the same function. Of submissions that have ended, and of those that wait in a
-line of 10,000, whose places are counted. Prints JSON.
+One API process with its own Postgres; both kinds take turns. From the cache, one submission is
+read again and again; from the database, many are read, each once in the time for which the
+cache keeps it. The figures over HTTP include all that a client waits for; those in the process
+are of the function that makes the response body. Submissions have ended, or wait in a queue of
+10,000, which has to be counted. Prints JSON.
 """
 
 import argparse
@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Any, cast
 import uvloop
 
 from deemster.api.routes.submissions import status_of
-from deemster.bench.load.caller import Caller
-from deemster.bench.load.servers import free_address, role, running, until_answered
-from deemster.bench.load.stage import PROBLEM, BenchService, open_stage
-from deemster.bench.sandbox import describe_machine
+from deemster.bench.load.connection import HttpConnection
+from deemster.bench.load.processes import free_address, role, running, until_answered
+from deemster.bench.load.service import PROBLEM, BenchService, open_service
+from deemster.bench.machine import describe_machine
 from deemster.cache.cache import Cache
 from deemster.cache.kinds import STATUS
 from deemster.domain.account import Account
@@ -49,65 +49,71 @@ INSERT INTO submission (id, account_id, problem_id, revision, language, source, 
 SELECT n.id, $2, p.id, p.revision, 'python3', repeat('0', 64), 'QUEUED', 0, 1000,
        sha256(n.id::bytea)
   FROM unnest($1::text[]) AS n (id), problem p WHERE p.id = $3"""
-SCENES = {"ended": (ENDED, 60_000), "waiting": (WAITING, 10_000)}
-WIDE = {"requests_per_second_user": 1_000_000}
+STATES = {"ended": (ENDED, 60_000), "waiting": (WAITING, 10_000)}
+UNREACHABLE_LIMITS = {"requests_per_second_user": 1_000_000}
 
-Press = Callable[[Iterator[str], float], Awaitable[float]]
-"""Asks for so long, and says how many were answered a second."""
+Measure = Callable[[Iterator[str], float], Awaitable[float]]
+"""Reads for some seconds, and returns the number of answers per second."""
 
 
 async def main(rounds: int, seconds: float, connections: int) -> None:
-    async with open_stage(None, 1) as stage:
-        async with connection(stage.pool) as acquired:
+    async with open_service(None, 1) as service:
+        async with connection(service.pool) as acquired:
             viewer = await accounts.find_by_name(acquired, "user0")
         assert viewer is not None
-        ids = {name: await make(stage, viewer, *scene) for name, scene in SCENES.items()}
+        ids = {name: await insert(service, viewer, *state) for name, state in STATES.items()}
         ways = {
-            "http": await over_http(stage, ids, rounds, seconds, connections),
-            "in_process": await in_process(stage, viewer, ids, rounds, seconds),
+            "http": await over_http(service, ids, rounds, seconds, connections),
+            "in_process": await in_process(service, viewer, ids, rounds, seconds),
         }
     print(json.dumps({**ways, "connections": connections, "machine": describe_machine()}))
 
 
-async def make(stage: BenchService, viewer: Account, statement: str, many: int) -> list[str]:
-    ids = [new_id(SUBMISSION) for _ in range(many)]
-    async with connection(stage.pool) as acquired:
+async def insert(
+    service: BenchService, viewer: Account, statement: str, count: int
+) -> list[str]:
+    ids = [new_id(SUBMISSION) for _ in range(count)]
+    async with connection(service.pool) as acquired:
         await acquired.execute(statement, ids, viewer.id, PROBLEM)
         await acquired.execute("VACUUM ANALYZE submission")
-    # Not in order: the first in the line are found sooner than the last.
+    # Mixed: the first in the queue are found sooner than the last.
     return [*ids[::7], *(each for number, each in enumerate(ids) if number % 7)]
 
 
 async def over_http(
-    stage: BenchService,
+    service: BenchService,
     ids: dict[str, list[str]],
     rounds: int,
     seconds: float,
     connections: int,
 ) -> dict[str, Any]:
-    address, log = free_address(), stage.log("api")
-    environment = stage.environment(host=address.host, port=address.port, **WIDE)
+    address, log = free_address(), service.log("api")
+    environment = service.environment(
+        host=address.host, port=address.port, **UNREACHABLE_LIMITS
+    )
     async with running(role("api"), environment, log) as process:
         await until_answered(address, "/healthz", process, log)
-        callers = [await Caller.connect(address.host, address.port) for _ in range(connections)]
+        opened = [
+            await HttpConnection.connect(address.host, address.port) for _ in range(connections)
+        ]
 
-        async def press(asked: Iterator[str], each_s: float) -> float:
+        async def measure(ids: Iterator[str], each_s: float) -> float:
             done = 0
             began_s = time.perf_counter()
 
-            async def one(caller: Caller) -> None:
+            async def one(client: HttpConnection) -> None:
                 nonlocal done
                 while time.perf_counter() - began_s < each_s:
-                    status, _ = await caller.call(request(next(asked), stage.tokens[0]))
+                    status, _ = await client.request(request(next(ids), service.tokens[0]))
                     assert status == 200, status
                     done += 1
 
-            await asyncio.gather(*map(one, callers))
+            await asyncio.gather(*map(one, opened))
             return done / (time.perf_counter() - began_s)
 
-        found = {name: await take_turns(press, ids[name], rounds, seconds) for name in ids}
-        for caller in callers:
-            caller.close()
+        found = {name: await take_turns(measure, ids[name], rounds, seconds) for name in ids}
+        for each in opened:
+            each.close()
     return found
 
 
@@ -119,32 +125,40 @@ def request(submission: str, token: str) -> bytes:
 
 
 async def in_process(
-    stage: BenchService, viewer: Account, ids: dict[str, list[str]], rounds: int, seconds: float
+    service: BenchService,
+    viewer: Account,
+    ids: dict[str, list[str]],
+    rounds: int,
+    seconds: float,
 ) -> dict[str, Any]:
     async with Cache.open(None, "bench") as cache:
-        state = cast("AppState", SimpleNamespace(pool=stage.pool, cache=cache))
+        state = cast("AppState", SimpleNamespace(pool=service.pool, cache=cache))
 
-        async def press(asked: Iterator[str], each_s: float) -> float:
+        async def measure(ids: Iterator[str], each_s: float) -> float:
             done = 0
             began_s = time.perf_counter()
             while time.perf_counter() - began_s < each_s:
-                assert (await status_of(state, viewer, next(asked))).body
+                assert (await status_of(state, viewer, next(ids))).body
                 done += 1
             return done / (time.perf_counter() - began_s)
 
-        return {name: await take_turns(press, ids[name], rounds, seconds) for name in ids}
+        return {name: await take_turns(measure, ids[name], rounds, seconds) for name in ids}
 
 
 async def take_turns(
-    press: Press, ids: list[str], rounds: int, seconds: float
+    measure: Measure, ids: list[str], rounds: int, seconds: float
 ) -> dict[str, Any]:
-    """Interleaved, so that the machine's moods hit both alike."""
+    """In turns, so that other load on the machine affects both alike."""
     same, others = itertools.repeat(ids[len(ids) // 2]), itertools.cycle(ids)
-    await press(same, 1.0)
-    await press(others, 1.0)
-    pairs = [(await press(same, seconds), await press(others, seconds)) for _ in range(rounds)]
+    await measure(same, 1.0)
+    await measure(others, 1.0)
+    pairs = [
+        (await measure(same, seconds), await measure(others, seconds)) for _ in range(rounds)
+    ]
     fastest = max(slow for _, slow in pairs)
-    assert len(ids) / fastest > STATUS.kept_s, "they would be remembered: make more of them"
+    assert len(ids) / fastest > STATUS.kept_s, (
+        "the cache would hold them: insert more submissions"
+    )
     return {
         "cached_per_s": round(statistics.median(fast for fast, _ in pairs)),
         "database_per_s": round(statistics.median(slow for _, slow in pairs)),

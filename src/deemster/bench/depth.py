@@ -1,9 +1,10 @@
-"""Whether a long line slows its head: how soon a free slot begins the next job, at two depths.
+"""Measures how soon a free slot starts the next job, with a short and a long queue.
 
-    python bench/depth.py [--shallow 100] [--deep 100000] [--probes 200] [--queue redis]
+    python -m deemster.bench.depth [--shallow 100] [--deep 100000] [--queue redis]
 
-Both lines lie in one store, a private Redis or Postgres, and take turns. A probe: the only slot
-is busy, an urgent job is sent, the slot becomes free, and the urgent job begins. Prints JSON.
+Both queues are in one store, a private Redis or Postgres, and take turns. In a probe the only
+slot is busy, an urgent job is sent, the slot becomes free, and the urgent job starts. Prints
+JSON.
 """
 
 import argparse
@@ -28,7 +29,7 @@ from deemster.store.embedded import run_cluster
 
 BATCH = 500
 TURN = 10
-URGENT, PATIENT = 1, 1_000_001
+URGENT, NORMAL = 1, 1_000_001
 
 
 def make_job(priority: int) -> Job:
@@ -43,51 +44,51 @@ def make_job(priority: int) -> Job:
     )
 
 
-class Line:
+class ProbedQueue:
     def __init__(self, producer: Producer) -> None:
         self._producer = producer
-        self._held = asyncio.Event()
-        self._go = asyncio.Event()
-        self._begun: asyncio.Future[float] | None = None
+        self._is_busy = asyncio.Event()
+        self._release = asyncio.Event()
+        self._started: asyncio.Future[float] | None = None
         self.send_ms: list[float] = []
         self.start_ms: list[float] = []
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, url: str, env: str) -> AsyncIterator["Line"]:
+    async def open(cls, url: str, env: str) -> AsyncIterator["ProbedQueue"]:
         async with Producer.open(url, env) as producer:
             yield cls(producer)
 
     async def fill(self, depth: int) -> float:
-        """Jobs a second."""
+        """Returns the number of jobs added per second."""
         began = time.perf_counter()
         for begin in range(0, depth, BATCH):
             size = min(BATCH, depth - begin)
-            await self._producer.send([make_job(PATIENT) for _ in range(size)])
+            await self._producer.send([make_job(NORMAL) for _ in range(size)])
         return depth / (time.perf_counter() - began)
 
     async def handle(self, delivery: DeliveredJob) -> Done:
-        """Patient jobs keep the slot until they are told to go."""
+        """A normal job keeps the slot until the next probe."""
         if delivery.job.priority == URGENT:
-            assert self._begun is not None
-            self._begun.set_result(time.perf_counter())
+            assert self._started is not None
+            self._started.set_result(time.perf_counter())
             return Done()
-        self._held.set()
-        await self._go.wait()
-        self._held.clear()
-        self._go.clear()
+        self._is_busy.set()
+        await self._release.wait()
+        self._is_busy.clear()
+        self._release.clear()
         return Done()
 
     async def probe(self) -> None:
-        await self._held.wait()
-        await self._producer.send([make_job(PATIENT)])  # for the one that goes
-        self._begun = asyncio.get_running_loop().create_future()
+        await self._is_busy.wait()
+        await self._producer.send([make_job(NORMAL)])  # replaces the one that ends
+        self._started = asyncio.get_running_loop().create_future()
         began = time.perf_counter()
         await self._producer.send([make_job(URGENT)])
         sent = time.perf_counter()
-        self._go.set()
+        self._release.set()
         async with asyncio.timeout(60):
-            started = await self._begun
+            started = await self._started
         self.send_ms.append((sent - began) * 1000)
         self.start_ms.append((started - sent) * 1000)
 
@@ -104,36 +105,37 @@ class Line:
 
 async def measure(url: str, shallow: int, deep: int, probes: int) -> dict[str, object]:
     async with AsyncExitStack() as stack:
-        lines = [
-            await stack.enter_async_context(Line.open(url, name))
+        queues = [
+            await stack.enter_async_context(ProbedQueue.open(url, name))
             for name in ("shallow", "deep")
         ]
         rates = [
-            await line.fill(depth) for line, depth in zip(lines, (shallow, deep), strict=True)
+            await queue.fill(depth)
+            for queue, depth in zip(queues, (shallow, deep), strict=True)
         ]
         consumers = [
             await stack.enter_async_context(
                 Consumer.open(
-                    url, name, {QueueName.DEFAULT: line.handle}, slots=1, name=f"bench-{name}"
+                    url, name, {QueueName.DEFAULT: queue.handle}, slots=1, name=f"bench-{name}"
                 )
             )
-            for name, line in zip(("shallow", "deep"), lines, strict=True)
+            for name, queue in zip(("shallow", "deep"), queues, strict=True)
         ]
         async with asyncio.TaskGroup() as group:
             for consumer in consumers:
                 group.create_task(consumer.run())
-            for line in lines:
-                await line.probe()  # the first of all pays for what is made once
-                line.send_ms.clear()
-                line.start_ms.clear()
+            for queue in queues:
+                await queue.probe()  # not counted: the first one costs more
+                queue.send_ms.clear()
+                queue.start_ms.clear()
             for _ in range(0, probes, TURN):
-                for line in lines:
+                for queue in queues:
                     for _ in range(TURN):
-                        await line.probe()
-            depths = [await line.depth() for line in lines]
+                        await queue.probe()
+            depths = [await queue.depth() for queue in queues]
             for consumer in consumers:
                 await consumer.stop()
-    figures = [line.figures() for line in lines]
+    figures = [queue.figures() for queue in queues]
     return {
         "shallow": {"depth": depths[0], **figures[0]},
         "deep": {"depth": depths[1], **figures[1]},
@@ -144,12 +146,12 @@ async def measure(url: str, shallow: int, deep: int, probes: int) -> dict[str, o
     }
 
 
-async def run(options: argparse.Namespace, place: Path) -> dict[str, object]:
+async def run(options: argparse.Namespace, directory: Path) -> dict[str, object]:
     async with AsyncExitStack() as stack:
         if options.queue == "redis":
-            url = await stack.enter_async_context(run_redis(place))
+            url = await stack.enter_async_context(run_redis(directory))
         else:
-            url = (await stack.enter_async_context(run_cluster(place))).url
+            url = (await stack.enter_async_context(run_cluster(directory))).url
         return await measure(url, options.shallow, options.deep, options.probes)
 
 
@@ -160,8 +162,8 @@ def main() -> None:
     parser.add_argument("--probes", type=int, default=200)
     parser.add_argument("--queue", choices=["redis", "postgres"], default="redis")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="deemster-bench-", dir="/var/tmp") as place:
-        print(json.dumps(uvloop.run(run(options, Path(place)))))
+    with tempfile.TemporaryDirectory(prefix="deemster-bench-", dir="/var/tmp") as directory:
+        print(json.dumps(uvloop.run(run(options, Path(directory)))))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A private service to be measured: its own database, accounts and problem, for a while."""
+"""Sets up a private service for a benchmark, with its own database, accounts and problem."""
 
 import json
 import shutil
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from deemster.bench.load.order import MARK
+from deemster.bench.load.driver import NUMBER_MARK
 from deemster.domain.account import Role
 from deemster.domain.errors import Unavailable
 from deemster.domain.ids import ProblemId
@@ -24,7 +24,7 @@ PROBLEM: Final = ProblemId("prob_bench")
 ADMIN: Final = "admin"
 HOG: Final = "hog"
 LANGUAGE: Final = "python3"
-SOURCE: Final = f"""# Submission {MARK}
+SOURCE: Final = f"""# Submission {NUMBER_MARK}
 import sys
 
 
@@ -42,22 +42,23 @@ PACKAGE: Final = {
     "data/secret/1.in": "3 4\n",
     "data/secret/1.ans": "7\n",
 }
-"""One case: the road is measured, not the program."""
+"""One case: the benchmark measures the service, not the program."""
 
 
 @dataclass(frozen=True, slots=True)
 class BenchService:
-    place: Path
+    directory: Path
     settings: Settings
     pool: Pool
     tokens: list[str]
-    """Of ordinary users."""
+    """Tokens of ordinary users."""
     admin: str
+    """Token of an admin."""
     hog: str
-    """Of one more, who may send as much as they like."""
+    """Token of a user without limits, who sends very many submissions."""
 
-    def environment(self, **given: object) -> dict[str, str]:
-        """For a child: nothing of the operator's own service."""
+    def environment(self, **overrides: object) -> dict[str, str]:
+        """For a child process: no setting of the operator's own service remains."""
         url = self.settings.database_url
         assert url is not None
         private = {
@@ -67,13 +68,13 @@ class BenchService:
             "queue_url": url.get_secret_value(),
             "env": self.settings.env,
         }
-        return child_environment(**{**private, **given})
+        return child_environment(**{**private, **overrides})
 
     def log(self, name: str) -> Path:
-        return self.place / f"{name}.log"
+        return self.directory / f"{name}.log"
 
 
-def body() -> str:
+def submission_body() -> str:
     return json.dumps(
         {"problem_id": PROBLEM, "language": LANGUAGE, "source_code": SOURCE},
         separators=(",", ":"),
@@ -81,8 +82,8 @@ def body() -> str:
 
 
 @asynccontextmanager
-async def open_stage(place: Path | None, users: int) -> AsyncIterator[BenchService]:
-    with made_place(place) as made:
+async def open_service(parent: Path | None, users: int) -> AsyncIterator[BenchService]:
+    with make_directory(parent) as made:
         data_dir = made / "data"
         async with run_cluster(data_dir) as cluster:
             await migrate(cluster.url)
@@ -100,9 +101,10 @@ async def open_stage(place: Path | None, users: int) -> AsyncIterator[BenchServi
 
 
 @contextmanager
-def made_place(place: Path | None) -> Iterator[Path]:
-    # Not /tmp, which is memory on many systems: there a commit would cost nothing.
-    with tempfile.TemporaryDirectory(prefix="deemster-bench-", dir=place or "/var/tmp") as made:  # noqa: S108
+def make_directory(parent: Path | None) -> Iterator[Path]:
+    # Not /tmp, which is in memory on many systems, so that commits would cost nothing.
+    directory = parent or Path("/var/tmp")  # noqa: S108
+    with tempfile.TemporaryDirectory(prefix="deemster-bench-", dir=directory) as made:
         yield Path(made)
 
 
@@ -111,7 +113,7 @@ async def make_accounts(pool: Pool, users: int) -> tuple[list[str], str, str]:
         tokens = []
         names = [*(f"user{number}" for number in range(users)), ADMIN, HOG]
         for name in names:
-            # Admins may hand in as often as they like, and go before nobody for that.
+            # Admins have no submission limits, and no higher priority.
             role = Role.ADMIN if name in {ADMIN, HOG} else Role.USER
             account = await accounts.add(connection, name, role)
             tokens.append(await accounts.add_token(connection, account.id, "bench"))
@@ -125,5 +127,7 @@ async def make_problem(settings: Settings, package: Path) -> None:
         file.write_text(text)
     (imported,) = await import_all(settings, [package], PROBLEM)
     if imported.error:
-        raise Unavailable(f"The benchmark's own problem was not taken: {imported.error}")
+        raise Unavailable(
+            f"The benchmark's own problem could not be imported: {imported.error}"
+        )
     shutil.rmtree(package)

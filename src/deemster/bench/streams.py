@@ -1,11 +1,11 @@
-"""What clients that listen cost on one API process, and how soon the last of them hears.
+"""Measures event streams: what they cost one API process, and when clients get an event.
 
-    python bench/streams.py [--clients 5000] [--accounts 50] [--rounds 40] [--idle 20]
+    python -m deemster.bench.streams [--clients 5000] [--accounts 50] [--rounds 40] [--idle 20]
 
-A private Postgres and a real `deemster api`. The clients share the accounts; each is a socket
-of its own that listens to GET /v1/events. A round takes one step of one submission of each
-account, in one transaction, so that every client gets one event. Prints JSON; times are from
-the commit to the moment when the client here has read the event.
+A private Postgres and a real `deemster api`. Each client is a socket that reads GET /v1/events;
+the clients share the accounts. In a round one transaction moves one submission of each account
+one step, so that every client gets one event. Times are from the commit until the client has
+read the event. Prints JSON.
 """
 
 import argparse
@@ -20,8 +20,8 @@ from pathlib import Path
 
 import uvloop
 
-from deemster.bench.load.servers import free_address, role, running, until_answered
-from deemster.bench.load.stage import LANGUAGE, PROBLEM, BenchService, open_stage
+from deemster.bench.load.processes import free_address, role, running, until_answered
+from deemster.bench.load.service import LANGUAGE, PROBLEM, BenchService, open_service
 from deemster.domain.ids import SUBMISSION, AccountId, SubmissionId, new_id
 from deemster.domain.lifecycle import Event
 from deemster.domain.submission import NewSubmission
@@ -31,15 +31,14 @@ from deemster.store.pool import connection, transaction
 from deemster.store.submission_inserts import insert
 from deemster.wiring.address import Address
 
-AT_ONCE = 100
-"""Clients that connect at the same time."""
-PATIENCE_S = 120
-TICKS = os.sysconf("SC_CLK_TCK")
+CONNECT_AT_ONCE = 100
+TIMEOUT_S = 120
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
-class Client(asyncio.Protocol):
-    def __init__(self, crowd: "Crowd", token: str) -> None:
-        self._crowd = crowd
+class StreamClient(asyncio.Protocol):
+    def __init__(self, readers: "StreamReaders", token: str) -> None:
+        self._readers = readers
         self._token = token
         self._is_open = False
         self._buffer = b""
@@ -55,45 +54,45 @@ class Client(asyncio.Protocol):
                 assert self._buffer.startswith(b"HTTP/1.1 200"[: len(self._buffer)]), data
                 return
             self._is_open = True
-            self._crowd.opened += 1
-        heard = self._buffer.count(b"\nevent: submission.")
-        if heard:
-            self._crowd.hear(heard)
-        self._buffer = self._buffer[-1:] if heard else self._buffer[-400:]
+            self._readers.opened += 1
+        received = self._buffer.count(b"\nevent: submission.")
+        if received:
+            self._readers.receive(received)
+        self._buffer = self._buffer[-1:] if received else self._buffer[-400:]
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._crowd.lost += 1
+        self._readers.lost += 1
 
 
-class Crowd:
+class StreamReaders:
     def __init__(self, size: int) -> None:
         self.size = size
         self.opened = 0
         self.lost = 0
-        self.heard_s: list[float] = []
-        self.all_heard = asyncio.Event()
+        self.received_s: list[float] = []
+        self.all_received = asyncio.Event()
 
-    def hear(self, times: int) -> None:
-        self.heard_s.extend([time.perf_counter()] * times)
-        if len(self.heard_s) >= self.size:
-            self.all_heard.set()
+    def receive(self, times: int) -> None:
+        self.received_s.extend([time.perf_counter()] * times)
+        if len(self.received_s) >= self.size:
+            self.all_received.set()
 
     def begin(self) -> None:
-        self.heard_s.clear()
-        self.all_heard.clear()
+        self.received_s.clear()
+        self.all_received.clear()
 
-    async def gather(self, address: Address, tokens: list[str]) -> None:
+    async def connect(self, address: Address, tokens: list[str]) -> None:
         loop = asyncio.get_running_loop()
-        for begin in range(0, self.size, AT_ONCE):
-            some = range(begin, min(begin + AT_ONCE, self.size))
+        for begin in range(0, self.size, CONNECT_AT_ONCE):
+            some = range(begin, min(begin + CONNECT_AT_ONCE, self.size))
             for number in some:
                 token = tokens[number % len(tokens)]
                 await loop.create_connection(
-                    lambda token=token: Client(self, token),  # type: ignore[misc]
+                    lambda token=token: StreamClient(self, token),  # type: ignore[misc]
                     address.local_host,
                     address.port,
                 )
-            async with asyncio.timeout(PATIENCE_S):
+            async with asyncio.timeout(TIMEOUT_S):
                 while self.opened < some.stop:  # noqa: ASYNC110 - counted by many
                     await asyncio.sleep(0.005)
 
@@ -107,18 +106,18 @@ def memory_kb(pid: int) -> int:
 
 def cpu_s(pid: int) -> float:
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS
+    return (int(fields[11]) + int(fields[12])) / TICKS_PER_S
 
 
-async def hand_in(stage: BenchService, names: list[str]) -> list[SubmissionId]:
+async def insert_submissions(service: BenchService, names: list[str]) -> list[SubmissionId]:
     made = []
-    async with connection(stage.pool) as acquired:
-        sheet = await problems.get(acquired, PROBLEM)
-        assert sheet is not None
+    async with connection(service.pool) as acquired:
+        summary = await problems.get(acquired, PROBLEM)
+        assert summary is not None
         for name in names:
             account = await accounts.find_by_name(acquired, name)
             assert account is not None
-            new = new_submission(account.id, sheet.digest)
+            new = new_submission(account.id, summary.digest)
             await insert(acquired, new, b"x")
             made.append(new.id)
     return made
@@ -137,19 +136,21 @@ def new_submission(account: AccountId, revision: str) -> NewSubmission:
     )
 
 
-async def take_a_step(
-    stage: BenchService, crowd: Crowd, made: list[SubmissionId], event: Event
+async def advance(
+    service: BenchService, readers: StreamReaders, made: list[SubmissionId], event: Event
 ) -> tuple[float, list[float]]:
-    """Seconds until the last heard of it, and until each did."""
-    crowd.begin()
-    async with transaction(stage.pool) as writing:
+    """Seconds until the last client got the event, and until each did."""
+    readers.begin()
+    async with transaction(service.pool) as writing:
         moved = await advance_all(writing, event, dict.fromkeys(made, 0))
         assert len(moved) == len(made)
     committed_s = time.perf_counter()
-    async with asyncio.timeout(PATIENCE_S):
-        await crowd.all_heard.wait()
-    assert len(crowd.heard_s) == crowd.size, "each hears once"
-    return crowd.heard_s[-1] - committed_s, [each - committed_s for each in crowd.heard_s]
+    async with asyncio.timeout(TIMEOUT_S):
+        await readers.all_received.wait()
+    assert len(readers.received_s) == readers.size, "each client gets one event"
+    return readers.received_s[-1] - committed_s, [
+        each - committed_s for each in readers.received_s
+    ]
 
 
 def percentile(values: list[float], share: float) -> float:
@@ -159,33 +160,33 @@ def percentile(values: list[float], share: float) -> float:
 
 async def measure(clients: int, users: int, rounds: int, idle_s: float) -> dict[str, object]:
     async with AsyncExitStack() as stack:
-        stage = await stack.enter_async_context(open_stage(None, users))
+        service = await stack.enter_async_context(open_service(None, users))
         address = free_address()
-        env = stage.environment(port=address.port, requests_per_second_user=100_000)
-        log = stage.log("api")
+        env = service.environment(port=address.port, requests_per_second_user=100_000)
+        log = service.log("api")
         api = await stack.enter_async_context(running(role("api"), env, log))
         await until_answered(address, "/healthz", api, log)
-        made = await hand_in(stage, [f"user{number}" for number in range(users)])
-        await asyncio.sleep(2)  # what starting left to do is not measured
+        made = await insert_submissions(service, [f"user{number}" for number in range(users)])
+        await asyncio.sleep(2)  # the work after the start is not measured
         before_kb, began_s = memory_kb(api.pid), time.perf_counter()
-        crowd = Crowd(clients)
-        await crowd.gather(address, stage.tokens)
+        readers = StreamReaders(clients)
+        await readers.connect(address, service.tokens)
         connected_s = time.perf_counter() - began_s
         after_kb = memory_kb(api.pid)
         last, each = [], []
         steps = [Event.PUBLISH, *[Event.RESEND] * (rounds - 1)]
         for event in steps:
-            slowest, all_of_them = await take_a_step(stage, crowd, made, event)
+            slowest, all_s = await advance(service, readers, made, event)
             last.append(slowest)
-            each += all_of_them
+            each += all_s
             await asyncio.sleep(0.05)
         cpu_before = cpu_s(api.pid)
         await asyncio.sleep(idle_s)
         return {
             "clients": clients,
             "accounts": users,
-            "connected": crowd.opened,
-            "lost": crowd.lost,
+            "connected": readers.opened,
+            "lost": readers.lost,
             "connect_s": round(connected_s, 1),
             "memory_kb_per_client": round((after_kb - before_kb) / clients, 1),
             "memory_kb_per_client_after_events": round(
@@ -212,9 +213,9 @@ def main() -> None:
     given = parser.parse_args()
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    accounts_wanted = min(given.accounts, given.clients)
-    clients = given.clients - given.clients % accounts_wanted
-    print(json.dumps(uvloop.run(measure(clients, accounts_wanted, given.rounds, given.idle))))
+    account_count = min(given.accounts, given.clients)
+    clients = given.clients - given.clients % account_count
+    print(json.dumps(uvloop.run(measure(clients, account_count, given.rounds, given.idle))))
 
 
 if __name__ == "__main__":

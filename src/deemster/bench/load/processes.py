@@ -1,4 +1,4 @@
-"""Server processes of a benchmark: started, awaited, ended, whatever happens to us."""
+"""Starts the server processes of a benchmark, waits for them, and ends them."""
 
 import asyncio
 import os
@@ -12,10 +12,10 @@ from typing import Final
 from deemster.domain.errors import Unavailable
 from deemster.wiring.address import Address, ask, find_free
 
-START_S: Final = 60.0
-END_S: Final = 30.0
-PACE_S: Final = 0.05
-LOG_END: Final = 2000
+START_TIMEOUT_S: Final = 60.0
+END_TIMEOUT_S: Final = 30.0
+POLL_S: Final = 0.05
+LOG_TAIL_CHARS: Final = 2000
 
 
 def free_address() -> Address:
@@ -23,12 +23,12 @@ def free_address() -> Address:
 
 
 def role(name: str) -> list[str]:
-    """The command of a role that ends with this process."""
+    """The command line of a role that dies with this process."""
     return [sys.executable, "-P", "-m", "deemster", "--parent", str(os.getpid()), name]
 
 
 def module(name: str) -> list[str]:
-    """The command of a server of this package that ends with this process."""
+    """The command line of a server of this package that dies with this process."""
     return [sys.executable, "-P", "-m", name, str(os.getpid())]
 
 
@@ -37,7 +37,7 @@ async def running(
     argv: Sequence[str], environment: Mapping[str, str], log: Path
 ) -> AsyncIterator[asyncio.subprocess.Process]:
     with log.open("ab") as output:
-        # No thread may do this: the kernel counts the end of the thread as that of the parent.
+        # Never from a thread: for PR_SET_PDEATHSIG the thread is the parent.
         process = await asyncio.create_subprocess_exec(
             *argv,
             stdin=asyncio.subprocess.DEVNULL,
@@ -53,12 +53,12 @@ async def running(
 
 
 async def end(process: asyncio.subprocess.Process) -> None:
-    """A first SIGTERM drains a worker, a second one ends it at once."""
+    """The first SIGTERM drains a worker, the second one ends it at once."""
     for number in (signal.SIGTERM, signal.SIGTERM, signal.SIGKILL):
         with suppress(ProcessLookupError):
             process.send_signal(number)
         with suppress(TimeoutError):
-            async with asyncio.timeout(END_S):
+            async with asyncio.timeout(END_TIMEOUT_S):
                 await process.wait()
                 return
 
@@ -66,19 +66,19 @@ async def end(process: asyncio.subprocess.Process) -> None:
 async def until_answered(
     address: Address, path: str, process: asyncio.subprocess.Process, log: Path
 ) -> None:
-    """Until that path is there and good."""
+    """Waits until the path answers with a 2xx status."""
     with suppress(TimeoutError):
-        async with asyncio.timeout(START_S):
+        async with asyncio.timeout(START_TIMEOUT_S):
             while process.returncode is None:
                 with suppress(OSError):
                     status, _ = await ask(address, path)
                     if status < 300:
                         return
-                await asyncio.sleep(PACE_S)
+                await asyncio.sleep(POLL_S)
     raise Unavailable(
-        f"A server of the benchmark did not begin; its log ends with:\n{log_end(log)}"
+        f"A server of the benchmark did not start; its log ends with:\n{log_tail(log)}"
     )
 
 
-def log_end(log: Path) -> str:
-    return log.read_text(errors="replace")[-LOG_END:].strip()
+def log_tail(log: Path) -> str:
+    return log.read_text(errors="replace")[-LOG_TAIL_CHARS:].strip()

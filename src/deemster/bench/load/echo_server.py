@@ -1,4 +1,4 @@
-"""Answers at once, without looking: against this, a generator shows what it can do itself."""
+"""A server that answers every request at once, to measure the load generator itself."""
 
 import asyncio
 import sys
@@ -15,10 +15,12 @@ ANSWER: Final = b"HTTP/1.1 202 Accepted\r\ncontent-length: %d\r\n\r\n%b" % (len(
 
 class Echo(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.Transport", transport)  # uvloop's are no subclass
+        self._transport = cast(
+            "asyncio.Transport", transport
+        )  # uvloop's transports are no subclass
 
     def data_received(self, data: bytes) -> None:
-        """Requests are small: each comes in one piece."""
+        """Requests are small, so each arrives in one piece."""
         self._transport.write(ANSWER)
         if b"Connection: close" in data:
             self._transport.close()

@@ -1,20 +1,20 @@
-"""One keep-alive connection, as cheap as can be: what it costs is not the server's."""
+"""A minimal HTTP/1.1 keep-alive connection, which costs a load generator little CPU time."""
 
 import asyncio
 import time
 from typing import Final, cast
 
-ANSWER_S: Final = 60.0
+ANSWER_TIMEOUT_S: Final = 60.0
 STATUS: Final = slice(9, 12)
-"""Where the status stands in `HTTP/1.1 202 Accepted`."""
+"""Position of the status in `HTTP/1.1 202 Accepted`."""
 LENGTH: Final = b"content-length: "
 
 
-class Broken(Exception):
-    """No answer came; in one word why."""
+class NoAnswer(Exception):
+    """The text is the reason in one or two words."""
 
 
-class Caller(asyncio.Protocol):
+class HttpConnection(asyncio.Protocol):
     def __init__(self) -> None:
         self._transport: asyncio.Transport | None = None
         self._answer: asyncio.Future[tuple[int, bytes]] | None = None
@@ -22,27 +22,27 @@ class Caller(asyncio.Protocol):
         self.used_s = 0.0
 
     @classmethod
-    async def connect(cls, host: str, port: int) -> "Caller":
+    async def connect(cls, host: str, port: int) -> "HttpConnection":
         loop = asyncio.get_running_loop()
         try:
-            async with asyncio.timeout(ANSWER_S):
-                _, caller = await loop.create_connection(cls, host, port)
+            async with asyncio.timeout(ANSWER_TIMEOUT_S):
+                _, connection = await loop.create_connection(cls, host, port)
         except OSError as fault:
-            raise Broken("not connected") from fault
-        return caller
+            raise NoAnswer("not connected") from fault
+        return connection
 
     @property
     def is_open(self) -> bool:
         return self._transport is not None
 
-    async def call(self, request: bytes) -> tuple[int, bytes]:
-        """The status and the body."""
+    async def request(self, data: bytes) -> tuple[int, bytes]:
+        """The status and the body of the answer."""
         if self._transport is None:
-            raise Broken("closed")
+            raise NoAnswer("closed")
         loop = asyncio.get_running_loop()
         self._answer = loop.create_future()
-        self._transport.write(request)
-        late = loop.call_later(ANSWER_S, self._fail, "no answer")
+        self._transport.write(data)
+        late = loop.call_later(ANSWER_TIMEOUT_S, self._fail, "no answer")
         try:
             return await self._answer
         finally:
@@ -54,7 +54,9 @@ class Caller(asyncio.Protocol):
             self._transport.close()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.Transport", transport)  # uvloop's are no subclass
+        self._transport = cast(
+            "asyncio.Transport", transport
+        )  # uvloop's transports are no subclass
 
     def data_received(self, data: bytes) -> None:
         self._buffer += data
@@ -74,6 +76,6 @@ class Caller(asyncio.Protocol):
         self._transport = None
         self._fail("closed")
 
-    def _fail(self, why: str) -> None:
+    def _fail(self, reason: str) -> None:
         if self._answer is not None and not self._answer.done():
-            self._answer.set_exception(Broken(why))
+            self._answer.set_exception(NoAnswer(reason))
