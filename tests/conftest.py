@@ -3,8 +3,11 @@
 import os
 import signal
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from functools import partial
 
+import psycopg
 import pytest
 
 from tests.services.postgres import cloned
@@ -45,10 +48,20 @@ def template(services: Services) -> str:
     return services.template
 
 
+NewDatabase = Callable[[str], AbstractContextManager[str]]
+
+
+@pytest.fixture(scope="session")
+def new_database(postgres_url: str) -> Iterator[NewDatabase]:
+    """Clones the named database; connecting anew costs as much as the clone."""
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        yield partial(cloned, connection, postgres_url)
+
+
 @pytest.fixture
-def database_url(postgres_url: str, template: str) -> Iterator[str]:
+def database_url(new_database: NewDatabase, template: str) -> Iterator[str]:
     """A migrated database of the test's own."""
-    with cloned(postgres_url, template) as url:
+    with new_database(template) as url:
         yield url
 
 

@@ -1,5 +1,6 @@
 """A private Postgres for a test, and databases on the shared one."""
 
+import asyncio
 import os
 import signal
 import uuid
@@ -10,10 +11,10 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
 
-import psycopg
-from psycopg import sql
+from psycopg import Connection, sql
 
 from deemster.store.embedded import Cluster, run_cluster
+from tests.services.clusters import place_cluster
 
 HASTY = {
     "fsync": "off",
@@ -47,6 +48,7 @@ class OwnPostgres:
         return self.cluster.pid
 
     async def __aenter__(self) -> Self:
+        await asyncio.to_thread(place_cluster, self._data_dir)
         running = run_cluster(self._data_dir, settings=self._settings)
         self._cluster = await self._stack.enter_async_context(running)
         return self
@@ -75,22 +77,20 @@ class OwnPostgres:
 
 
 @contextmanager
-def cloned(url: str, template: str) -> Iterator[str]:
+def cloned(connection: Connection, url: str, template: str) -> Iterator[str]:
     """The URL of a new database like the template, gone afterwards whoever still uses it."""
     name = f"test_{uuid.uuid4().hex}"
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(
-            # The other strategy writes each page to the log as well: half as fast for ours.
-            sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY FILE_COPY").format(
-                sql.Identifier(name), sql.Identifier(template)
-            )
+    connection.execute(
+        # The other strategy writes each page to the log as well: half as fast for ours.
+        sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY FILE_COPY").format(
+            sql.Identifier(name), sql.Identifier(template)
         )
+    )
     try:
         yield with_database(url, name)
     finally:
-        with psycopg.connect(url, autocommit=True) as connection:
-            statement = sql.SQL("DROP DATABASE {} WITH (FORCE)")
-            connection.execute(statement.format(sql.Identifier(name)))
+        statement = sql.SQL("DROP DATABASE {} WITH (FORCE)")
+        connection.execute(statement.format(sql.Identifier(name)))
 
 
 def with_database(url: str, name: str) -> str:

@@ -7,12 +7,12 @@ import pytest
 
 from deemster.domain.errors import Refused
 from deemster.store.migrations import apply, migrate, shipped
-from tests.services.postgres import cloned
+from tests.conftest import NewDatabase
 
 
 @pytest.fixture
-def empty_url(postgres_url: str) -> object:
-    with cloned(postgres_url, "template0") as url:
+def empty_url(new_database: NewDatabase) -> object:
+    with new_database("template0") as url:
         yield url
 
 

@@ -25,7 +25,7 @@ from deemster.store.embedded import run_cluster
 from deemster.store.inline_artifacts import INLINE_MAX_BYTES, fetch
 from deemster.store.pool import Pool, connection, open_pool
 from tests.builders import judged, make_person, make_problem, queue_submission, start_submission
-from tests.services.postgres import cloned
+from tests.conftest import NewDatabase
 
 LARGE = b"# " + b"x" * (INLINE_MAX_BYTES + 10) + b"\n"
 
@@ -129,10 +129,10 @@ async def test_o5_a_fresh_data_directory_gets_everything_back(
 
 
 async def test_a_database_that_is_not_empty_is_spared_unless_forced(
-    service: Service, file: Path, tmp_path: Path, postgres_url: str, template: str
+    service: Service, file: Path, tmp_path: Path, new_database: NewDatabase, template: str
 ) -> None:
     await write_backup(service.settings, file, ignore, artifacts=True)
-    with cloned(postgres_url, template) as url:
+    with new_database(template) as url:
         target = settings_of(tmp_path / "new", url)
         with psycopg.connect(url, autocommit=True) as link:
             link.execute("CREATE TABLE left_over ()")
@@ -147,10 +147,10 @@ async def test_a_database_that_is_not_empty_is_spared_unless_forced(
 
 
 async def test_a_database_in_use_is_not_replaced(
-    service: Service, file: Path, tmp_path: Path, postgres_url: str, template: str
+    service: Service, file: Path, tmp_path: Path, new_database: NewDatabase, template: str
 ) -> None:
     await write_backup(service.settings, file, ignore, artifacts=True)
-    with cloned(postgres_url, template) as url:
+    with new_database(template) as url:
         async with open_pool(url, name="worker") as pool, connection(pool):
             target = settings_of(tmp_path / "new", url)
             with pytest.raises(Refused, match="in use by deemster worker"):
@@ -169,11 +169,11 @@ async def test_a_damaged_backup_changes_nothing(
 
 
 async def test_a_failing_load_leaves_the_database_as_it_was(
-    service: Service, file: Path, tmp_path: Path, postgres_url: str, template: str
+    service: Service, file: Path, tmp_path: Path, new_database: NewDatabase, template: str
 ) -> None:
     """The load is one transaction: the tables it dropped are back."""
     await write_backup(service.settings, file, ignore, artifacts=True)
-    with cloned(postgres_url, template) as url:
+    with new_database(template) as url:
         with psycopg.connect(url, autocommit=True) as link:
             link.execute("CREATE TABLE public.precious AS SELECT 1 AS one")
             link.execute(

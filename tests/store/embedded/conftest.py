@@ -5,13 +5,14 @@ import json
 import os
 import sys
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import asyncpg
 
 from deemster.store.embedded import Cluster, run_cluster
+from tests.services.clusters import place_cluster
 from tests.services.postgres import HASTY
 from tests.waiting import PATIENCE_S
 
@@ -57,9 +58,16 @@ async def supervisor(
                 await process.wait()
 
 
+def new_cluster(data_dir: Path) -> AbstractAsyncContextManager[Cluster]:
+    """Runs initdb where there is no cluster."""
+    return run_cluster(data_dir, settings=HASTY)
+
+
 @asynccontextmanager
 async def fast_cluster(data_dir: Path) -> AsyncIterator[Cluster]:
-    async with run_cluster(data_dir, settings=HASTY) as cluster:
+    """For tests of what comes after initdb."""
+    await asyncio.to_thread(place_cluster, data_dir)
+    async with new_cluster(data_dir) as cluster:
         yield cluster
 
 

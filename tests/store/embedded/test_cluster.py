@@ -15,7 +15,7 @@ from deemster.domain.errors import Refused, Unavailable
 from deemster.store.embedded import program, run_cluster, running_url, server_log
 from deemster.store.embedded.endpoint import MAX_PATH_BYTES
 from tests.services.postgres import HASTY, OwnPostgres
-from tests.store.embedded.conftest import ask, fast_cluster
+from tests.store.embedded.conftest import ask, fast_cluster, new_cluster
 from tests.waiting import until
 
 
@@ -57,7 +57,7 @@ def internet_sockets() -> set[str]:
 
 async def test_both_drivers_and_psql_connect_by_the_url(tmp_path: Path) -> None:
     data_dir = tmp_path / "with space & co=100%?"
-    async with fast_cluster(data_dir) as cluster:
+    async with new_cluster(data_dir) as cluster:
         assert await ask(cluster.url, "SELECT current_database()") == "deemster"
         async with await psycopg.AsyncConnection.connect(cluster.url) as connection:
             assert connection.info.dbname == "deemster"
@@ -71,7 +71,7 @@ async def test_both_drivers_and_psql_connect_by_the_url(tmp_path: Path) -> None:
 
 
 async def test_data_outlives_a_stop(tmp_path: Path) -> None:
-    async with fast_cluster(tmp_path) as cluster:
+    async with new_cluster(tmp_path) as cluster:
         await ask(cluster.url, "CREATE TABLE kept AS SELECT 42 AS answer")
     async with fast_cluster(tmp_path) as cluster:
         assert await ask(cluster.url, "SELECT answer FROM kept") == 42
@@ -159,7 +159,7 @@ async def test_a_directory_without_a_database_is_not_overwritten(tmp_path: Path)
     if os.geteuid() == 0:
         os.chown(cluster, 65534, 65534)
     with pytest.raises(Refused, match="PG_VERSION is missing"):
-        async with fast_cluster(tmp_path):
+        async with new_cluster(tmp_path):
             pytest.fail("it started")
     assert (cluster / "precious").exists()
 
@@ -168,7 +168,7 @@ async def test_a_long_path_moves_the_socket_to_a_private_directory(
     tmp_path: Path,
 ) -> None:
     data_dir = tmp_path / ("deep" * 20) / ("deeper" * 20)
-    async with fast_cluster(data_dir) as cluster:
+    async with new_cluster(data_dir) as cluster:
         assert await ask(cluster.url, "SELECT 1") == 1
         assert running_url(data_dir) == cluster.url
         link = data_dir / "postgres" / "socket"
@@ -190,7 +190,7 @@ async def test_a_socket_directory_of_another_user_is_not_used(
     foreign.mkdir(mode=0o755)
     (data_dir / "postgres").mkdir(parents=True)
     (data_dir / "postgres" / "socket").symlink_to(foreign)
-    async with fast_cluster(data_dir) as cluster:
+    async with new_cluster(data_dir) as cluster:
         assert await ask(cluster.url, "SELECT 1") == 1
         assert (data_dir / "postgres" / "socket").readlink() != foreign
     assert not list(foreign.iterdir())
@@ -211,7 +211,7 @@ async def test_the_log_is_trimmed_while_the_server_writes_to_it(tmp_path: Path) 
 
 def test_it_runs_under_uvloop_too(tmp_path: Path) -> None:
     async def main() -> object:
-        async with fast_cluster(tmp_path) as cluster:
+        async with new_cluster(tmp_path) as cluster:
             await cluster.restart()
             return await ask(cluster.url, "SELECT 1")
 

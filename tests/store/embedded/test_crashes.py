@@ -13,8 +13,9 @@ from deemster.store.embedded import running_url, server_log
 from deemster.store.embedded.data_directory import ClusterHome, lock_home, open_lock, try_lock
 from deemster.store.embedded.launch import launch
 from deemster.store.embedded.orphans import end_orphans
+from tests.services.clusters import place_cluster
 from tests.services.postgres import OwnPostgres
-from tests.store.embedded.conftest import ask, fast_cluster, is_alive, supervisor
+from tests.store.embedded.conftest import ask, fast_cluster, is_alive, new_cluster, supervisor
 from tests.waiting import until
 
 
@@ -30,6 +31,7 @@ async def test_a_killed_server_recovers_what_was_committed(tmp_path: Path) -> No
 
 
 async def test_a_server_ends_with_its_killed_supervisor(tmp_path: Path) -> None:
+    place_cluster(tmp_path)
     async with supervisor(tmp_path) as first:
         pid = int((await first.answer())["pid"])
         assert is_alive(pid)
@@ -41,6 +43,7 @@ async def test_a_server_ends_with_its_killed_supervisor(tmp_path: Path) -> None:
 
 
 async def test_a_start_right_after_the_kill_waits_for_the_old_server(tmp_path: Path) -> None:
+    place_cluster(tmp_path)
     async with supervisor(tmp_path) as first:
         answer = await first.answer()
         await ask(answer["url"], "CREATE TABLE kept AS SELECT 42 AS answer")
@@ -123,7 +126,7 @@ async def test_an_unfinished_cluster_is_created_again(tmp_path: Path) -> None:
         first.process.kill()
         await first.ended()
     assert not (tmp_path / "postgres" / "cluster").exists()
-    async with fast_cluster(tmp_path) as cluster:
+    async with new_cluster(tmp_path) as cluster:
         assert await ask(cluster.url, "SELECT 1") == 1
     assert not half.exists()
 
@@ -138,7 +141,7 @@ async def test_a_cancelled_start_leaves_nothing_running(tmp_path: Path) -> None:
             start.cancel()
         with lock_home(data_dir) as home:
             await until(is_free(home))
-        async with fast_cluster(data_dir) as cluster:
+        async with new_cluster(data_dir) as cluster:
             assert await ask(cluster.url, "SELECT 1") == 1
 
 
@@ -166,7 +169,7 @@ def is_free(home: ClusterHome) -> Callable[[], bool]:
 
 
 async def run_forever(data_dir: Path) -> None:
-    async with fast_cluster(data_dir):
+    async with new_cluster(data_dir):
         await asyncio.Event().wait()
 
 

@@ -14,7 +14,7 @@ import pytest
 from deemster.domain.errors import Refused
 from deemster.store.embedded import running_url
 from deemster.store.embedded.programs import installation, libraries, wheel
-from tests.store.embedded.conftest import ask, fast_cluster, supervisor
+from tests.store.embedded.conftest import ask, new_cluster, supervisor
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="about what root may do")
 
@@ -108,7 +108,7 @@ def mounts(process: int) -> str:
 
 
 async def test_another_user_can_not_connect(public: Path) -> None:
-    async with fast_cluster(public) as cluster:
+    async with new_cluster(public) as cluster:
         server = (public / "postgres" / "cluster").stat().st_uid
         for uid in (0, server):
             with acting_as(uid):
@@ -137,7 +137,7 @@ async def test_an_ordinary_user_runs_it_and_root_then_runs_it_as_that_user(
         answer = await running.answer()
         assert owner(int(answer["pid"])).pw_uid == NOBODY
         await ask(answer["url"], "CREATE TABLE kept AS SELECT 42 AS answer")
-    async with fast_cluster(data) as cluster:
+    async with new_cluster(data) as cluster:
         assert owner(cluster.pid).pw_uid == NOBODY
         assert await ask(cluster.url, "SELECT answer FROM kept") == 42
     async with supervisor(data, before=as_nobody, PYTHONPATH=str(programs)) as running:
@@ -192,16 +192,16 @@ def copy_etc_without_users(target: Path) -> None:
 
 
 async def test_a_cluster_that_belongs_to_root_is_refused(tmp_path: Path) -> None:
-    async with fast_cluster(tmp_path):
+    async with new_cluster(tmp_path):
         pass
     os.chown(tmp_path / "postgres" / "cluster", 0, 0)
     with pytest.raises(Refused, match="belongs to root"):
-        async with fast_cluster(tmp_path):
+        async with new_cluster(tmp_path):
             pytest.fail("it started")
 
 
 async def test_another_users_cluster_is_refused(public: Path) -> None:
-    async with fast_cluster(public):
+    async with new_cluster(public):
         pass
     (public / "postgres").chmod(0o777)
     os.chown(public / "postgres", NOBODY, NOBODY)
