@@ -45,7 +45,7 @@ class AnswerJudge:
             verdict=checked.verdict,
             report=Report(RunStatus.OK),
             limit_ms=0,
-            given=checked.given,
+            score=checked.score,
             message=JuryText(checked.jury_message),
             team_message=checked.team_message,
             output=JuryText(head.text),

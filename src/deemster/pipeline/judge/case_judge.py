@@ -44,7 +44,7 @@ class CaseOutcome:
     verdict: Verdict
     report: Report
     limit_ms: int
-    given: GivenScore = NOT_GIVEN
+    score: GivenScore = NOT_GIVEN
     message: JuryText = NO_TEXT
     team_message: str = ""
     output: JuryText = NO_TEXT
@@ -166,8 +166,8 @@ class CaseJudge:
         report = detect_memory_limit(step, interaction.report, stderr_tail.kept)
         if interaction.checked is None:
             return RunResult(report, stderr_head.text)
-        given = with_unit(interaction.checked.given, check.points_unit)
-        checked = replace(interaction.checked, given=given)
+        score = with_unit(interaction.checked.score, check.points_unit)
+        checked = replace(interaction.checked, score=score)
         result = RunResult(report, stderr_head.text, checked=checked)
         output = interaction.output if checked.verdict is Verdict.ACCEPTED else None
         checker = case.checker or self.problem.checker
@@ -259,7 +259,7 @@ class CaseJudge:
             verdict=verdict,
             report=result.report,
             limit_ms=self._limit_ms(case),
-            given=checked.given if from_check else NOT_GIVEN,
+            score=checked.score if from_check else NOT_GIVEN,
             message=JuryText(checked.jury_message) if from_check else NO_TEXT,
             team_message=checked.team_message if from_check else "",
             output=JuryText(result.output),

@@ -71,7 +71,7 @@ class GroupGrader:
         if outcome.verdict is Verdict.JUDGE_ERROR:
             self.faults.append(f"{case.name}: {outcome.message.reveal()}")
         try:
-            result = score_case(group, case, outcome.verdict, outcome.given)
+            result = score_case(group, case, outcome.verdict, outcome.score)
         except ScoreFault as fault:
             result = self._fault(str(fault))
         self.cases[case.name] = result
@@ -84,7 +84,7 @@ class GroupGrader:
         if checked.verdict is not Verdict.ACCEPTED:
             return Result(checked.verdict, 0.0)
         try:
-            return Result(checked.verdict, points_of_static(group, static, checked.given))
+            return Result(checked.verdict, points_of_static(group, static, checked.score))
         except ScoreFault as fault:
             return self._fault(str(fault))
 

@@ -126,8 +126,8 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 async def test_the_precompiled_header_is_used(directory: Path, language: str) -> None:
     """The header must be compiled with the flags of the program; GCC checks this."""
     async with prepared(directory, await showing_headers(language)) as setup:
-        said, printed = await setup.run(HELLO)
-    assert said.startswith(USED)
+        headers, printed = await setup.run(HELLO)
+    assert headers.startswith(USED)
     assert printed == "hello"
 
 

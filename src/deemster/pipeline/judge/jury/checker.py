@@ -41,7 +41,7 @@ SCORE_FILES = ("score.txt", "score_multiplier.txt")
 @dataclass(frozen=True, slots=True)
 class CheckResult:
     verdict: Verdict
-    given: GivenScore = NOT_GIVEN
+    score: GivenScore = NOT_GIVEN
     jury_message: str = ""
     team_message: str = ""
     next_input: Path | None = None
@@ -162,7 +162,7 @@ async def check_output(
         checked = await asyncio.to_thread(read_answer, program.name, protocol, report, files)
         if checked.verdict is not Verdict.ACCEPTED:
             break
-    return replace(checked, given=with_unit(checked.given, check.points_unit))
+    return replace(checked, score=with_unit(checked.score, check.points_unit))
 
 
 def read_answer(
@@ -194,7 +194,7 @@ def read_next_pass(name: str, answer: CheckerAnswer, files: CheckerFiles) -> Che
         return judge_error(f"{name} rejected and asked for another pass.", answer.jury_message)
     return CheckResult(
         answer.verdict,
-        answer.given,
+        answer.score,
         answer.jury_message,
         answer.team_message,
         next_input,

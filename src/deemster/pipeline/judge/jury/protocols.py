@@ -41,7 +41,7 @@ class CheckerOutput:
 class CheckerAnswer:
     verdict: Verdict | None
     """None if the output does not follow the protocol, which is a Judge Error."""
-    given: GivenScore = NOT_GIVEN
+    score: GivenScore = NOT_GIVEN
     jury_message: str = ""
     team_message: str = ""
 
@@ -63,15 +63,15 @@ def icpc_argv(paths: CheckerPaths) -> tuple[str, ...]:
 
 def read_icpc(output: CheckerOutput) -> CheckerAnswer:
     verdicts = {42: Verdict.ACCEPTED, 43: Verdict.WRONG_ANSWER}
-    given = GivenScore(
+    score = GivenScore(
         points=number(output.files.get("score.txt")),
         share=number(output.files.get("score_multiplier.txt")),
     )
-    valid = not any(math.isnan(each) for each in (given.points, given.share) if each)
+    valid = not any(math.isnan(each) for each in (score.points, score.share) if each)
     messages = (output.files.get("judgemessage.txt", ""), output.stderr)
     return CheckerAnswer(
         verdicts.get(output.exit_code) if valid else None,
-        given,
+        score,
         "\n".join(part.strip() for part in messages if part.strip()),
         output.files.get("teammessage.txt", "").strip(),
     )
@@ -173,11 +173,11 @@ def read_peg(output: CheckerOutput) -> CheckerAnswer:
     return by_share(min(1.0, int(found[1]) / int(found[2])), output.stderr.strip())
 
 
-def with_unit(given: GivenScore, unit: PointsUnit) -> GivenScore:
+def with_unit(score: GivenScore, unit: PointsUnit) -> GivenScore:
     """Converts points to a share where the problem's format defines them so."""
-    points = given.points
+    points = score.points
     if points is None or unit is PointsUnit.POINTS:
-        return given
+        return score
     percent = unit is PointsUnit.PERCENT or points > 1
     return GivenScore(share=max(0.0, min(1.0, points / 100 if percent else points)))
 
