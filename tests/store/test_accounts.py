@@ -1,7 +1,6 @@
-"""O6: accounts and log-ins, and what holds when several things happen at once."""
+"""O6: accounts and sessions, also with requests at the same time."""
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import asyncpg
 import pytest
@@ -12,16 +11,10 @@ from deemster.domain.errors import Conflict, NotFound
 from deemster.domain.ids import AccountId
 from deemster.store import accounts, identities, sessions
 from deemster.store.accounts import AccountUpdate
-from deemster.store.pool import Pool, connection, open_pool, transaction
+from deemster.store.pool import Pool, connection, transaction
 from tests.waiting import until
 
 OLD, NEW = hash_password("the old password"), hash_password("the new password")
-
-
-@pytest.fixture
-async def pool(database_url: str) -> AsyncIterator[Pool]:
-    async with open_pool(database_url, name="test") as opened:
-        yield opened
 
 
 async def make(pool: Pool, name: str = "ada", role: Role = Role.USER) -> AccountId:
@@ -31,8 +24,8 @@ async def make(pool: Pool, name: str = "ada", role: Role = Role.USER) -> Account
     return account.id
 
 
-async def test_a_log_in_by_a_password_that_has_just_changed_is_none(pool: Pool) -> None:
-    """O6: it was looked at before the change, and comes after it."""
+async def test_no_session_begins_with_a_password_that_was_just_changed(pool: Pool) -> None:
+    """O6: the password was checked before the change."""
     account = await make(pool)
     async with connection(pool) as acquired:
         await accounts.set_password(acquired, account, NEW)
@@ -40,7 +33,7 @@ async def test_a_log_in_by_a_password_that_has_just_changed_is_none(pool: Pool) 
         assert await sessions.begin(acquired, account, keep_s=60, password=NEW) is not None
 
 
-async def is_someone_waiting(pool: Pool) -> bool:
+async def is_a_lock_awaited(pool: Pool) -> bool:
     async with connection(pool) as acquired:
         waiting = await acquired.fetchval(
             "SELECT count(*) FROM pg_stat_activity"
@@ -49,8 +42,8 @@ async def is_someone_waiting(pool: Pool) -> bool:
     return bool(waiting)
 
 
-async def test_a_log_in_waits_for_who_is_just_being_disabled(pool: Pool) -> None:
-    """O6: it is not in the middle of it, and so not left when the account is enabled again."""
+async def test_a_log_in_waits_while_its_account_is_being_disabled(pool: Pool) -> None:
+    """O6: otherwise its session would be valid when the account is enabled again."""
     account = await make(pool)
 
     async def log_in() -> sessions.NewSession | None:
@@ -59,18 +52,18 @@ async def test_a_log_in_waits_for_who_is_just_being_disabled(pool: Pool) -> None
 
     async with asyncio.TaskGroup() as group, transaction(pool) as acquired:
         await accounts.update(acquired, account, AccountUpdate(disabled=True))
-        coming = group.create_task(log_in())
-        await until(lambda: is_someone_waiting(pool))
-        assert not coming.done()
-    assert coming.result() is None
+        logging_in = group.create_task(log_in())
+        await until(lambda: is_a_lock_awaited(pool))
+        assert not logging_in.done()
+    assert logging_in.result() is None
     async with connection(pool) as acquired:
         assert await acquired.fetchval("SELECT count(*) FROM session") == 0
 
 
-async def test_who_is_disabled_loses_also_the_token_that_is_just_being_made(
+async def test_disabling_also_revokes_a_token_that_is_being_created(
     pool: Pool,
 ) -> None:
-    """O6: else it would be good when the account is enabled again."""
+    """O6: otherwise it would be valid when the account is enabled again."""
     account = await make(pool)
 
     async def disable() -> None:
@@ -81,17 +74,17 @@ async def test_who_is_disabled_loses_also_the_token_that_is_just_being_made(
         await accounts.add_token(acquired, account, "x")
         disabling = group.create_task(disable())
 
-        async def is_told() -> bool:
-            return disabling.done() or await is_someone_waiting(pool)
+        async def has_reached_the_lock() -> bool:
+            return disabling.done() or await is_a_lock_awaited(pool)
 
-        await until(is_told)
+        await until(has_reached_the_lock)
     async with connection(pool) as acquired:
         rows = await acquired.fetch("SELECT revoked_at FROM token")
     assert [row["revoked_at"] is not None for row in rows] == [True]
 
 
 async def test_a_password_that_has_just_changed_is_not_replaced(pool: Pool) -> None:
-    """O6: who proved the old one meanwhile comes too late."""
+    """O6: a request that proved the old password meanwhile is too late."""
     account = await make(pool)
     async with connection(pool) as acquired:
         await accounts.replace_password(acquired, account, old=OLD, password=NEW)
@@ -104,7 +97,7 @@ async def test_a_password_that_has_just_changed_is_not_replaced(pool: Pool) -> N
     assert found.password == NEW
 
 
-async def test_who_is_disabled_loses_everything_in_one_step(pool: Pool) -> None:
+async def test_disabling_ends_all_sessions_and_tokens(pool: Pool) -> None:
     account, other = await make(pool), await make(pool, "bob")
     async with transaction(pool) as acquired:
         digests = set()
@@ -124,7 +117,7 @@ async def test_who_is_disabled_loses_everything_in_one_step(pool: Pool) -> None:
         assert await accounts.find_by_token(acquired, token) is not None
 
 
-async def test_the_last_admin_stays_unless_there_is_another(pool: Pool) -> None:
+async def test_the_last_admin_can_not_be_removed(pool: Pool) -> None:
     root = await make(pool, "root", Role.ADMIN)
     user = await make(pool)
     for change in (AccountUpdate(role=Role.AUTHOR), AccountUpdate(disabled=True)):
@@ -136,22 +129,22 @@ async def test_the_last_admin_stays_unless_there_is_another(pool: Pool) -> None:
         await accounts.update(acquired, root, AccountUpdate(role=Role.ADMIN, tier=1))
 
 
-async def test_what_is_not_there_is_not_changed(pool: Pool) -> None:
+async def test_a_missing_account_can_not_be_changed(pool: Pool) -> None:
     with pytest.raises(NotFound):
         async with transaction(pool) as acquired:
             await accounts.update(acquired, AccountId("usr_none"), AccountUpdate(tier=1))
 
 
-async def test_a_name_is_one_accounts_in_whatever_case(pool: Pool) -> None:
-    """O6: also of those who want it at once; it is shown as it was chosen."""
+async def test_names_are_unique_whatever_their_case(pool: Pool) -> None:
+    """O6: also of requests at the same time; the name is shown as it was chosen."""
 
-    async def come(name: str) -> str | None:
+    async def register(name: str) -> str | None:
         async with connection(pool) as acquired:
             account = await accounts.add_if_name_is_free(acquired, name, Role.USER)
         return account.name if account is not None else None
 
     names = ["ada", "Ada", "aDa", "adA", "ADA"]
-    [chosen] = filter(None, await asyncio.gather(*map(come, names)))
+    [chosen] = filter(None, await asyncio.gather(*map(register, names)))
     async with connection(pool) as acquired:
         for name in names:
             known = await accounts.find_by_name(acquired, name)
@@ -165,7 +158,7 @@ async def test_a_name_is_one_accounts_in_whatever_case(pool: Pool) -> None:
             await acquired.execute("INSERT INTO account VALUES ('usr_2', 'ADa', 'user')")
 
 
-async def test_a_name_like_an_id_is_not_taken_for_one(pool: Pool) -> None:
+async def test_a_name_that_equals_an_id_is_not_an_id(pool: Pool) -> None:
     account = await make(pool)
     async with connection(pool) as acquired:
         await acquired.execute("UPDATE account SET id = 'usr_1' WHERE id = $1", account)
@@ -175,7 +168,7 @@ async def test_a_name_like_an_id_is_not_taken_for_one(pool: Pool) -> None:
     assert found.account.name == "ada"
 
 
-async def test_a_renewed_hash_never_undoes_a_new_password(pool: Pool) -> None:
+async def test_a_rehash_never_undoes_a_new_password(pool: Pool) -> None:
     account = await make(pool)
     async with connection(pool) as acquired:
         await accounts.set_password(acquired, account, NEW)
@@ -186,14 +179,14 @@ async def test_a_renewed_hash_never_undoes_a_new_password(pool: Pool) -> None:
 
 
 @pytest.mark.parametrize("bad", ["plain words", "$2b$12$abc", "$argon2i$v=19$x"])
-async def test_the_table_keeps_hashes_only(pool: Pool, bad: str) -> None:
+async def test_the_table_accepts_only_hashes(pool: Pool, bad: str) -> None:
     account = await make(pool)
     with pytest.raises(asyncpg.CheckViolationError):
         async with connection(pool) as acquired:
             await accounts.set_password(acquired, account, bad)
 
 
-async def test_a_token_has_scopes_that_there_are(pool: Pool) -> None:
+async def test_a_token_has_at_least_one_known_scope(pool: Pool) -> None:
     account = await make(pool)
     async with connection(pool) as acquired:
         token = await accounts.add_token(
@@ -206,8 +199,8 @@ async def test_a_token_has_scopes_that_there_are(pool: Pool) -> None:
             await accounts.add_token(acquired, account, "x", scopes=frozenset())
 
 
-async def test_a_newcomer_of_many_requests_is_one_account(pool: Pool) -> None:
-    async def come() -> AccountId:
+async def test_many_first_requests_of_a_subject_create_one_account(pool: Pool) -> None:
+    async def first_request() -> AccountId:
         async with transaction(pool) as acquired:
             await identities.lock(acquired, "issuer", "subject")
             known = await identities.find(acquired, "issuer", "subject")
@@ -217,5 +210,5 @@ async def test_a_newcomer_of_many_requests_is_one_account(pool: Pool) -> None:
             await identities.add(acquired, "issuer", "subject", account.id)
             return account.id
 
-    found = await asyncio.gather(*(come() for _ in range(8)))
+    found = await asyncio.gather(*(first_request() for _ in range(8)))
     assert len(set(found)) == 1

@@ -1,4 +1,4 @@
-"""The counts that tell of a loss are of what is really there."""
+"""The consistency counts notice missing rows."""
 
 import pytest
 
@@ -19,7 +19,7 @@ from tests.builders import make_submission, queue_submission, start_submission
         ("UPDATE submission SET source = 'gone' WHERE id = $1", "sources"),
     ],
 )
-async def test_what_is_missing_is_missed(database_url: str, loss: str, missing: str) -> None:
+async def test_a_missing_row_is_noticed(database_url: str, loss: str, missing: str) -> None:
     async with open_pool(database_url, name="test") as pool:
         ids = [await make_submission(pool) for _ in range(3)]
         async with connection(pool) as acquired:
@@ -32,18 +32,18 @@ async def test_what_is_missing_is_missed(database_url: str, loss: str, missing: 
     assert getattr(rest, missing) == 2
 
 
-async def test_ids_that_are_not_there_are_not_counted(database_url: str) -> None:
+async def test_unknown_ids_are_not_counted(database_url: str) -> None:
     async with open_pool(database_url, name="test") as pool:
         own = await make_submission(pool)
         async with connection(pool) as acquired:
             assert (await consistency.count_rows(acquired, [own, "sub_nowhere"])).rows == 1
 
 
-async def test_the_line_and_the_starts_are_in_order(database_url: str) -> None:
+async def test_waiting_and_started_submissions_are_listed_in_order(database_url: str) -> None:
     async with open_pool(database_url, name="test") as pool:
         ids = [await make_submission(pool) for _ in range(4)]
-        await begin(pool, ids[2])
-        await begin(pool, ids[1])
+        await start(pool, ids[2])
+        await start(pool, ids[1])
         async with connection(pool) as acquired:
             await advance(acquired, Event.CANCEL, ids[3], 0)
             assert await consistency.list_waiting(acquired, 10) == [ids[0]]
@@ -54,6 +54,6 @@ async def test_the_line_and_the_starts_are_in_order(database_url: str) -> None:
     assert (found.judged, found.unjudged, found.ends) == (0, 1, 1)
 
 
-async def begin(pool: Pool, own: SubmissionId) -> None:
+async def start(pool: Pool, own: SubmissionId) -> None:
     await queue_submission(pool, own)
     await start_submission(pool, own)

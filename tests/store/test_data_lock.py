@@ -1,4 +1,4 @@
-"""One supervisor on a data directory."""
+"""One process at a time uses a data directory."""
 
 import os
 from pathlib import Path
@@ -9,16 +9,16 @@ from deemster.domain.errors import Refused
 from deemster.store.data_lock import lock_data_dir
 
 
-def test_the_second_one_hears_who_is_first(tmp_path: Path) -> None:
+def test_a_second_process_is_refused_with_the_name_of_the_first(tmp_path: Path) -> None:
     with lock_data_dir(tmp_path / "data", "`deemster up`"):
-        who = rf"\(`deemster up`, process {os.getpid()}\)"
-        with pytest.raises(Refused, match=who), lock_data_dir(tmp_path / "data", "another"):
+        holder = rf"\(`deemster up`, process {os.getpid()}\)"
+        with pytest.raises(Refused, match=holder), lock_data_dir(tmp_path / "data", "another"):
             pass
     with lock_data_dir(tmp_path / "data", "another"):
         pass
 
 
-def test_a_place_that_can_not_be_used_is_told(tmp_path: Path) -> None:
+def test_a_directory_that_can_not_be_used_is_refused(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("a file")
     with pytest.raises(Refused, match="--data"), lock_data_dir(tmp_path / "data", "x"):
         pass

@@ -1,70 +1,65 @@
-"""The feed's order: none missed and none twice, whatever transactions do to each other."""
+"""Events are read in an order that misses none and repeats none."""
 
-from collections.abc import AsyncIterator
 from typing import Any
-
-import pytest
 
 from deemster.domain.ids import AccountId, SubmissionId
 from deemster.domain.lifecycle import Event, State
 from deemster.store import events
 from deemster.store.events import FIRST_XACT, LAST_ID, EventCursor, SubmissionEvent
 from deemster.store.lifecycle import advance
-from deemster.store.pool import Connection, Pool, connection, open_pool
+from deemster.store.pool import Connection, Pool, connection
 from tests.builders import make_account, make_problem, make_submission, queue_submission
 from tests.waiting import until
 
 FAR = 2**62
-"""No server has had so many transactions."""
+"""Higher than the number of any real transaction."""
 
 
-@pytest.fixture
-async def pool(database_url: str) -> AsyncIterator[Pool]:
-    async with open_pool(database_url, name="test") as opened:
-        yield opened
-
-
-async def due(
-    acquired: Connection, mark: EventCursor
+async def read_on(
+    acquired: Connection, cursor: EventCursor
 ) -> tuple[list[SubmissionEvent], EventCursor]:
-    """What one who reads in order gets now, and where they are then. Others use this server
-    too, and hold the order up: how the submissions were made may be told late.
+    """Reads the next events in order, and returns the new cursor. Other tests use this server
+    too, and their open transactions may delay the first events.
     """
-    sight = await events.current_snapshot(acquired)
-    found = await events.list_after(acquired, mark, before=sight.xmin, limit=100)
-    return [each for each in found if each.state is not State.PENDING], max(mark, sight.cursor)
+    snapshot = await events.current_snapshot(acquired)
+    found = await events.list_after(acquired, cursor, before=snapshot.xmin, limit=100)
+    return [each for each in found if each.state is not State.PENDING], max(
+        cursor, snapshot.cursor
+    )
 
 
-async def test_one_who_commits_late_is_not_missed(pool: Pool) -> None:
-    """H1: ids are given early, and seen late. A plain `id > last` would lose the first."""
+async def test_an_event_that_is_committed_late_is_not_missed(pool: Pool) -> None:
+    """H1: ids are assigned before the commit, so `id > last` would miss the slow one."""
     slow, quick = await make_submission(pool), await make_submission(pool)
     async with connection(pool) as one, connection(pool) as other, connection(pool) as reading:
-        sight = await events.current_snapshot(reading)
-        mark = sight.cursor
+        snapshot = await events.current_snapshot(reading)
+        cursor = snapshot.cursor
         transaction = one.transaction()
         await transaction.start()
         await advance(one, Event.PUBLISH, slow, 0)
         await advance(other, Event.PUBLISH, quick, 0)
 
-        seen, touches = await events.changed_since(reading, sight)
-        assert [each.submission for each in touches] == [quick], "as soon as it is committed"
-        held, mark = await due(reading, mark)
-        assert held == [], "in order, it waits for the one that came first"
+        seen, changed = await events.changed_since(reading, snapshot)
+        assert [each.submission for each in changed] == [quick], (
+            "visible as soon as it is committed"
+        )
+        found, cursor = await read_on(reading, cursor)
+        assert found == [], "in order, it waits for the earlier transaction"
         await transaction.commit()
 
-        later, touches = await events.changed_since(reading, seen)
-        assert [each.submission for each in touches] == [slow]
+        later, changed = await events.changed_since(reading, seen)
+        assert [each.submission for each in changed] == [slow]
         assert (await events.changed_since(reading, later))[1] == []
         got: list[SubmissionEvent] = []
 
-        async def all_are_there() -> bool:
-            # Others use this server too, and their transactions hold the order up.
-            nonlocal mark
-            found, mark = await due(reading, mark)
+        async def both_are_read() -> bool:
+            # Other tests use this server too, and their open transactions delay events.
+            nonlocal cursor
+            found, cursor = await read_on(reading, cursor)
             got.extend(found)
             return len(got) >= 2
 
-        await until(all_are_there)
+        await until(both_are_read)
     assert [each.submission for each in got] == [slow, quick]
     assert got[0].cursor < got[1].cursor
 
@@ -72,16 +67,16 @@ async def test_one_who_commits_late_is_not_missed(pool: Pool) -> None:
 async def test_a_transaction_that_fails_leaves_no_event(pool: Pool) -> None:
     submission = await make_submission(pool)
     async with connection(pool) as writing, connection(pool) as reading:
-        sight = await events.current_snapshot(reading)
+        snapshot = await events.current_snapshot(reading)
         transaction = writing.transaction()
         await transaction.start()
         await advance(writing, Event.PUBLISH, submission, 0)
         await transaction.rollback()
-        assert (await events.changed_since(reading, sight))[1] == []
+        assert (await events.changed_since(reading, snapshot))[1] == []
 
 
 async def test_events_of_a_restored_backup_come_first(pool: Pool) -> None:
-    """Their transactions were another server's, with numbers that this one has yet to reach."""
+    """Their transaction numbers are another server's, which this one has not reached yet."""
     submission = await make_submission(pool)
     async with connection(pool) as acquired:
         before = await events.current_snapshot(acquired)
@@ -99,15 +94,15 @@ async def test_events_of_a_restored_backup_come_first(pool: Pool) -> None:
             (submission, FIRST_XACT)
         ]
         await advance(acquired, Event.PUBLISH, submission, 0)
-        _, touches = await events.changed_since(acquired, before)
-        assert [each.submission for each in touches] == [submission]
+        _, changed = await events.changed_since(acquired, before)
+        assert [each.submission for each in changed] == [submission]
         kept = await acquired.fetchval("SELECT max(xact::text::bigint) FROM submission_event")
         await events.reset_future_transactions(acquired)
         again = await acquired.fetchval("SELECT max(xact::text::bigint) FROM submission_event")
-        assert FIRST_XACT < kept == again < FAR, "those of this server stay as they are"
+        assert FIRST_XACT < kept == again < FAR, "events of this server are not changed"
 
 
-async def test_an_event_tells_what_its_submission_is(pool: Pool) -> None:
+async def test_an_event_has_the_fields_of_its_submission(pool: Pool) -> None:
     ada, bob = await make_account(pool), await make_account(pool, "bob")
     submission, other = await make_submission(pool, ada), await make_submission(pool, bob)
     await queue_submission(pool, submission)
@@ -141,10 +136,10 @@ INSERT INTO submission (id, account_id, problem_id, revision, language, source, 
 SELECT 'sub_' || to_char(n, 'FM00000000'), 'usr_' || n % 500, $1, $2, 'c', 'x', 1,
        sha256(n::text::bytea)
   FROM generate_series(1, 6000) AS n"""
-PEOPLE = """
+ACCOUNTS = """
 INSERT INTO account (id, name, role) SELECT 'usr_' || n, 'u' || n, 'user'
   FROM generate_series(0, 499) AS n"""
-TOLD = """
+EVENTS = """
 INSERT INTO submission_event (submission_id, event, state, attempt, xact)
 SELECT s.id, 'submit', 'PENDING', 0, ((row_number() OVER ()) / 100 + 3)::text::xid8
   FROM submission s, generate_series(1, 5)"""
@@ -154,20 +149,20 @@ SELECT id, 1, 'wrk_x', 15, 3 FROM submission"""
 SOME = [SubmissionId("sub_00003000"), SubmissionId("sub_00003001")]
 OF_ONE = AccountId("usr_7")
 LATE, NOW = 300, FAR
-"""Of the 300 transactions that the events have."""
+"""The events have 300 transactions."""
 PLANS: dict[str, tuple[Any, dict[str, Any], set[str]]] = {
-    "what is new": (events.SQL.changed_since, {"seen": f"{LATE}:{LATE}:"}, {"event_order"}),
-    "what is due": (
+    "new events": (events.SQL.changed_since, {"seen": f"{LATE}:{LATE}:"}, {"event_order"}),
+    "events in order": (
         events.SQL.list_after,
         {"xact": LATE, "id": LAST_ID, "before": NOW, "contest": None, "limit": 500},
         {"event_order"},
     ),
-    "all that ever was, a page of it": (
+    "the first page of all events": (
         events.SQL.list_after,
         {"xact": 1, "id": 1, "before": NOW, "contest": None, "limit": 500},
         {"event_order"},
     ),
-    "an account's, from long ago": (
+    "an account's old events": (
         events.SQL.list_of_account,
         {
             "account": OF_ONE,
@@ -180,13 +175,13 @@ PLANS: dict[str, tuple[Any, dict[str, Any], set[str]]] = {
         },
         {"submission_of_account", "event_of_submission"},
     ),
-    "some submissions'": (
+    "events of submissions": (
         events.SQL.list_of_submissions,
         {"submissions": SOME},
         {"event_of_submission"},
     ),
-    "how far they are": (events.SQL.running_progress, {"submissions": SOME}, {"lease_pkey"}),
-    "what came from elsewhere": (
+    "progress": (events.SQL.running_progress, {"submissions": SOME}, {"lease_pkey"}),
+    "restored events": (
         events.SQL.reset_future_transactions,
         {"limit": 100},
         {"event_order"},
@@ -194,14 +189,14 @@ PLANS: dict[str, tuple[Any, dict[str, Any], set[str]]] = {
 }
 
 
-async def test_the_feed_finds_its_rows_by_an_index(pool: Pool) -> None:
-    """However many events there are: this runs ten times a second in each process."""
-    sheet = await make_problem(pool)
-    wrong = {}
+async def test_event_statements_use_their_index(pool: Pool) -> None:
+    """They run ten times a second in each process."""
+    problem = await make_problem(pool)
+    without_index = {}
     async with connection(pool) as acquired:
-        await acquired.execute(PEOPLE)
-        await acquired.execute(FILL, sheet.id, sheet.digest)
-        await acquired.execute(TOLD)
+        await acquired.execute(ACCOUNTS)
+        await acquired.execute(FILL, problem.id, problem.digest)
+        await acquired.execute(EVENTS)
         await acquired.execute(LEASES)
         await acquired.execute("ANALYZE")
         for name, (statement, values, indexes) in PLANS.items():
@@ -211,21 +206,23 @@ async def test_the_feed_finds_its_rows_by_an_index(pool: Pool) -> None:
             )
             plan = "\n".join(row[0] for row in rows)
             if not all(each in plan for each in indexes) or "Seq Scan" in plan:
-                wrong[name] = plan
-    assert not wrong, "\n\n".join(f"{name}:\n{plan}" for name, plan in wrong.items())
+                without_index[name] = plan
+    assert not without_index, "\n\n".join(
+        f"{name}:\n{plan}" for name, plan in without_index.items()
+    )
 
 
-async def test_a_transaction_that_stays_open_does_not_make_each_look_longer(pool: Pool) -> None:
-    """What was seen is not looked at again, however much came since the oldest that runs."""
-    sheet = await make_problem(pool)
+async def test_a_long_transaction_does_not_make_each_read_longer(pool: Pool) -> None:
+    """Events that were seen are not read again, however old the oldest transaction is."""
+    problem = await make_problem(pool)
     async with connection(pool) as acquired:
-        await acquired.execute(PEOPLE)
-        await acquired.execute(FILL, sheet.id, sheet.digest)
-        await acquired.execute(TOLD)
+        await acquired.execute(ACCOUNTS)
+        await acquired.execute(FILL, problem.id, problem.digest)
+        await acquired.execute(EVENTS)
         await acquired.execute("ANALYZE")
         explain = f"EXPLAIN (ANALYZE, TIMING off) {events.SQL.changed_since.sql}"
         rows = await acquired.fetch(explain, f"3:{LATE}:3,5")
-        _, touches = await events.changed_since(acquired, events.Snapshot(f"3:{LATE}:3,5"))
-    assert {each.xact for each in touches} == {3, 5, LATE, LATE + 1, LATE + 2, LATE + 3}
+        _, changed = await events.changed_since(acquired, events.Snapshot(f"3:{LATE}:3,5"))
+    assert {each.xact for each in changed} == {3, 5, LATE, LATE + 1, LATE + 2, LATE + 3}
     plan = "\n".join(row[0] for row in rows)
     assert "Rows Removed by Filter" not in plan, plan

@@ -1,7 +1,6 @@
-"""S1, S2, S6: every step that there is, and none that there isn't."""
+"""S1, S2, S6: submissions change their state only as the table of moves says."""
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import asyncpg
 import pytest
@@ -9,20 +8,14 @@ import pytest
 from deemster.domain.ids import SubmissionId
 from deemster.domain.lifecycle import MOVES, TERMINAL, Event, State
 from deemster.store.lifecycle import StateChanged, advance
-from deemster.store.pool import Pool, connection, open_pool
+from deemster.store.pool import Pool, connection
 from tests.builders import make_submission
 
 ATTEMPT = 2
 
 
-@pytest.fixture
-async def pool(database_url: str) -> AsyncIterator[Pool]:
-    async with open_pool(database_url, name="test") as opened:
-        yield opened
-
-
 async def put_into(pool: Pool, state: State) -> SubmissionId:
-    """Past the guarded way, on purpose: each state, however one gets there."""
+    """Sets the state by plain SQL, without the guarded statement."""
     submission = await make_submission(pool)
     async with connection(pool) as acquired:
         await acquired.execute(
@@ -40,7 +33,7 @@ async def put_into(pool: Pool, state: State) -> SubmissionId:
     return submission
 
 
-async def look(pool: Pool, submission: SubmissionId) -> tuple[State, int, list[str]]:
+async def read_state(pool: Pool, submission: SubmissionId) -> tuple[State, int, list[str]]:
     async with connection(pool) as acquired:
         row = await acquired.fetchrow("SELECT * FROM submission WHERE id = $1", submission)
         events = await acquired.fetch(
@@ -55,7 +48,7 @@ async def look(pool: Pool, submission: SubmissionId) -> tuple[State, int, list[s
 async def test_every_pair_of_state_and_event_does_what_the_table_says(
     pool: Pool, event: Event
 ) -> None:
-    """S1, S2, S6: one event for each step, nothing for a refused one."""
+    """S1, S2, S6: each move writes one event, a refused one none."""
     move = MOVES[event]
     for state in State:
         submission = await put_into(pool, state)
@@ -72,28 +65,28 @@ async def test_every_pair_of_state_and_event_does_what_the_table_says(
             else:
                 with pytest.raises(StateChanged):
                     await advance(acquired, event, submission, ATTEMPT, reason="r")
-        after, attempt, events = await look(pool, submission)
+        after, attempt, events = await read_state(pool, submission)
         assert after is (move.target if legal else state), (state, event)
         assert attempt == ATTEMPT + (move.bump if legal else 0)
         assert events == ["submit", *([event] if legal else [])]
 
 
 @pytest.mark.parametrize("event", Event)
-async def test_an_attempt_that_is_over_moves_nothing(pool: Pool, event: Event) -> None:
-    """S2: the attempt is the fence."""
+async def test_an_old_attempt_changes_nothing(pool: Pool, event: Event) -> None:
+    """S2: the attempt fences stale workers."""
     for state in MOVES[event].sources:
         submission = await put_into(pool, state)
         for wrong in (ATTEMPT - 1, ATTEMPT + 1):
             async with connection(pool) as acquired:
                 with pytest.raises(StateChanged):
                     await advance(acquired, event, submission, wrong)
-        assert await look(pool, submission) == (state, ATTEMPT, ["submit"])
+        assert await read_state(pool, submission) == (state, ATTEMPT, ["submit"])
 
 
-async def test_of_many_who_take_the_same_step_one_does(pool: Pool) -> None:
+async def test_of_many_equal_moves_one_succeeds(pool: Pool) -> None:
     submission = await put_into(pool, State.QUEUED)
 
-    async def begin() -> bool:
+    async def start() -> bool:
         async with connection(pool) as acquired:
             try:
                 await advance(acquired, Event.START, submission, ATTEMPT)
@@ -101,8 +94,8 @@ async def test_of_many_who_take_the_same_step_one_does(pool: Pool) -> None:
                 return False
             return True
 
-    assert sum(await asyncio.gather(*[begin() for _ in range(20)])) == 1
-    assert (await look(pool, submission))[2] == ["submit", "start"]
+    assert sum(await asyncio.gather(*[start() for _ in range(20)])) == 1
+    assert (await read_state(pool, submission))[2] == ["submit", "start"]
 
 
 WRONG = {
@@ -110,18 +103,18 @@ WRONG = {
     "a finished row without a time": "state = 'COMPLETED', verdict = 'Accepted'",
     "a running row with an end": "finished_at = now()",
     "an attempt that goes down": "attempt = 1",
-    "a verdict of a row that waits": "state = 'QUEUED', verdict = 'Accepted'",
+    "a verdict of a waiting row": "state = 'QUEUED', verdict = 'Accepted'",
     "a verdict without figures": "verdict = 'Accepted', runtime_ms = NULL",
-    "a verdict that there isn't": "verdict = 'Splendid'",
-    "a state that there isn't": "state = 'LOST'",
+    "an unknown verdict": "verdict = 'Splendid'",
+    "an unknown state": "state = 'LOST'",
     "a failure without a reason": "state = 'FAILED', finished_at = now(), failure = NULL",
-    "more passed than there are": "passed_cases = 2",
-    "a run that never began": "started_at = NULL",
+    "more passed cases than cases": "passed_cases = 2",
+    "a run without a start": "started_at = NULL",
 }
 
 
 @pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG.keys())
-async def test_the_database_refuses(pool: Pool, wrong: str) -> None:
+async def test_the_database_refuses_invalid_rows(pool: Pool, wrong: str) -> None:
     submission = await put_into(pool, State.RUNNING)
     async with connection(pool) as acquired:
         with pytest.raises(asyncpg.CheckViolationError):
@@ -129,8 +122,8 @@ async def test_the_database_refuses(pool: Pool, wrong: str) -> None:
 
 
 @pytest.mark.parametrize("state", sorted(TERMINAL))
-async def test_nothing_changes_an_end(pool: Pool, state: State) -> None:
-    """J12: not even SQL that goes past the guarded way."""
+async def test_a_final_state_can_not_be_changed(pool: Pool, state: State) -> None:
+    """J12: not even by plain SQL."""
     submission = await put_into(pool, state)
     async with connection(pool) as acquired:
         with pytest.raises(asyncpg.CheckViolationError):
@@ -140,7 +133,7 @@ async def test_nothing_changes_an_end(pool: Pool, state: State) -> None:
             )
 
 
-async def test_there_is_one_last_event(pool: Pool) -> None:
+async def test_a_submission_has_one_final_event(pool: Pool) -> None:
     submission = await put_into(pool, State.COMPLETED)
     statement = """INSERT INTO submission_event (submission_id, event, state, attempt)
                    VALUES ($1, $2, 'COMPLETED', 1)"""

@@ -1,4 +1,4 @@
-"""O5: forward, under a lock, with a dry run."""
+"""O5: migrations run once, in order, under a lock, and have a dry run."""
 
 import asyncio
 
@@ -25,13 +25,13 @@ async def tables(url: str) -> set[str]:
         await opened.close()
 
 
-async def test_many_starters_migrate_once(empty_url: str) -> None:
+async def test_many_processes_migrate_once(empty_url: str) -> None:
     done = await asyncio.gather(*[migrate(empty_url) for _ in range(8)])
     assert sorted(map(len, done)) == [0] * 7 + [len(shipped())]
     assert {"submission", "outbox", "migration"} <= await tables(empty_url)
 
 
-async def test_a_dry_run_tells_and_changes_nothing(empty_url: str) -> None:
+async def test_a_dry_run_lists_migrations_and_changes_nothing(empty_url: str) -> None:
     assert await migrate(empty_url, dry_run=True) == shipped()
     assert await tables(empty_url) == set()
 
@@ -52,8 +52,8 @@ async def test_a_changed_migration_is_refused(database_url: str) -> None:
         await migrate(database_url)
 
 
-async def test_names_that_differ_in_case_only_must_be_mended_first(empty_url: str) -> None:
-    """O6: nobody but people knows which of both is whom."""
+async def test_names_that_differ_only_in_case_are_refused(empty_url: str) -> None:
+    """O6: only the operator knows which account keeps the name."""
     opened = await asyncpg.connect(empty_url)
     await apply(opened, [each for each in shipped() if each.version < 4])
     await opened.execute(
