@@ -147,11 +147,6 @@ async def page(
     return [ProblemListItem(**row) async for row in rows]
 
 
-async def digests(connection: Connection) -> set[RevisionDigest]:
-    """The digests of all revisions, which must not be swept."""
-    return {RevisionDigest(row["digest"]) async for row in SQL.digests(connection)}
-
-
 def ownership_from_row(row: Mapping[str, Any] | None) -> ProblemOwnership | None:
     if row is None:
         return None

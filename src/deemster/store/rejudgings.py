@@ -143,7 +143,7 @@ class ChangedPair:
 async def add(
     connection: Connection,
     rejudging: RejudgingId,
-    wanted: RejudgingFilter,
+    filters: RejudgingFilter,
     *,
     matched: int,
     reason: str | None,
@@ -154,7 +154,7 @@ async def add(
     status = await SQL.add(
         connection,
         id=rejudging,
-        wanted=wanted.document,
+        wanted=filters.document,
         matched=matched,
         reason=reason,
         made_by=made_by,
@@ -194,7 +194,7 @@ async def list_unstaged(connection: Connection, *, limit: int) -> list[Rejudging
 
 async def find_matching(
     connection: Connection,
-    wanted: RejudgingFilter,
+    filters: RejudgingFilter,
     *,
     limit: int,
     after: SubmissionId | None = None,
@@ -202,7 +202,7 @@ async def find_matching(
 ) -> list[MatchedSubmission]:
     """Lists matching submissions by id, only those that ended until `ended_by` (or now)."""
     rows = SQL.find_matching(
-        connection, **wanted.parameters, limit=limit, after=after, ended_by=ended_by
+        connection, **filters.parameters, limit=limit, after=after, ended_by=ended_by
     )
     return [
         MatchedSubmission(
@@ -220,8 +220,10 @@ async def find_matching(
     ]
 
 
-async def count_unfinished(connection: Connection, wanted: RejudgingFilter) -> UnfinishedCounts:
-    return UnfinishedCounts(**await SQL.count_unfinished(connection, **wanted.parameters))
+async def count_unfinished(
+    connection: Connection, filters: RejudgingFilter
+) -> UnfinishedCounts:
+    return UnfinishedCounts(**await SQL.count_unfinished(connection, **filters.parameters))
 
 
 async def last_staged(connection: Connection, rejudging: RejudgingId) -> SubmissionId | None:

@@ -61,7 +61,7 @@ async def insert_all(
 ) -> list[InsertResult | Exception]:
     """Inserts all with one statement and one commit; returns results in the same order."""
     try:
-        fresh = await insert_rows(connection, requests, interval_s)
+        inserted = await insert_rows(connection, requests, interval_s)
     except OUTAGES:
         raise
     except asyncpg.PostgresError as fault:
@@ -72,12 +72,12 @@ async def insert_all(
             (await insert_all(connection, [each], interval_s=interval_s))[0]
             for each in requests
         ]
-    if None in fresh.values():
-        same = [each for each in requests if fresh.get(each.new.id, True) is None]
+    if None in inserted.values():
+        same = [each for each in requests if inserted.get(each.new.id, True) is None]
         await return_quota(connection, same)
     return [
         (accepted(each.new, at), True)
-        if (at := fresh.get(each.new.id)) is not None
+        if (at := inserted.get(each.new.id)) is not None
         else await explain_missing(connection, each, interval_s)
         for each in requests
     ]

@@ -1,12 +1,12 @@
 -- name: advance
 -- Advances submissions. Those missing in the answer had another state or attempt.
-WITH wanted AS (
+WITH matching AS (
     SELECT s.id FROM submission s
       JOIN unnest(:ids::text[], :attempts::int[]) AS w (id, attempt) ON w.id = s.id AND w.attempt = s.attempt
      WHERE s.state = ANY (:sources::text[])
      ORDER BY s.id
        FOR UPDATE OF s
-), moved AS (
+), advanced AS (
     UPDATE submission s
        SET state       = :target,
            attempt     = s.attempt + :bump::int,
@@ -15,20 +15,20 @@ WITH wanted AS (
            started_at  = CASE WHEN :bump::int > 0 THEN now() ELSE s.started_at END,
            finished_at = CASE WHEN :ends::bool THEN now() END,
            failure     = CASE WHEN :target = 'FAILED' THEN :reason::text ELSE s.failure END
-      FROM wanted
-     WHERE s.id = wanted.id
+      FROM matching
+     WHERE s.id = matching.id
  RETURNING s.id, s.state, s.attempt, s.dispatch, s.account_id, s.webhook_url, s.staged_in
-), told AS (
+), new_events AS (
     INSERT INTO submission_event (submission_id, event, state, attempt, reason)
-    SELECT id, :event, state, attempt, :reason::text FROM moved
-), announced AS (
+    SELECT id, :event, state, attempt, :reason::text FROM advanced
+), new_webhooks AS (
     -- Trials of a rejudging send no webhooks.
     INSERT INTO webhook_delivery (id, submission_id, account_id, kind, url)
     SELECT 'whd_' || substr(id, 5), id, account_id, 'submission.finished', webhook_url
-      FROM moved WHERE :ends::bool AND webhook_url IS NOT NULL AND staged_in IS NULL
+      FROM advanced WHERE :ends::bool AND webhook_url IS NOT NULL AND staged_in IS NULL
     ON CONFLICT DO NOTHING
 )
-SELECT id, attempt, dispatch FROM moved;
+SELECT id, attempt, dispatch FROM advanced;
 
 -- name: lock_state^
 -- Reads and locks the state of a submission.

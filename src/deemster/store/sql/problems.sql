@@ -46,7 +46,3 @@ SELECT p.id, r.title, r.time_ms, r.memory_bytes, r.cases, r.number,
   LEFT JOIN problem_tally t ON t.problem_id = p.id
  WHERE p.retired_at IS NULL AND (:after::text IS NULL OR p.id > :after)
  ORDER BY p.id LIMIT :limit;
-
--- name: digests
--- Lists the digests of all revisions of all problems.
-SELECT DISTINCT digest FROM problem_revision;

@@ -5,7 +5,7 @@
 -- A user's n-th waiting submission comes after everyone's earlier ones, up to a bound, so that not all waiting rows
 -- are counted each time; rejudges do not count. Keys are not looked up by EXISTS: a plan made while the table was
 -- empty would read the whole table into a hash each time.
-WITH asked AS (
+WITH requested AS (
     SELECT * FROM unnest(:ids::text[], :accounts::text[], :problems::text[], :revisions::text[],
                          :languages::text[], :mains::text[], :sources::text[], :contents::bytea[],
                          :first_priorities::int[], :ahead::int[], :keys::text[], :digests::bytea[],
@@ -17,9 +17,9 @@ WITH asked AS (
      WHERE idempotency_key IS NULL OR (
            SELECT s.id FROM submission s
             WHERE s.account_id = a.account_id AND s.idempotency_key = a.idempotency_key) IS NULL
-), spaced AS (
+), interval_over AS (
     INSERT INTO pace AS p (account_id, problem_id, last_at)
-    SELECT DISTINCT account_id, problem_id, now() FROM asked a
+    SELECT DISTINCT account_id, problem_id, now() FROM requested a
      WHERE is_paced AND (quota IS NULL OR quota > COALESCE((
            SELECT d.submits FROM day_count d
             WHERE d.account_id = a.account_id AND d.day = (now() AT TIME ZONE 'UTC')::date), 0))
@@ -27,28 +27,28 @@ WITH asked AS (
     ON CONFLICT (account_id, problem_id) DO UPDATE SET last_at = now()
      WHERE p.last_at <= now() - make_interval(secs => :interval_s::float)
  RETURNING account_id, problem_id
-), in_time AS (
+), not_too_soon AS (
     SELECT a.*, row_number() OVER (PARTITION BY account_id, quota IS NULL ORDER BY id) AS of_today
       FROM (SELECT *, row_number() OVER (PARTITION BY account_id, problem_id ORDER BY id) AS of_problem
-              FROM asked) a
+              FROM requested) a
      WHERE NOT is_paced OR (of_problem = 1 AND EXISTS (
-           SELECT FROM spaced s WHERE s.account_id = a.account_id AND s.problem_id = a.problem_id))
-), counted AS (
+           SELECT FROM interval_over s WHERE s.account_id = a.account_id AND s.problem_id = a.problem_id))
+), quota_used AS (
     INSERT INTO day_count AS d (account_id, day, submits, before, quota)
     SELECT account_id, (now() AT TIME ZONE 'UTC')::date, LEAST(count(*), max(quota)), 0, max(quota)
-      FROM in_time WHERE quota IS NOT NULL GROUP BY account_id ORDER BY account_id
+      FROM not_too_soon WHERE quota IS NOT NULL GROUP BY account_id ORDER BY account_id
     ON CONFLICT (account_id, day) DO UPDATE
        SET submits = GREATEST(d.submits, LEAST(d.submits + EXCLUDED.submits, EXCLUDED.quota)),
            before = d.submits, quota = EXCLUDED.quota
  RETURNING account_id, submits - before AS room
 ), admitted AS (
-    SELECT i.* FROM in_time i LEFT JOIN counted c USING (account_id)
+    SELECT i.* FROM not_too_soon i LEFT JOIN quota_used c USING (account_id)
      WHERE i.quota IS NULL OR i.of_today <= c.room
-), kept AS (
+), new_artifacts AS (
     INSERT INTO artifact (digest, content)
     SELECT source, content FROM admitted WHERE content IS NOT NULL ORDER BY source
     ON CONFLICT DO NOTHING
-), fresh AS (
+), inserted AS (
     INSERT INTO submission (id, account_id, problem_id, revision, language, main, source, priority,
                             idempotency_key, request_digest, webhook_url, rejudge_of, staged_in, contest_id)
     SELECT id, account_id, problem_id, revision, language, main, source,
@@ -62,14 +62,14 @@ WITH asked AS (
       FROM admitted ORDER BY account_id, idempotency_key
     ON CONFLICT (account_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
  RETURNING id, submitted_at
-), told AS (
+), new_events AS (
     INSERT INTO submission_event (submission_id, event, state, attempt)
-    SELECT id, 'submit', 'PENDING', 0 FROM fresh
-), sent AS (
+    SELECT id, 'submit', 'PENDING', 0 FROM inserted
+), new_jobs AS (
     INSERT INTO outbox (submission_id, task, dispatch, attempt)
-    SELECT id, 'run', 1, 0 FROM fresh
+    SELECT id, 'run', 1, 0 FROM inserted
 )
-SELECT a.id, f.submitted_at FROM admitted a LEFT JOIN fresh f USING (id);
+SELECT a.id, f.submitted_at FROM admitted a LEFT JOIN inserted f USING (id);
 
 -- name: return_quota!
 -- Subtracts submissions that were counted for today but not inserted.
