@@ -1,4 +1,4 @@
-"""Compares the queue positions and waiting times that the API told with the real ones (A4)."""
+"""Compares queue positions and waiting times in the API's answers with the real ones (A4)."""
 
 import statistics
 import time
@@ -21,7 +21,7 @@ BUDGET: Final = 0.25
 class Estimate:
     id: SubmissionId
     at_s: float
-    """When the API told it, in seconds since the epoch."""
+    """Time of the API's answer, in seconds since the epoch."""
     position: int
     wait_s: float
 

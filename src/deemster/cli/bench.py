@@ -14,7 +14,7 @@ from deemster.bench import burst as burst_bench
 from deemster.bench import judge as judge_bench
 from deemster.bench import sandbox as sandbox_bench
 from deemster.bench.burst import Plan, Queue
-from deemster.cli.options import AsJson
+from deemster.cli.options import AsJson, make_group
 from deemster.cli.output import make_table, print_json
 from deemster.cli.progress import Progress
 from deemster.domain.errors import Unavailable
@@ -46,9 +46,8 @@ ACCEPT_ROWS: Final = {
     "with_keys": "accept, with idempotency keys",
 }
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help="Measure the performance of this machine, as ratios to a bare minimum.",
+app = make_group(
+    "bench", "Measure the performance of this machine, as ratios to a bare minimum."
 )
 
 
@@ -209,10 +208,10 @@ def burst(  # noqa: PLR0913, PLR0917 - they are options
     answered. Each one counts as accepted, refused or without an answer, and the benchmark
     checks that all accepted ones are in the database.
 
-    It also compares the queue positions and waiting times that the API told with the real ones:
-    `during` were asked in the middle of the burst, `after` a while after it. `fairness` is the
-    share of starts that other users got while they waited behind the user with many
-    submissions.
+    It also compares queue positions and waiting times in the API's answers with the real ones:
+    those under `during` come from the middle of the burst, those under `after` from a while
+    after it. `fairness` is the share of starts that other users got while they waited behind
+    the user with many submissions.
     """
     plan = Plan(count, seconds, watch, until_judged, hog)
     result = run(lambda _: burst_bench.measure(plan, users or count, queue, directory))

@@ -8,7 +8,7 @@ import uvloop
 from rich.console import Console
 
 from deemster.cli.exit_codes import ExitCode
-from deemster.cli.options import AsJson
+from deemster.cli.options import AsJson, make_group
 from deemster.cli.output import make_table, print_json
 from deemster.cli.progress import for_each
 from deemster.domain.errors import NotFound
@@ -27,11 +27,8 @@ Numbers = Annotated[
     list[int], typer.Argument(metavar="NUMBER…", help="Numbers that `dlq list` shows.")
 ]
 
-app = typer.Typer(
-    name="dlq",
-    help="Manage dead letters: submissions that could not be judged in any attempt.",
-    no_args_is_help=True,
-    add_completion=False,
+app = make_group(
+    "dlq", "Manage dead letters: submissions that could not be judged in any attempt."
 )
 
 

@@ -1,4 +1,4 @@
-"""Command-line options that several commands share."""
+"""Options, arguments and settings that several commands share."""
 
 from pathlib import Path
 from typing import Annotated
@@ -32,3 +32,13 @@ Slots = Annotated[
         show_default=False,
     ),
 ]
+
+
+def make_group(name: str, summary: str) -> typer.Typer:
+    return typer.Typer(
+        name=name,
+        help=summary,
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode="markdown",
+    )

@@ -10,7 +10,7 @@ import uvloop
 from rich.console import Console
 
 from deemster.cli.exit_codes import ExitCode
-from deemster.cli.options import AsJson, PackagePaths
+from deemster.cli.options import AsJson, PackagePaths, make_group
 from deemster.cli.output import make_table, print_error, print_json
 from deemster.cli.progress import Progress, for_each
 from deemster.cli.verify_report import as_object, print_reports
@@ -28,12 +28,7 @@ from deemster.wiring.verifying import verify_all
 
 PAGE = 500
 
-app = typer.Typer(
-    name="problem",
-    help="Check, create, import, list and retire problems.",
-    no_args_is_help=True,
-    add_completion=False,
-)
+app = make_group("problem", "Check, create, import, list and retire problems.")
 
 
 @app.command()

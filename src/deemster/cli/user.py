@@ -11,7 +11,7 @@ import uvloop
 from rich.console import Console
 
 from deemster.api.auth.passwords import hash_password
-from deemster.cli.options import AsJson
+from deemster.cli.options import AsJson, make_group
 from deemster.cli.output import make_table, print_json
 from deemster.domain.account import Account, Role, Scope, check_name
 from deemster.domain.errors import NotFound
@@ -26,12 +26,7 @@ from deemster.wiring.resources import open_command_database, operator
 TOKENS_SHOWN = 1000
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the account.")]
 
-app = typer.Typer(
-    name="user",
-    help="Manage accounts, their passwords and their tokens.",
-    no_args_is_help=True,
-    add_completion=False,
-)
+app = make_group("user", "Manage accounts, their passwords and their tokens.")
 
 
 @app.command()
