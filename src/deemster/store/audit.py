@@ -62,16 +62,4 @@ async def page(
 ) -> list[AuditEntry]:
     """Lists entries, newest first."""
     rows = SQL.page(connection, before=before, limit=limit, actor=actor, act=act, target=target)
-    return [
-        AuditEntry(
-            id=row["id"],
-            at=row["at"],
-            actor=row["actor"],
-            account=AccountId(row["account_id"]) if row["account_id"] else None,
-            act=row["act"],
-            target=row["target"],
-            details=row["details"],
-            request_id=row["request_id"],
-        )
-        async for row in rows
-    ]
+    return [AuditEntry(**row) async for row in rows]

@@ -204,20 +204,7 @@ async def find_matching(
     rows = SQL.find_matching(
         connection, **filters.parameters, limit=limit, after=after, ended_by=ended_by
     )
-    return [
-        MatchedSubmission(
-            id=row["id"],
-            account=row["account_id"],
-            problem=row["problem_id"],
-            revision=row["revision"],
-            language=row["language"],
-            main=row["main"],
-            source=row["source"],
-            webhook_url=row["webhook_url"],
-            contest=row["contest_id"],
-        )
-        async for row in rows
-    ]
+    return [MatchedSubmission(**row) async for row in rows]
 
 
 async def count_unfinished(

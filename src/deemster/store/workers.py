@@ -120,21 +120,7 @@ async def mark_silent_gone(connection: Connection) -> list[WorkerId]:
 
 
 async def list_alive(connection: Connection) -> list[WorkerView]:
-    return [
-        WorkerView(
-            id=WorkerId(row["id"]),
-            host=row["host"],
-            slots=row["slots"],
-            languages=tuple(row["languages"]),
-            versions=row["versions"],
-            busy=row["busy"],
-            cycle_s=row["cycle_s"],
-            started_at=row["started_at"],
-            seen_at=row["seen_at"],
-            draining_at=row["draining_at"],
-        )
-        async for row in SQL.list_alive(connection, silent_s=SILENT_S)
-    ]
+    return [WorkerView(**row) async for row in SQL.list_alive(connection, silent_s=SILENT_S)]
 
 
 async def rate_per_s(connection: Connection) -> float | None:

@@ -50,7 +50,7 @@ async def test_a_worker_reports_its_toolchain_versions_and_their_changes(
     del versions["python3"]
     await heartbeat.beat(consumer)
     found = await only_one(pool)
-    assert (found.languages, found.versions) == (("c",), {"c": "GCC 12.2.1"})
+    assert (found.languages, found.versions) == (["c"], {"c": "GCC 12.2.1"})
     async with connection(pool) as acquired:
         await workers.mark_gone(acquired, [found.id])
     versions["c"] = "GCC 13.1.0"

@@ -5,7 +5,7 @@ VALUES (:account, :actor, :act, :target, :details, :request_id);
 
 -- name: page
 -- Lists entries, newest first, starting before one.
-SELECT id, at, account_id, actor, act, target, details, request_id FROM audit
+SELECT id, at, account_id AS account, actor, act, target, details, request_id FROM audit
  WHERE (:before::bigint IS NULL OR id < :before)
    AND (:actor::text IS NULL OR actor = :actor)
    AND (:act::text IS NULL OR act = :act)

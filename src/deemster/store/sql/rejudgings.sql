@@ -32,7 +32,8 @@ SELECT id FROM rejudging WHERE staged_at IS NULL AND outcome IS NULL ORDER BY id
 -- Lists submissions for a rejudging, by id, starting after one: ended with a verdict or a failure, and not
 -- archived. Those that end after the rejudging was created are not in it, even if they were judged by an
 -- older revision: `outdated` finds them.
-SELECT s.id, s.account_id, s.problem_id, p.revision, s.language, s.main, s.source, s.webhook_url, s.contest_id
+SELECT s.id, s.account_id AS account, s.problem_id AS problem, p.revision, s.language, s.main, s.source,
+       s.webhook_url, s.contest_id AS contest
   FROM submission s JOIN problem p ON p.id = s.problem_id
  WHERE s.archived_at IS NULL AND s.staged_in IS NULL AND s.state IN ('COMPLETED', 'FAILED')
    AND (:problem::text IS NULL OR s.problem_id = :problem)
