@@ -54,7 +54,9 @@ async def test_a_worker_reports_its_toolchain_versions_and_their_changes(
     async with connection(pool) as acquired:
         await workers.mark_gone(acquired, [found.id])
     versions["c"] = "GCC 13.1.0"
-    for _ in range(2):  # it hears that it was taken for dead, and begins anew
+    for _ in range(
+        2
+    ):  # the first beat finds that it counted as dead, the second registers again
         await heartbeat.beat(consumer)
     found = await only_one(pool)
-    assert (found.languages, found.versions) == (("c",), {"c": "GCC 13.1.0"})
+    assert (found.languages, found.versions) == (["c"], {"c": "GCC 13.1.0"})
