@@ -1,5 +1,5 @@
 """The benchmarks run as the `deemster bench` command."""
 
-from tests.cli.conftest import deemster, environment
+from tests.cli.conftest import deemster, environment, here
 
-__all__ = ["deemster", "environment"]
+__all__ = ["deemster", "environment", "here"]

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,9 +47,15 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def deemster(tmp_path: Path, environment: dict[str, str]) -> Deemster:
-    """Runs the command as a process in an empty directory; it must leave no work directory."""
+def here(tmp_path: Path) -> Path:
+    """The directory in which commands run: empty."""
     (tmp_path / "here").mkdir()
+    return tmp_path / "here"
+
+
+@pytest.fixture
+def deemster(here: Path, environment: dict[str, str]) -> Deemster:
+    """Runs the command as a process in an empty directory; it must leave no work directory."""
 
     def run(*arguments: str, stdin: bytes = b"", **variables: str) -> Done:
         done = subprocess.run(
@@ -58,22 +63,26 @@ def deemster(tmp_path: Path, environment: dict[str, str]) -> Deemster:
             input=stdin,
             capture_output=True,
             timeout=PATIENCE_S,
-            cwd=tmp_path / "here",
+            cwd=here,
             env={**environment, **variables},
             check=False,
         )
-        work = tmp_path / "work"
-        assert not work.exists() or not list(work.iterdir())
+        assert_no_work_is_left(here.parent)
         return Done(done.returncode, done.stdout, done.stderr.decode())
 
     return run
+
+
+def assert_no_work_is_left(directory: Path) -> None:
+    work = directory / "work"
+    assert not work.exists() or not list(work.iterdir())
 
 
 Write = Callable[[str, str], str]
 
 
 @pytest.fixture
-def write(tmp_path: Path, deemster: Deemster) -> Write:
+def write(here: Path) -> Write:
     """Writes a program into the directory; skips if its language isn't installed."""
     catalogue = load_catalogue()
 
@@ -81,36 +90,51 @@ def write(tmp_path: Path, deemster: Deemster) -> Write:
         found = locate(catalogue.for_file(name))
         if isinstance(found, Missing):
             pytest.skip(found.reason)
-        (tmp_path / "here" / name).write_text(text)
+        (here / name).write_text(text)
         return name
 
     return write_program
 
 
 @pytest.fixture
-def operate(
-    database_url: str, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+def call(
+    here: Path,
+    environment: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+    capfdbinary: pytest.CaptureFixture[bytes],
 ) -> Deemster:
-    """Runs the command in this process, on a migrated database of the test's own."""
+    """Like `deemster`, but in this process: another would spend its time on importing."""
+    monkeypatch.chdir(here)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setenv("DEEMSTER_DATABASE_URL", database_url)
 
-    def run(*arguments: str) -> Done:
-        monkeypatch.setattr(sys, "argv", ["deemster", *arguments])
-        monkeypatch.setattr(sys, "stdin", io.StringIO())
-        out, err, code = io.StringIO(), io.StringIO(), 0
-        with redirect_stdout(out), redirect_stderr(err):
+    def run(*arguments: str, **variables: str) -> Done:
+        code = 0
+        with monkeypatch.context() as patch:
+            for name, value in variables.items():
+                patch.setenv(name, value)
+            patch.setattr(sys, "argv", ["deemster", *arguments])
+            patch.setattr(sys, "stdin", io.StringIO())
             try:
                 run_command()
             except SystemExit as end:
                 code = int(end.code or 0)
-        return Done(code, out.getvalue().encode(), err.getvalue())
+        assert_no_work_is_left(here.parent)
+        out, err = capfdbinary.readouterr()
+        return Done(code, out, err.decode())
+
+    return run
+
+
+@pytest.fixture
+def operate(call: Deemster, database_url: str, monkeypatch: pytest.MonkeyPatch) -> Deemster:
+    """Like `call`, on a migrated database of the test's own."""
+    monkeypatch.setenv("DEEMSTER_DATABASE_URL", database_url)
 
     def run_in_thread(*arguments: str) -> Done:
         """A thread has no event loop yet; the test may have one."""
         with ThreadPoolExecutor(1) as threads:
-            return threads.submit(run, *arguments).result(PATIENCE_S)
+            return threads.submit(call, *arguments).result(PATIENCE_S)
 
     return run_in_thread
 

@@ -8,27 +8,27 @@ from tests.cli.conftest import Deemster
 @pytest.mark.parametrize(
     "command", [(), ("run",), ("languages",), ("settings",), ("bench",), ("bench", "sandbox")]
 )
-def test_every_command_has_help(deemster: Deemster, command: tuple[str, ...]) -> None:
-    done = deemster(*command, "--help")
+def test_every_command_has_help(call: Deemster, command: tuple[str, ...]) -> None:
+    done = call(*command, "--help")
     assert done.code == 0
     assert b"Usage: " in done.out
 
 
-def test_settings_are_shown_with_their_source(deemster: Deemster) -> None:
-    done = deemster("settings", "--json", DEEMSTER_ENV="prod")
+def test_settings_are_shown_with_their_source(call: Deemster) -> None:
+    done = call("settings", "--json", DEEMSTER_ENV="prod")
     shown = {each["name"]: each for each in done.json["settings"]}
     assert shown["env"]["value"] == "prod"
     assert shown["env"]["source"] == "DEEMSTER_ENV"
     assert shown["runner"]["source"] in {"default", "DEEMSTER_RUNNER"}
 
 
-def test_an_unknown_variable_is_reported(deemster: Deemster) -> None:
-    done = deemster("settings", DEEMSTER_DATADIR="/x")
+def test_an_unknown_variable_is_reported(call: Deemster) -> None:
+    done = call("settings", DEEMSTER_DATADIR="/x")
     assert "DEEMSTER_DATADIR is not a setting" in done.err
 
 
-def test_an_invalid_setting_is_reported_in_one_sentence(deemster: Deemster) -> None:
-    done = deemster("settings", DEEMSTER_SANDBOX_WITHOUT="walls")
+def test_an_invalid_setting_is_reported_in_one_sentence(call: Deemster) -> None:
+    done = call("settings", DEEMSTER_SANDBOX_WITHOUT="walls")
     assert done.code == 2
     assert "DEEMSTER_SANDBOX_WITHOUT" in done.err
     assert done.err.count("\n") == 1

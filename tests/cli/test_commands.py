@@ -34,8 +34,8 @@ def test_a_command_does_not_import_the_others() -> None:
 
 
 @pytest.mark.parametrize("arguments", [["--help"], []])
-def test_the_help_page_lists_all_commands(deemster: Deemster, arguments: list[str]) -> None:
-    page = deemster(*arguments).out.decode()
+def test_the_help_page_lists_all_commands(call: Deemster, arguments: list[str]) -> None:
+    page = call(*arguments).out.decode()
     assert all(f" {name} " in page for name in COMMANDS)
     assert " Run a worker, which judges submissions in the sandbox. " in page
 
@@ -48,8 +48,8 @@ def test_the_help_page_imports_no_command() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_a_similar_command_is_suggested_for_an_unknown_one(deemster: Deemster) -> None:
-    done = deemster("summit")
+def test_a_similar_command_is_suggested_for_an_unknown_one(call: Deemster) -> None:
+    done = call("summit")
     assert done.code == 2
     assert "Did you mean 'submit'?" in done.err
 

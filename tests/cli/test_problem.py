@@ -9,8 +9,8 @@ from tests.cli.conftest import Deemster
 
 
 @pytest.fixture
-def package(deemster: Deemster, tmp_path: Path) -> Path:
-    done = deemster("problem", "new", "mine")
+def package(call: Deemster, tmp_path: Path) -> Path:
+    done = call("problem", "new", "mine")
     assert done.code == 0, done.err
     return tmp_path / "here" / "mine"
 
@@ -33,33 +33,33 @@ def test_a_new_package_is_complete_and_passes(deemster: Deemster, package: Path)
         assert each["memory_kb"] > 0
 
 
-def test_a_submission_with_a_wrong_label_is_reported(deemster: Deemster, package: Path) -> None:
+def test_a_submission_with_a_wrong_label_is_reported(call: Deemster, package: Path) -> None:
     submissions = package / "submissions"
     wrong = next((submissions / "wrong_answer").iterdir())
     shutil.copy(wrong, submissions / "accepted" / f"pretends{wrong.suffix}")
-    done = deemster("problem", "verify", "mine")
+    done = call("problem", "verify", "mine")
     assert done.code == 1
     assert b"pretends" in done.out
     assert b"The verdict is Wrong Answer, expected Accepted." in done.out
 
 
-def test_an_invalid_input_is_reported(deemster: Deemster, package: Path) -> None:
+def test_an_invalid_input_is_reported(call: Deemster, package: Path) -> None:
     answer = next((package / "data" / "secret").glob("*.ans"))
     shutil.copy(answer, package / "data" / "secret" / "odd.ans")
     (package / "data" / "secret" / "odd.in").write_text("not a number\n")
-    done = deemster("problem", "verify", "mine", "--json")
+    done = call("problem", "verify", "mine", "--json")
     assert done.code == 1
     errors = [each["text"] for each in done.json["packages"][0]["findings"]]
     assert any(text.startswith("secret/odd: ") for text in errors)
 
 
 def test_other_packages_are_verified_when_one_can_not_be_read(
-    deemster: Deemster, package: Path
+    call: Deemster, package: Path
 ) -> None:
     broken = package.parent / "broken"
     shutil.copytree(package, broken)
     (broken / "problem.yaml").write_text('problem_format_version: "2025-09"\nnmae: x\n')
-    done = deemster("problem", "verify", "broken", "missing", "mine", "--json")
+    done = call("problem", "verify", "broken", "missing", "mine", "--json")
     assert done.code == 1
     unread, missing, fine = done.json["packages"]
     assert not unread["ok"]
@@ -69,31 +69,31 @@ def test_other_packages_are_verified_when_one_can_not_be_read(
     assert fine["ok"]
 
 
-def test_a_zipped_package_is_verified_too(deemster: Deemster, package: Path) -> None:
+def test_a_zipped_package_is_verified_too(call: Deemster, package: Path) -> None:
     archive = shutil.make_archive(str(package), "zip", package.parent, "mine")
-    done = deemster("problem", "verify", archive, "--json", "--jobs", "1")
+    done = call("problem", "verify", archive, "--json", "--jobs", "1")
     assert done.code == 0, done.out
     assert done.json["packages"][0]["problem"] == "mine"
 
 
 @pytest.mark.parametrize("name", ["Mine", "a b", "../x", ""])
-def test_an_invalid_package_name_is_refused(deemster: Deemster, name: str) -> None:
-    done = deemster("problem", "new", name)
+def test_an_invalid_package_name_is_refused(call: Deemster, name: str) -> None:
+    done = call("problem", "new", name)
     assert done.code == 2
     assert "lower-case letters" in done.err
 
 
-def test_an_existing_package_is_not_overwritten(deemster: Deemster, package: Path) -> None:
-    done = deemster("problem", "new", "mine")
+def test_an_existing_package_is_not_overwritten(call: Deemster, package: Path) -> None:
+    done = call("problem", "new", "mine")
     assert done.code == 2
     assert "already exists" in done.err
 
 
 def test_submissions_are_judged_although_a_validator_has_an_unknown_language(
-    deemster: Deemster, package: Path
+    call: Deemster, package: Path
 ) -> None:
     (package / "input_validators" / "odd.snobol.sno").write_text("END\n")
-    done = deemster("problem", "verify", "mine", "--json")
+    done = call("problem", "verify", "mine", "--json")
     assert done.code == 1
     [found] = done.json["packages"]
     [error] = [each["text"] for each in found["findings"] if each["severity"] == "error"]
@@ -101,7 +101,7 @@ def test_submissions_are_judged_although_a_validator_has_an_unknown_language(
     assert all(each["matches"] for each in found["submissions"])
 
 
-def test_a_judge_error_can_be_the_expected_verdict(deemster: Deemster, tmp_path: Path) -> None:
+def test_a_judge_error_can_be_the_expected_verdict(call: Deemster, tmp_path: Path) -> None:
     root = tmp_path / "here" / "broken"
     test = "language: PY3\ntime: 2\nmemory: 65536\nsource: a.py\nexpect: IE\n"
     checker = "{name: bridged, args: {files: check.py, lang: PY3}}"
@@ -114,6 +114,6 @@ def test_a_judge_error_can_be_the_expected_verdict(deemster: Deemster, tmp_path:
     for name, text in files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
-    done = deemster("problem", "verify", "broken", "--json")
+    done = call("problem", "verify", "broken", "--json")
     [one] = done.json["packages"][0]["submissions"]
     assert (one["verdict"], one["matches"], one["reasons"]) == ("Judge Error", True, [])

@@ -48,8 +48,8 @@ def test_a_hello_program_runs_in_each_language(
     assert (done.code, done.out, done.err) == (0, b"hello\n", "")
 
 
-def test_json_has_exactly_the_documented_keys(deemster: Deemster, write: Write) -> None:
-    done = deemster("run", write("hello.c", HELLO["hello.c"]), "--json")
+def test_json_has_exactly_the_documented_keys(call: Deemster, write: Write) -> None:
+    done = call("run", write("hello.c", HELLO["hello.c"]), "--json")
     assert done.code == 0
     assert set(done.json) == KEYS
     assert done.json["status"] == "ok"
@@ -62,10 +62,10 @@ def test_json_has_exactly_the_documented_keys(deemster: Deemster, write: Write) 
 
 
 def test_compile_is_null_for_a_language_without_compiler(
-    deemster: Deemster, tmp_path: Path
+    call: Deemster, tmp_path: Path
 ) -> None:
     (tmp_path / "here" / "answer.txt").write_text("42\n")
-    done = deemster("run", "answer.txt", "--language", "text", "--json")
+    done = call("run", "answer.txt", "--language", "text", "--json")
     assert done.json["compile"] is None
     assert done.json["stdout"] == "42\n"
 
@@ -142,7 +142,7 @@ def test_closed_or_null_input_is_empty_input(
     ],
 )
 def test_a_failure_is_explained_in_words_and_in_json(
-    deemster: Deemster,
+    call: Deemster,
     write: Write,
     text: str,
     options: tuple[str, ...],
@@ -150,23 +150,23 @@ def test_a_failure_is_explained_in_words_and_in_json(
     message: str,
 ) -> None:
     name = write("bad.py", text)
-    plain = deemster("run", name, *options)
+    plain = call("run", name, *options)
     assert plain.code == 1
     assert f"deemster: {message}" in plain.err.splitlines()[-1]
-    as_json = deemster("run", name, *options, "--json")
+    as_json = call("run", name, *options, "--json")
     assert as_json.code == 1
     assert as_json.json["status"] == status
     assert as_json.err == ""
 
 
-def test_output_up_to_the_limit_is_kept(deemster: Deemster, write: Write) -> None:
-    done = deemster("run", write("flood.py", "while True: print('x' * 999)"), "--json")
+def test_output_up_to_the_limit_is_kept(call: Deemster, write: Write) -> None:
+    done = call("run", write("flood.py", "while True: print('x' * 999)"), "--json")
     assert len(done.json["stdout"]) == 64 << 20
 
 
-def test_json_names_the_forbidden_system_call(deemster: Deemster, write: Write) -> None:
+def test_json_names_the_forbidden_system_call(call: Deemster, write: Write) -> None:
     name = write("s.py", "import socket; socket.socket()")
-    assert deemster("run", name, "--json").json["syscall"] == "socket"
+    assert call("run", name, "--json").json["syscall"] == "socket"
 
 
 def test_binary_output_reaches_a_pipe_unchanged(deemster: Deemster, write: Write) -> None:
@@ -175,25 +175,23 @@ def test_binary_output_reaches_a_pipe_unchanged(deemster: Deemster, write: Write
     assert "\ufffd" in deemster("run", name, "--json").json["stdout"]
 
 
-def test_a_compile_error_shows_the_output_of_the_compiler(
-    deemster: Deemster, write: Write
-) -> None:
+def test_a_compile_error_shows_the_output_of_the_compiler(call: Deemster, write: Write) -> None:
     name = write("bad.c", "int main(void) { return x; }")
-    done = deemster("run", name)
+    done = call("run", name)
     assert done.code == 1
     assert "bad.c:1:25: error: " in done.err
     assert done.err.endswith("deemster: compile error\n")
-    done = deemster("run", name, "--json")
+    done = call("run", name, "--json")
     assert done.code == 1
     assert done.json["status"] == "compile_error"
     assert "bad.c:1:25: error: " in done.json["compile"]["output"]
     assert done.json["exit_code"] is None
 
 
-def test_the_language_can_be_given(deemster: Deemster, write: Write, tmp_path: Path) -> None:
+def test_the_language_can_be_given(call: Deemster, write: Write, tmp_path: Path) -> None:
     write("x.py", "")
     (tmp_path / "here" / "program.txt").write_text("print(7)")
-    assert deemster("run", "program.txt", "--language", "py").out == b"7\n"
+    assert call("run", "program.txt", "--language", "py").out == b"7\n"
 
 
 @pytest.mark.parametrize(
@@ -212,11 +210,11 @@ def test_the_language_can_be_given(deemster: Deemster, write: Write, tmp_path: P
     ],
 )
 def test_a_wrong_argument_is_reported_in_one_sentence(
-    deemster: Deemster, tmp_path: Path, arguments: tuple[str, ...], message: str
+    call: Deemster, tmp_path: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     (tmp_path / "here" / "notes.txt").write_text("x")
     (tmp_path / "here" / "big.py").write_text("#" * 2_000_000)
-    done = deemster("run", *arguments)
+    done = call("run", *arguments)
     assert done.code == 2
     assert done.out == b""
     assert message in done.err
@@ -227,21 +225,21 @@ def test_a_wrong_argument_is_reported_in_one_sentence(
 @pytest.mark.parametrize("option", ["--time", "--wall", "--memory"])
 @pytest.mark.parametrize("value", ["0", "-1", "x", "nan"])
 def test_an_invalid_limit_is_refused(
-    deemster: Deemster, write: Write, option: str, value: str
+    call: Deemster, write: Write, option: str, value: str
 ) -> None:
-    done = deemster("run", write("x.py", ""), option, value)
+    done = call("run", write("x.py", ""), option, value)
     assert done.code == 2
     assert option in done.err
 
 
-def test_a_broken_runner_exits_with_2(deemster: Deemster, write: Write) -> None:
+def test_a_broken_runner_exits_with_2(call: Deemster, write: Write) -> None:
     name = write("x.py", "")
-    done = deemster("run", name, "--json", DEEMSTER_RUNNER="/nowhere/runner")
+    done = call("run", name, "--json", DEEMSTER_RUNNER="/nowhere/runner")
     assert done.code == 2
     assert set(done.json) == KEYS
     assert done.json["status"] == "internal_error"
     assert "DEEMSTER_RUNNER" in done.err
-    done = deemster("run", name, DEEMSTER_RUNNER="/bin/false")
+    done = call("run", name, DEEMSTER_RUNNER="/bin/false")
     assert done.code == 2
     assert done.err.startswith("deemster: ")
     assert done.err.count("\n") == 1
