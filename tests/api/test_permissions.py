@@ -16,6 +16,7 @@ from deemster.domain.account import ALL_SCOPES, Role, Scope
 from deemster.store import accounts
 from deemster.store.pool import Pool, connection
 from tests.api.conftest import MakeDependencies, make_user
+from tests.waiting import PATIENCE_S
 
 NOBODY_HAS = "0" * 26
 PREFIXES = {"problems": "prob", "contests": "con", "users": "usr", "tokens": "tok"}
@@ -73,7 +74,7 @@ async def ask(app: FastAPI, method: str, path: str, token: str | None = None) ->
         if message["type"] == "http.response.start":
             status.set_result(message["status"])
 
-    async with asyncio.timeout(30), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
         answering = group.create_task(app(scope, receive, send))
         found: int = await status
         answering.cancel()

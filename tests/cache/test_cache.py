@@ -13,7 +13,7 @@ from deemster.domain.account import Account, Role
 from deemster.domain.errors import Unavailable
 from deemster.domain.ids import AccountId
 from deemster.metrics import CACHE
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, until
 
 ADA = Account(AccountId("usr_ada"), "ada", Role.USER)
 BOB = Account(AccountId("usr_bob"), "bob", Role.USER)
@@ -132,7 +132,7 @@ async def test_a_stale_entry_is_returned_while_it_is_refreshed(
     await until(lambda: source.loads == 2)
     source.may_answer.set()
     bodies = [b"1"]
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_S):
         while bodies[-1] == b"1":
             bodies.append(await problem(cache, source) or b"")
             await asyncio.sleep(0)

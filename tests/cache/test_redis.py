@@ -18,6 +18,7 @@ from deemster.cache.redis import PREFIX, RedisCache, connect
 from deemster.domain.account import Account, Role
 from deemster.domain.ids import AccountId
 from tests.services.redis import OwnRedis
+from tests.waiting import PATIENCE_S
 
 TIMEOUT_S = 30.0
 """Redis answers within this time even on a busy machine."""
@@ -90,7 +91,7 @@ async def test_an_old_entry_in_redis_is_returned_and_refreshed(
     async with Cache.open(await url_of(redis), queue_env, timeout_s=TIMEOUT_S) as cache:
         assert (await cache.get(PROBLEM, "prob_a", newer.load, version=7)).body == b"old"
         body: bytes | None = b"old"
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_S):
             while body == b"old":
                 body = (await cache.get(PROBLEM, "prob_a", newer.load, version=7)).body
                 await asyncio.sleep(0)

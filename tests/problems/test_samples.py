@@ -14,6 +14,7 @@ from deemster.domain.problem import ExampleSubmission, Problem, ProgramCheck
 from deemster.pipeline.judge.build.languages import shipped_directory
 from deemster.problems.formats.detect import read_problem
 from deemster.problems.summary import statement_text
+from tests.waiting import PATIENCE_S
 
 SAMPLES = shipped_directory("samples")
 BY_LEVEL = (
@@ -123,7 +124,7 @@ def test_a_sample_is_small(problem: Problem) -> None:
 @pytest.mark.parametrize("slug", GENERATED)
 def test_a_generator_writes_the_inputs_of_its_package(slug: str, tmp_path: Path) -> None:
     script = SAMPLES / slug / "generators" / "generate.py"
-    subprocess.run([sys.executable, str(script), str(tmp_path)], check=True, timeout=60)
+    subprocess.run([sys.executable, str(script), str(tmp_path)], check=True, timeout=PATIENCE_S)
     written = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     secret = SAMPLES / slug / "data" / "secret"
     assert written

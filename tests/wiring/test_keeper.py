@@ -7,6 +7,7 @@ import pytest
 from deemster.domain.errors import Unavailable
 from deemster.wiring import keeper
 from deemster.wiring.keeper import repeat
+from tests.waiting import PATIENCE_S
 
 
 @pytest.mark.parametrize("fault", [Unavailable("away"), RuntimeError("a fault of ours")])
@@ -26,7 +27,7 @@ async def test_a_duty_that_fails_is_repeated(
         done.set()
         return 0
 
-    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
         duty = group.create_task(repeat(work, 0.0))
         await done.wait()
         duty.cancel()

@@ -23,7 +23,7 @@ from deemster.store.pool import Pool, connection
 from tests.api.auth.little_issuer import AUDIENCE, Key, LittleIssuer, issuing
 from tests.api.auth.people import deeds, make_person, serving
 from tests.api.conftest import Api, MakeDependencies
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, until
 
 PATH = "/v1/session"
 
@@ -246,7 +246,7 @@ async def test_nobody_waits_for_an_issuer_that_hangs_with_a_key_that_is_known(
     clock.now_s += 3600
     hangs.clear()
     goes_on.clear()
-    async with asyncio.timeout(30), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
         first = group.create_task(known.find("one", "ES256"))
         await hangs.wait()
         assert await known.find("one", "ES256") is not None

@@ -13,7 +13,7 @@ import httpx
 
 from deemster.pipeline.work.heartbeat import is_alive, process_name
 from tests.cli.conftest import COMMAND
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, until
 
 READY = re.compile(r"^Ready after .*: (http://\S+)$", re.MULTILINE)
 
@@ -123,7 +123,7 @@ class Up:
             [*COMMAND, *arguments],
             capture_output=True,
             text=True,
-            timeout=150,
+            timeout=PATIENCE_S,
             env={**self.environment, **variables},
             check=False,
         )
@@ -131,7 +131,9 @@ class Up:
     async def get(self, path: str) -> Any:
         token = (self.data / "admin.token").read_text().strip()
         headers = {"Authorization": f"Bearer {token}"}
-        async with httpx.AsyncClient(base_url=self.url, headers=headers, timeout=60) as client:
+        async with httpx.AsyncClient(
+            base_url=self.url, headers=headers, timeout=PATIENCE_S
+        ) as client:
             answer = await client.get(path)
             assert answer.status_code == 200, answer.text
             return answer.json()

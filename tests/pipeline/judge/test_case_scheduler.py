@@ -11,6 +11,7 @@ from deemster.domain.verdict import Verdict
 from deemster.pipeline.judge.case_judge import CaseOutcome
 from deemster.pipeline.judge.case_scheduler import AHEAD, CaseScheduler
 from deemster.sandbox.report import Report
+from tests.waiting import PATIENCE_S
 
 CASES = [Case(f"secret/{number:03}", "", "") for number in range(50)]
 
@@ -40,7 +41,7 @@ class FakeJudge:
 
 
 async def until_started(judge: FakeJudge, count: int) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         while len(judge.started) < count:
             judge.changed.clear()
             await judge.changed.wait()
@@ -100,5 +101,8 @@ async def test_an_error_in_one_case_is_raised_while_waiting_for_another() -> Non
         raise AssertionError
 
     with pytest.raises(Unavailable, match="gone"):
-        async with asyncio.timeout(10), CaseScheduler.open(CASES, judge, 2) as scheduler:
+        async with (
+            asyncio.timeout(PATIENCE_S),
+            CaseScheduler.open(CASES, judge, 2) as scheduler,
+        ):
             await scheduler.result(CASES[0])

@@ -10,6 +10,7 @@ import pytest
 
 from deemster.domain.errors import Unavailable
 from deemster.pipeline.judge.prepared_problem import PreparedProblem, PreparedProblems
+from tests.waiting import PATIENCE_S
 
 
 class FakeStore:
@@ -42,7 +43,7 @@ async def use(problems: PreparedProblems, digest: str) -> None:
 async def test_concurrent_callers_share_one_preparation() -> None:
     store = FakeStore()
     store.may_open.clear()
-    async with asyncio.timeout(10), PreparedProblems.open(store.open) as problems:
+    async with asyncio.timeout(PATIENCE_S), PreparedProblems.open(store.open) as problems:
         async with asyncio.TaskGroup() as group:
             for _ in range(10):
                 group.create_task(use(problems, "a"))
@@ -55,7 +56,7 @@ async def test_concurrent_callers_share_one_preparation() -> None:
 
 async def test_the_least_recently_used_problem_is_evicted() -> None:
     store = FakeStore()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         async with PreparedProblems.open(store.open, max_prepared=2) as problems:
             for digest in ("a", "b", "a", "c"):
                 await use(problems, digest)
@@ -67,7 +68,7 @@ async def test_the_least_recently_used_problem_is_evicted() -> None:
 
 async def test_a_problem_in_use_is_not_evicted() -> None:
     store = FakeStore()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         async with PreparedProblems.open(store.open, max_prepared=1) as problems:
             async with problems.prepared("a"):
                 await use(problems, "b")
@@ -79,7 +80,7 @@ async def test_a_problem_in_use_is_not_evicted() -> None:
 
 async def test_a_failed_preparation_is_raised_and_tried_again() -> None:
     store = FakeStore()
-    async with asyncio.timeout(10), PreparedProblems.open(store.open) as problems:
+    async with asyncio.timeout(PATIENCE_S), PreparedProblems.open(store.open) as problems:
         for _ in range(2):
             with pytest.raises(Unavailable, match="gone"):
                 await use(problems, "broken")
@@ -89,7 +90,7 @@ async def test_a_failed_preparation_is_raised_and_tried_again() -> None:
 async def test_a_cancelled_caller_does_not_cancel_the_preparation() -> None:
     store = FakeStore()
     store.may_open.clear()
-    async with asyncio.timeout(10), PreparedProblems.open(store.open) as problems:
+    async with asyncio.timeout(PATIENCE_S), PreparedProblems.open(store.open) as problems:
         async with asyncio.TaskGroup() as group:
             cancelled = group.create_task(use(problems, "a"))
             group.create_task(use(problems, "a"))

@@ -24,6 +24,8 @@ from tests.pipeline.queue.stores import (
 )
 from tests.waiting import PATIENCE_S, until
 
+RETRY_S = 2.0
+"""Long enough for the next job to start, on a busy machine too."""
 DEAF = ConsumerTimes(poll_s=600, lease_s=15, stalled_s=600)
 """Polls so rarely that only a wake-up makes it look."""
 
@@ -215,7 +217,7 @@ async def test_a_delayed_job_comes_again_and_lets_others_pass(
         times = starts.setdefault(delivery.job.job_id, [])
         times.append(time.monotonic())
         first = delivery.job == make_job(1) and len(times) == 1
-        return RetryLater(0.5) if first else Done()
+        return RetryLater(RETRY_S) if first else Done()
 
     pace = ConsumerTimes(poll_s=600, stalled_s=600)
     async with (
@@ -228,7 +230,7 @@ async def test_a_delayed_job_comes_again_and_lets_others_pass(
         assert present == {make_job(1).job_id}
         await until_counts(queue_url, queue_env, {"completed": 2})
     first, again = starts[make_job(1).job_id]
-    assert again - first > 0.45
+    assert again - first > 0.9 * RETRY_S
     assert first < starts[make_job(2).job_id][0] < again
     async with bullmq_queue(queue_url, queue_env, QueueName.DEFAULT) as queue:
         assert (await queue.getJob(make_job(1).job_id)).attemptsMade == 1
@@ -319,42 +321,51 @@ async def test_a_failing_handler_fails_only_its_job_and_reveals_no_secret(
     assert seen.ids == [make_job(2).job_id]
 
 
+class Starts:
+    """A handler that notes when it was called."""
+
+    def __init__(self) -> None:
+        self.at: list[float] = []
+
+    async def __call__(self, delivery: DeliveredJob) -> Done:
+        self.at.append(time.time())
+        return Done()
+
+
+async def first_taken_at(url: str, env: str, jobs: int) -> float:
+    """When the first of these jobs was taken and counted: handlers may start much later on
+    a busy machine.
+    """
+    async with bullmq_queue(url, env, QueueName.DEFAULT) as queue:
+        found = [await queue.getJob(make_job(number).job_id) for number in range(jobs)]
+    return float(min(job.processedOn for job in found)) / 1000
+
+
 async def test_the_rate_limit_holds_for_all_consumers_together(
     queue_url: str, queue_env: str
 ) -> None:
     """Q9"""
-    starts: list[float] = []
-
-    async def handler(delivery: DeliveredJob) -> Done:
-        starts.append(time.monotonic())
-        return Done()
-
+    starts = Starts()
     async with Producer.open(queue_url, queue_env) as producer:
         await producer.send([make_job(number) for number in range(12)])
         async with (
-            working(queue_url, queue_env, handler, slots=2, rate_per_s=5),
-            working(queue_url, queue_env, handler, slots=2, rate_per_s=5),
+            working(queue_url, queue_env, starts, slots=2, rate_per_s=5),
+            working(queue_url, queue_env, starts, slots=2, rate_per_s=5),
         ):
-            await until(lambda: len(starts) == 12)
-    starts.sort()
-    # A little less than a second: jobs start a moment after they are counted.
-    assert starts[5] - starts[0] > 0.8
-    assert starts[10] - starts[0] > 1.8
+            await until(lambda: len(starts.at) == 12)
+    begun_at = await first_taken_at(queue_url, queue_env, 12)
+    assert starts.at[5] - begun_at > 0.99
+    assert starts.at[10] - begun_at > 1.99
 
 
 async def test_a_rate_below_one_per_second_holds(queue_url: str, queue_env: str) -> None:
     """Q9"""
-    starts: list[float] = []
-
-    async def handler(delivery: DeliveredJob) -> Done:
-        starts.append(time.monotonic())
-        return Done()
-
+    starts = Starts()
     async with Producer.open(queue_url, queue_env) as producer:
-        await producer.send([make_job(1), make_job(2)])
-        async with working(queue_url, queue_env, handler, slots=2, rate_per_s=0.5):
-            await until(lambda: len(starts) == 2)
-    assert starts[1] - starts[0] > 1.8
+        await producer.send([make_job(number) for number in range(2)])
+        async with working(queue_url, queue_env, starts, slots=2, rate_per_s=0.5):
+            await until(lambda: len(starts.at) == 2)
+    assert starts.at[1] - await first_taken_at(queue_url, queue_env, 2) > 1.99
 
 
 async def test_the_cycle_time_is_measured_only_while_there_is_work(

@@ -36,6 +36,7 @@ from tests.builders import (
     make_submission,
     start_submission,
 )
+from tests.waiting import PATIENCE_S
 
 ROOT = Actor("root")
 SUM = RejudgingFilter(problem=ProblemId("prob_sum"))
@@ -268,7 +269,7 @@ async def test_the_worker_of_a_dropped_trial_is_notified(
         await ear.wait(30)  # it says that it listens
         await rejudging_set.drop(pool, made, ROOT)
         heard: list[str] = []
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_S):
             while trial not in heard:
                 heard += await ear.wait(1)
 

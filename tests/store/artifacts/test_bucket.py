@@ -12,6 +12,7 @@ from deemster.domain.errors import Refused, Unavailable
 from deemster.store.artifacts import ArtifactMissing, Artifacts
 from deemster.store.artifacts.s3 import parse_address
 from tests.services.s3 import SECRET, OwnS3, own_s3
+from tests.waiting import PATIENCE_S
 
 NOTHING = "0" * 64
 Call = Callable[[Artifacts], Coroutine[object, object, object]]
@@ -145,7 +146,7 @@ async def hanging_server(answer: bytes) -> AsyncIterator[str]:
 
 @pytest.mark.parametrize("call", CALLS)
 async def test_a_silent_store_ends_in_a_timeout(tmp_path: Path, call: str) -> None:
-    async with hanging_server(b"") as url, asyncio.timeout(60):
+    async with hanging_server(b"") as url, asyncio.timeout(PATIENCE_S):
         artifacts = Artifacts.open(url, tmp_path, timeout_s=0.5)
         with pytest.raises(Unavailable):
             await CALLS[call](artifacts)
@@ -158,7 +159,7 @@ async def test_a_store_that_stops_in_the_middle_ends_in_a_timeout(
         b'HTTP/1.1 200 OK\r\nContent-Length: 1000\r\nETag: "x"\r\n'
         b"Last-Modified: Sun, 01 Nov 2026 00:00:00 GMT\r\n\r\n"
     )
-    async with hanging_server(head + b"half of it") as url, asyncio.timeout(60):
+    async with hanging_server(head + b"half of it") as url, asyncio.timeout(PATIENCE_S):
         artifacts = Artifacts.open(url, tmp_path, timeout_s=0.5)
         with pytest.raises(Unavailable):
             await artifacts.get(NOTHING)
@@ -167,7 +168,7 @@ async def test_a_store_that_stops_in_the_middle_ends_in_a_timeout(
 
 
 async def test_a_store_that_hangs_leaves_other_threads_free(tmp_path: Path) -> None:
-    async with hanging_server(b"") as url, asyncio.timeout(60):
+    async with hanging_server(b"") as url, asyncio.timeout(PATIENCE_S):
         artifacts = Artifacts.open(url, tmp_path, timeout_s=0.3)
         async with asyncio.TaskGroup() as group:
             calls = [group.create_task(outcome(artifacts)) for _ in range(40)]

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import PATIENCE_S
+
 SOURCES = Path(__file__).parent / "testlib"
 JURY = Path(__file__).parents[4] / "jury"
 
@@ -50,7 +52,7 @@ def run(argv: Sequence[object], stdin: str = "") -> tuple[int, str, str]:
         [str(word) for word in argv],
         input=stdin.encode(),
         capture_output=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=False,
     )
     return done.returncode, done.stdout.decode(), done.stderr.decode().rstrip("\n")
