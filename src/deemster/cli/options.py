@@ -1,4 +1,4 @@
-"""Options, arguments and settings that several commands share."""
+"""Options, arguments and the form of command groups that several commands share."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""A server with the same framework, server and driver, which only inserts one row."""
+"""A FastAPI server that only inserts one row: the bare minimum for accepting a submission."""
 
 import sys
 from typing import Final

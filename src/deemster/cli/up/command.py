@@ -1,4 +1,4 @@
-"""`deemster up`: its options."""
+"""Parses the options of `deemster up` and starts the supervisor."""
 
 from pathlib import Path
 from typing import Annotated
