@@ -164,13 +164,13 @@ async def test_a_revision_prepared_by_another_version_is_not_prepared_again(
     here: Machine, there: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A worker may be newer than what imported the problem, and add other checkers."""
-    dmoj_prepare = sys.modules["deemster.problems.formats.dmoj.prepare"]
+    dmoj_package = sys.modules["deemster.problems.formats.dmoj.package"]
     older = tmp_path / "native"
-    shutil.copytree(dmoj_prepare.PROGRAMS, older)
+    shutil.copytree(dmoj_package.PROGRAMS, older)
     with (older / "main.py").open("a") as file:
         file.write("# older\n")
     with monkeypatch.context() as patch:
-        patch.setattr(dmoj_prepare, "PROGRAMS", older)
+        patch.setattr(dmoj_package, "PROGRAMS", older)
         revision = await here.publish(CORPUS / "dmojbatches")
     async with there.distributor.opened(revision.digest) as other:
         assert other.digest == revision.digest

@@ -14,15 +14,10 @@ from deemster.directory_store import remove
 from deemster.domain.errors import Refused, Unavailable
 from deemster.domain.limits import MIB
 from deemster.locks import acquire, lock_current
-from deemster.problems.archive.names import clean_name, is_leftover, shown
-from deemster.problems.archive.tarred import DIGITS
+from deemster.problems.archive.names import clean_name, is_tool_file, shown
+from deemster.problems.archive.tar_archive import DIGITS
 from deemster.problems.digest import files_of
-from deemster.problems.revision import (
-    Revision,
-    RevisionDamaged,
-    RevisionMissing,
-    RevisionStore,
-)
+from deemster.problems.revision import Revision, RevisionDamaged, RevisionMissing, RevisionStore
 from deemster.store.artifacts import Artifacts
 
 FOLDER = "revisions"
@@ -120,7 +115,7 @@ def fresh_name() -> str:
 
 def pack(directory: Path, target: Path) -> None:
     """Writes a tar: sorted, without times and owners, so that it is reproducible."""
-    top = DEFAULT_NAME if is_leftover(directory.name) else directory.name
+    top = DEFAULT_NAME if is_tool_file(directory.name) else directory.name
     try:
         with tarfile.open(target, "x:", format=tarfile.PAX_FORMAT) as tar:
             for name, path in sorted(files_of(directory)):

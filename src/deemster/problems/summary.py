@@ -106,11 +106,7 @@ def samples_of(problem: Problem) -> list[SampleFiles]:
 
 
 def read_sample(root: Path, shown: SampleFiles) -> dict[str, str]:
-    paths = {
-        "input": shown.input,
-        "output": shown.output,
-        "interaction": shown.interaction,
-    }
+    paths = {"input": shown.input, "output": shown.output, "interaction": shown.interaction}
     return {what: first_part(root / path) for what, path in paths.items() if path}
 
 

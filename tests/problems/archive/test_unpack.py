@@ -1,4 +1,4 @@
-"""What a package is packed as makes no difference to what comes out."""
+"""Packages in all kinds of archives give the same files."""
 
 import bz2
 import gzip
@@ -196,7 +196,7 @@ def test_an_unknown_file_type_is_refused_with_the_known_ones(
     target: Path, tmp_path: Path, content: bytes
 ) -> None:
     (tmp_path / "file").write_bytes(content)
-    with pytest.raises(Refused, match="give a directory, a zip"):
+    with pytest.raises(Refused, match="use a directory, a zip"):
         unpack(tmp_path / "file", target)
 
 

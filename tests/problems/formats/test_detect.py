@@ -1,4 +1,4 @@
-"""Which format a package is in."""
+"""Detection of the format of a package."""
 
 from pathlib import Path
 
@@ -45,7 +45,7 @@ def test_the_format_is_detected_from_the_files(
     ("names", "message"),
     [
         (["readme.txt"], "ICPC/Kattis .* Polygon .* Hydro .* DMOJ"),
-        ([], "no problem package"),
+        ([], "not a problem package"),
         (["contest.xml", "problems/a/problem.xml"], "contest"),
         (["a/problem.yaml", "b/problem.yaml"], r"several problems \(a, b\)"),
     ],

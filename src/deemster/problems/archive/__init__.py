@@ -1,4 +1,4 @@
-"""Brings a problem package into a directory of ours, trusting nothing about it (J8)."""
+"""Unpacks problem packages from untrusted archives and directories (J8)."""
 
 from deemster.problems.archive.bounds import Bounds
 from deemster.problems.archive.unpack import Unpacked, unpack, unpack_inner

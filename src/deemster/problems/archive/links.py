@@ -1,29 +1,29 @@
-"""Puts copies where a package has links; its format allows those that stay inside."""
+"""Replaces links inside a package by copies of their targets."""
 
 from bisect import bisect_left
 from collections.abc import Iterator
 from pathlib import Path
 
 from deemster.domain.errors import Refused
-from deemster.problems.archive.intake import CHUNK_BYTES, Intake
 from deemster.problems.archive.names import shown
+from deemster.problems.archive.writer import CHUNK_BYTES, PackageWriter
 
 MAX_HOPS = 40
-"""As many as the kernel follows."""
+"""As many as Linux follows."""
 
 
-def resolve_links(intake: Intake) -> None:
-    """Every link becomes what it leads to; bounds count each copy."""
-    if intake.links:
-        Resolver(intake).resolve_all()
+def resolve_links(writer: PackageWriter) -> None:
+    """Each copy counts towards the bounds."""
+    if writer.links:
+        LinkResolver(writer).resolve_all()
 
 
-class Resolver:
-    def __init__(self, intake: Intake) -> None:
-        self._intake = intake
-        self._links = dict(intake.links)
-        self._files = dict(intake.files)
-        self._directories = set(intake.directories)
+class LinkResolver:
+    def __init__(self, writer: PackageWriter) -> None:
+        self._intake = writer
+        self._links = dict(writer.links)
+        self._files = dict(writer.files)
+        self._directories = set(writer.directories)
         self._names = sorted([*self._links, *self._files, *self._directories])
 
     def resolve_all(self) -> None:
@@ -32,7 +32,7 @@ class Resolver:
             self._place(name, self._follow(name), ())
 
     def _follow(self, name: str) -> str:
-        """The name behind a link, and behind all that stand in its way."""
+        """The final target of a link, through all other links on its path."""
         todo = name.split("/")[::-1]
         done: list[str] = []
         hops = 0
@@ -50,7 +50,7 @@ class Resolver:
                     done = [] if link.from_root else done[:-1]
                     todo.extend(link.target.split("/")[::-1])
             if hops > MAX_HOPS:
-                raise Refused(f"The link {shown(name)} leads round in a circle: remove it.")
+                raise Refused(f"The link {shown(name)} is part of a circle: remove it.")
         return "/".join(done)
 
     def _place(self, name: str, real: str, inside: tuple[str, ...]) -> None:
@@ -66,7 +66,7 @@ class Resolver:
     def _place_directory(self, name: str, real: str, inside: tuple[str, ...]) -> None:
         within = not real or f"{name}/".startswith(f"{real}/")
         if within or real in inside:
-            raise Refused(f"The link {shown(name)} leads to a directory that holds it.")
+            raise Refused(f"The link {shown(name)} leads to a directory that contains it.")
         self._intake.make_directories(name)
         for child in self._below(real):
             copy = name + child[len(real) :]

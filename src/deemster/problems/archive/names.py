@@ -1,29 +1,20 @@
-"""Which names a file of a package may have, and how they are spelt here."""
+"""Checks and normalizes the names of files in packages."""
 
 from deemster.domain.errors import Refused
 
-LEFTOVERS = frozenset(
-    {
-        "__MACOSX",
-        ".DS_Store",
-        "Thumbs.db",
-        "desktop.ini",
-        ".git",
-        ".hg",
-        ".svn",
-        "__pycache__",
-    }
+TOOL_FILES = frozenset(
+    {"__MACOSX", ".DS_Store", "Thumbs.db", "desktop.ini", ".git", ".hg", ".svn", "__pycache__"}
 )
-"""What tools leave behind; never a part of a problem, at any depth."""
+"""Files and directories of tools, which are skipped at any depth."""
 MAX_PART_BYTES = 255
 MAX_NAME_BYTES = 1024
 SHOWN = 100
 
 
 def clean_name(raw: str) -> str:
-    """Parts with `/` between them; empty for the package's own directory."""
+    """The relative path with single slashes; empty for the root of the package."""
     if raw.startswith("/"):
-        raise Refused(f"The package names a file from the root, {shown(raw)}: pack it again.")
+        raise Refused(f"The package has an absolute file name, {shown(raw)}: pack it again.")
     parts = [part for part in raw.split("/") if part not in {"", "."}]
     for part in parts:
         check_part(part, raw)
@@ -35,9 +26,11 @@ def clean_name(raw: str) -> str:
 
 def check_part(part: str, whole: str) -> None:
     if part == "..":
-        raise Refused(f"The package names a file outside itself, {shown(whole)}: repack it.")
+        raise Refused(
+            f"The package has a file outside of itself, {shown(whole)}: pack it again."
+        )
     if any(ord(letter) < 32 or ord(letter) == 127 for letter in part):
-        raise Refused(f"The package has a name with control letters, {shown(whole)}.")
+        raise Refused(f"The package has a name with control characters, {shown(whole)}.")
     try:
         size = len(part.encode())
     except UnicodeEncodeError:
@@ -48,10 +41,10 @@ def check_part(part: str, whole: str) -> None:
         raise Refused(f"The package has a name that is too long, {shown(whole)}: shorten it.")
 
 
-def is_leftover(name: str) -> bool:
-    return not LEFTOVERS.isdisjoint(name.split("/"))
+def is_tool_file(name: str) -> bool:
+    return not TOOL_FILES.isdisjoint(name.split("/"))
 
 
 def shown(name: str) -> str:
-    """Safe to print, and not endless."""
+    """A name that is safe to print, shortened."""
     return ascii(name[:SHOWN]) + ("…" if len(name) > SHOWN else "")

@@ -1,4 +1,4 @@
-"""Tells what a package is packed as, and unpacks it."""
+"""Detects the kind of archive and unpacks it."""
 
 import os
 import re
@@ -8,11 +8,11 @@ from pathlib import Path
 
 from deemster.domain.errors import Refused
 from deemster.problems.archive.bounds import Bounds
-from deemster.problems.archive.folder import take_folder
-from deemster.problems.archive.intake import Intake
+from deemster.problems.archive.directory import read_directory
 from deemster.problems.archive.links import resolve_links
-from deemster.problems.archive.tarred import take_tar
-from deemster.problems.archive.zipped import take_zip
+from deemster.problems.archive.tar_archive import read_tar
+from deemster.problems.archive.writer import PackageWriter
+from deemster.problems.archive.zip_archive import read_zip
 
 ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 PACKED_TAR = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd")
@@ -24,23 +24,23 @@ ENDINGS = re.compile(r"\.(zip|kpp|tar(\.\w+)?|tgz|tbz2?|txz)$", re.IGNORECASE)
 @dataclass(frozen=True, slots=True)
 class Unpacked:
     root: Path
-    """Where the package's own files begin."""
+    """The directory with the package's own files."""
     name: str
-    """What its directory or archive was called."""
+    """Name of the directory or archive, without its extension."""
 
 
 def unpack(source: Path, target: Path, bounds: Bounds | None = None) -> Unpacked:
-    """Fills `target`, an empty directory that nobody else may enter.
+    """Fills `target`, an empty directory that only this process may enter.
 
-    Files end up with mode 0644, or 0755 if they may be executed, directories with 0755.
+    Files get mode 0644, or 0755 if they are executable, directories 0755.
     """
     bounds = bounds or Bounds()
     if source.is_dir():
-        intake = Intake(target, bounds)
-        take_folder(source, intake)
-        resolve_links(intake)
+        writer = PackageWriter(target, bounds)
+        read_directory(source, writer)
+        resolve_links(writer)
         return Unpacked(target, source.resolve().name)
-    take_archive(source, target, bounds)
+    unpack_archive(source, target, bounds)
     top = single_directory(target)
     if top is not None:
         return Unpacked(top, top.name)
@@ -48,27 +48,27 @@ def unpack(source: Path, target: Path, bounds: Bounds | None = None) -> Unpacked
 
 
 def unpack_inner(source: Path, target: Path, bounds: Bounds) -> None:
-    """An archive that a package names as a part of itself; nothing is descended into."""
-    take_archive(source, target, bounds)
+    """Unpacks an archive inside a package; a single top directory is kept."""
+    unpack_archive(source, target, bounds)
 
 
-def take_archive(source: Path, target: Path, bounds: Bounds) -> None:
-    magic, size = look_at(source)
-    intake = Intake(target, bounds, packed_bytes=size)
+def unpack_archive(source: Path, target: Path, bounds: Bounds) -> None:
+    magic, size = read_start(source)
+    writer = PackageWriter(target, bounds, packed_bytes=size)
     if magic.startswith(ZIP):
-        take_zip(source, intake)
+        read_zip(source, writer)
     elif magic.startswith(PACKED_TAR) or magic[TAR_MARK_AT:].startswith(TAR_MARK):
-        take_tar(source, magic, intake)
+        read_tar(source, magic, writer)
     else:
         raise Refused(
-            f"{source.name} is neither a directory nor an archive that is known: give a "
-            "directory, a zip (also .kpp) or a tar (plain, .gz, .bz2, .xz, .zst)."
+            f"{source.name} is not a directory and not a known archive: use a directory, a zip "
+            "(also .kpp) or a tar (plain, .gz, .bz2, .xz, .zst)."
         )
-    resolve_links(intake)
+    resolve_links(writer)
 
 
-def look_at(source: Path) -> tuple[bytes, int]:
-    """The first bytes and the size; without waiting for a pipe."""
+def read_start(source: Path) -> tuple[bytes, int]:
+    """The first bytes and the size, without waiting for a pipe."""
     try:
         descriptor = os.open(source, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as fault:
@@ -83,6 +83,6 @@ def look_at(source: Path) -> tuple[bytes, int]:
 
 
 def single_directory(target: Path) -> Path | None:
-    """Archives mostly hold one directory with all the rest in it."""
+    """The only directory at the top, which most archives have."""
     entries = list(target.iterdir())
     return entries[0] if len(entries) == 1 and entries[0].is_dir() else None

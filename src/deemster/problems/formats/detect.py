@@ -1,4 +1,4 @@
-"""Tells which format a package is in, and has it read."""
+"""Detects the format of a package and calls its reader."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,9 +15,9 @@ KNOWN = (
 
 
 def prepare(directory: Path, bounds: Bounds) -> None:
-    """Brings a freshly unpacked package into the shape that its reader expects.
+    """Changes a newly unpacked package into the form that its reader expects.
 
-    What is changed here is a part of the revision. Done twice, it changes nothing more.
+    The changes become part of the revision. A second call changes nothing.
     """
     reader = reader_of(directory)
     if reader is polygon.read_package:
@@ -53,8 +53,8 @@ def unknown(directory: Path, has: set[str]) -> Refused:
     inner = [path for path in sorted(directory.iterdir()) if is_package(path)]
     if inner:
         names = ", ".join(path.name for path in inner[:5])
-        return Refused(f"This holds several problems ({names}): import them one by one.")
-    return Refused(f"This is no problem package that is understood: those are {KNOWN}.")
+        return Refused(f"This contains several problems ({names}): import them one by one.")
+    return Refused(f"This is not a problem package of a known format: {KNOWN}.")
 
 
 def is_package(path: Path) -> bool:

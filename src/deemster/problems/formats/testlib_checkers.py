@@ -1,4 +1,4 @@
-"""The standard checkers of testlib, by name, as far as our own comparison does their work."""
+"""Built-in comparisons that replace the standard checkers of testlib."""
 
 from deemster.domain.problem import Compare, Comparison
 

@@ -1,6 +1,6 @@
-"""Reads YAML of strangers strictly, and says which file and key is wrong.
+"""Reads untrusted YAML strictly, with errors that name the file and the key.
 
-Bounded in size, depth and what aliases unfold to; only plain data; each key once.
+The size, the depth and the expansion of aliases are bounded; duplicate keys are refused.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -15,25 +15,25 @@ from deemster.domain.errors import Refused
 
 MAX_BYTES = 256 * 1024
 MAX_NODES = 50_000
-"""After aliases are unfolded."""
+"""Counted after the expansion of aliases."""
 MAX_DEPTH = 40
 SHOWN_CHARACTERS = 80
 MERGE_TAG = "tag:yaml.org,2002:merge"
 
 
 class FileModel(BaseModel):
-    """Of a file in a package: no key but these."""
+    """A file of a package, or a part of it; unknown keys are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Misfit(ValueError):
-    """A value that a key can't have; the text continues 'the key …'."""
+class InvalidValue(ValueError):
+    """A value that a key can't have; the message continues 'the key …'."""
 
 
 M = TypeVar("M", bound=BaseModel)
-Duplicates = Callable[[str], None]
-"""Told of each key that stands twice; the last one counts then."""
+OnDuplicate = Callable[[str], None]
+"""Called for each duplicate key, of which the last one counts."""
 
 
 def key_error(file: str, key: str, what: str) -> Refused:
@@ -41,26 +41,24 @@ def key_error(file: str, key: str, what: str) -> Refused:
     return Refused(f"{file}: the key '{key}' {what}")
 
 
-def read_yaml(path: Path, file: str, on_duplicate: Duplicates | None = None) -> object:
-    """What a file says, None when it is empty; `file` is its name in messages."""
+def read_yaml(path: Path, file: str, on_duplicate: OnDuplicate | None = None) -> object:
+    """The value of a file, None if it is empty; `file` is its name in messages."""
     return parse_yaml(read_text(path, file), file, on_duplicate)
 
 
 def read_text(path: Path, file: str) -> str:
     size = path.stat().st_size
     if size > MAX_BYTES:
-        raise Refused(
-            f"{file} has {size:,} bytes, and may have {MAX_BYTES:,}: remove what isn't needed."
-        )
+        raise Refused(f"{file} has {size:,} bytes, and the limit is {MAX_BYTES:,}: shorten it.")
     try:
         return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise Refused(
-            f"{file} is no UTF-8 text (byte {error.start}): save it as one."
+            f"{file} is not UTF-8 text (byte {error.start}): save it as UTF-8."
         ) from None
 
 
-def parse_yaml(text: str, file: str, on_duplicate: Duplicates | None = None) -> object:
+def parse_yaml(text: str, file: str, on_duplicate: OnDuplicate | None = None) -> object:
     try:
         loader = yaml.SafeLoader(text)
         try:
@@ -72,7 +70,7 @@ def parse_yaml(text: str, file: str, on_duplicate: Duplicates | None = None) -> 
         finally:
             loader.dispose()
     except yaml.YAMLError as error:
-        raise Refused(f"{file} is no valid YAML: {in_one_line(error)}.") from None
+        raise Refused(f"{file} is not valid YAML: {yaml_error_text(error)}.") from None
     except RecursionError:
         raise Refused(f"{file} is nested too deeply: flatten it.") from None
     except ValueError as error:
@@ -81,24 +79,24 @@ def parse_yaml(text: str, file: str, on_duplicate: Duplicates | None = None) -> 
     return value
 
 
-def in_one_line(error: yaml.YAMLError) -> str:
+def yaml_error_text(error: yaml.YAMLError) -> str:
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or str(error)
     where = f" in line {mark.line + 1}" if mark is not None else ""
     return f"{' '.join(problem.split())}{where}"
 
 
-# ---- what can't be seen any more in the finished value ----
+# ---- checks that need the nodes ----
 
 
 def check_nodes(
-    root: yaml.Node, file: str, loader: yaml.SafeLoader, on_duplicate: Duplicates | None
+    root: yaml.Node, file: str, loader: yaml.SafeLoader, on_duplicate: OnDuplicate | None
 ) -> None:
     sizes: dict[int, int] = {}
 
     def unfolded(node: yaml.Node, depth: int, above: frozenset[int]) -> int:
         if id(node) in above:
-            raise Refused(f"{file} has an alias to what it stands in: write it out.")
+            raise Refused(f"{file} has an alias to a value that contains it: write it out.")
         if depth > MAX_DEPTH:
             raise Refused(f"{file} is nested deeper than {MAX_DEPTH} levels: flatten it.")
         if id(node) not in sizes:
@@ -121,7 +119,7 @@ def children(node: yaml.Node) -> list[yaml.Node]:
 
 
 def check_keys(
-    node: yaml.MappingNode, file: str, loader: yaml.SafeLoader, on_duplicate: Duplicates | None
+    node: yaml.MappingNode, file: str, loader: yaml.SafeLoader, on_duplicate: OnDuplicate | None
 ) -> None:
     seen: set[Hashable] = set()
     for key_node, _ in node.value:
@@ -130,12 +128,12 @@ def check_keys(
         key = loader.construct_object(key_node, deep=True)
         if not isinstance(key, Hashable):
             raise Refused(
-                f"{file} has a key that is no single value, in line {line(key_node)}."
+                f"{file} has a key that is a list or a map, in line {line(key_node)}."
             )
         if key in seen:
             if on_duplicate is None:
                 raise key_error(
-                    file, str(key), f"stands twice (line {line(key_node)}): keep one."
+                    file, str(key), f"appears twice (line {line(key_node)}): keep one."
                 )
             on_duplicate(str(key))
         seen.add(key)
@@ -149,7 +147,7 @@ def line(node: yaml.Node) -> int:
 
 
 def mapping_of(value: object, file: str, key: str = "") -> dict[str, object]:
-    """A map with names as keys, without those that have no value."""
+    """A map with text keys, without the keys that have no value."""
     if value is None:
         return {}
     if not isinstance(value, dict):
@@ -158,12 +156,12 @@ def mapping_of(value: object, file: str, key: str = "") -> dict[str, object]:
         raise Refused(f"{file} must be a map of names to values, not {shown(value)}.")
     for name in value:
         if not isinstance(name, str):
-            raise key_error(file, joined((key, name)), "is no name: write it in quotes.")
+            raise key_error(file, joined((key, name)), "is not text: write it in quotes.")
     return {name: each for name, each in value.items() if each is not None}
 
 
 def checked(model: type[M], values: Mapping[str, object], file: str, above: str = "") -> M:
-    """The model, or a refusal that names the file, the key and what to do."""
+    """The model, or an error that names the file and the key."""
     try:
         return model.model_validate(dict(values))
     except ValidationError as error:
@@ -178,7 +176,7 @@ def refusal(
     above: str,
 ) -> Refused:
     faults = error.errors(include_url=False)
-    # A misspelt key is also a missing one, and more to the point.
+    # A misspelt key is also a missing one; the misspelling is the better message.
     first = min(faults, key=lambda fault: fault["type"] != "extra_forbidden")
     path = real_keys(first["loc"], values, missing=first["type"] == "missing")
     key = joined((above, *path))
@@ -198,7 +196,7 @@ def refusal(
 def real_keys(
     location: Sequence[int | str], values: object, *, missing: bool
 ) -> list[int | str]:
-    """The part of pydantic's location that leads through the file itself."""
+    """The parts of pydantic's location that are keys of the file."""
     path: list[int | str] = []
     for part in location:
         inside, values = entry_of(values, part)

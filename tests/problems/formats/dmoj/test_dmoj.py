@@ -100,7 +100,7 @@ def test_a_plain_problem_is_read_whole(read: Read) -> None:
     )
 
 
-def test_data_in_an_archive_is_unpacked_beside_the_rest(read: Read, root: Path) -> None:
+def test_an_archive_with_test_data_is_unpacked(read: Read, root: Path) -> None:
     init = "archive: data.zip\ntest_cases:\n- {in: d/a.in, out: 1.out, points: 1}\n"
     problem = read(init, {"data.zip": zipped({"d/a.in": "x\n", "1.out": "from archive"})})
     case = next(problem.tests.cases())
@@ -111,8 +111,8 @@ def test_data_in_an_archive_is_unpacked_beside_the_rest(read: Read, root: Path) 
 @pytest.mark.parametrize(
     ("archive", "message"),
     [
-        (b"no zip", "neither a directory nor an archive"),
-        (zipped({"../x": "y"}), "outside itself"),
+        (b"no zip", "not a directory and not a known archive"),
+        (zipped({"../x": "y"}), "outside of itself"),
         (None, "names 'data.zip', which is not there"),
     ],
 )
@@ -127,12 +127,12 @@ def test_an_archive_is_bounded_like_the_package(root: Path) -> None:
     assert "DEEMSTER_PACKAGE_MB" in said(lambda: prepare(root, Bounds(total_bytes=99)))
 
 
-def test_our_own_names_cannot_be_taken(read: Read) -> None:
+def test_reserved_names_are_refused(read: Read) -> None:
     files = {"a.zip": zipped({"a": ""}), "_archive/x": ""}
-    assert "our name" in said(lambda: read("archive: a.zip\n" + CASES, files))
+    assert "is reserved" in said(lambda: read("archive: a.zip\n" + CASES, files))
 
 
-def test_all_line_ends_become_those_of_unix(read: Read, root: Path) -> None:
+def test_all_line_endings_become_lf(read: Read, root: Path) -> None:
     read(CASES, {"1.in": b"a\r\nb\rc", "1.out": b"\r\n\r", "2.in": b"", "2.out": b"x\n"})
     found = read_tree(root)
     assert found["1.in"] == b"a\nb\nc\n"
@@ -141,13 +141,13 @@ def test_all_line_ends_become_those_of_unix(read: Read, root: Path) -> None:
     assert found["2.out"] == b"x\n"
 
 
-def test_line_ends_of_long_files_are_mended_across_chunks(read: Read, root: Path) -> None:
+def test_line_endings_of_long_files_are_converted_across_chunks(read: Read, root: Path) -> None:
     text = b"x" * ((1 << 20) - 1) + b"\r\n" + b"y" * 10 + b"\r\n"
     read(CASES, {"1.in": text})
     assert read_tree(root)["1.in"] == text.replace(b"\r\n", b"\n")
 
 
-def test_binary_data_stays_as_it_is(read: Read, root: Path) -> None:
+def test_binary_data_is_not_changed(read: Read, root: Path) -> None:
     init = "test_cases:\n- {in: 1.in, out: 1.out, binary_data: true}\n- {in: 2.in, out: 2.out}"
     read(init, {"1.in": b"a\r\n", "2.in": b"a\r\n"})
     assert read_tree(root)["1.in"] == b"a\r\n"
@@ -156,7 +156,7 @@ def test_binary_data_stays_as_it_is(read: Read, root: Path) -> None:
     assert read_tree(root)["2.out"] == b"\r\n"
 
 
-def test_files_instead_of_streams_are_named(read: Read) -> None:
+def test_problems_may_use_files_instead_of_stdin_and_stdout(read: Read) -> None:
     problem = read(CASES + "file_io: {input: a.inp, output: a.out}")
     assert (problem.input_file, problem.output_file) == ("a.inp", "a.out")
     message = said(lambda: read(CASES + "file_io: {input: /etc/x}"))
@@ -169,7 +169,7 @@ def test_a_case_without_files_reads_and_writes_nothing(read: Read, root: Path) -
     assert (root / case.answer).read_bytes() == b""
 
 
-def test_cases_have_limits_of_their_own(read: Read) -> None:
+def test_cases_may_have_their_own_limits(read: Read) -> None:
     init = """
 points: 1
 memory_limit: 65536
@@ -186,7 +186,7 @@ test_cases:
 # ---- batches and pretests ----
 
 
-def test_a_batch_is_worth_the_least_of_its_cases(read: Read) -> None:
+def test_a_batch_earns_the_lowest_share_of_its_cases(read: Read) -> None:
     problem = read("""
 out: 1.out
 test_cases:
@@ -210,7 +210,7 @@ test_cases:
     ]
 
 
-def test_what_follows_a_case_without_points_requires_it(read: Read) -> None:
+def test_entries_after_a_pretest_require_it(read: Read) -> None:
     problem = read("""
 pretest_test_cases:
 - {in: 1.in, out: 1.out, points: 7}
@@ -221,17 +221,17 @@ test_cases:
 - {batched: [{in: 2.in, out: 2.out}], points: 5, dependencies: [1]}
 """)
     nothing, some, least = Aggregation.ALL_OR_NOTHING, Aggregation.SUM, Aggregation.MIN
-    gates = ("case1", "batch1")
+    pretests = ("case1", "batch1")
     assert items(problem)[1:] == [
         ("case1", Subtask(0.0, nothing, whole_score_only=False)),
         ("case2", Subtask(5.0, some, ("case1",), whole_score_only=False)),
         ("batch1", Subtask(0.0, nothing, ("case1",), whole_score_only=False)),
-        ("case4", Subtask(5.0, some, gates, whole_score_only=False)),
-        ("batch2", Subtask(5.0, least, gates, whole_score_only=False)),
+        ("case4", Subtask(5.0, some, pretests, whole_score_only=False)),
+        ("batch2", Subtask(5.0, least, pretests, whole_score_only=False)),
     ]
 
 
-def test_cases_are_worth_a_point_if_nothing_is_said(read: Read) -> None:
+def test_a_case_has_one_point_by_default(read: Read) -> None:
     problem = read("test_cases:\n- {in: 1.in, out: 1.out}\n- {in: 2.in, out: 2.out}")
     assert [case.points for case in problem.tests.cases()] == [1.0, 1.0]
 
@@ -249,7 +249,7 @@ def test_cases_are_found_by_the_names_in_the_archive(read: Read) -> None:
     ]
 
 
-def test_names_tell_batches_too(read: Read) -> None:
+def test_batches_are_found_by_file_names(read: Read) -> None:
     names = ["1.in", "1.out", "2.1.in", "2.1.out", "2.2.in", "2.2.out", "3.in", "3.out"]
     data = {"a.zip": zipped(dict.fromkeys(names, ""))}
     problem = read("archive: a.zip\ntest_cases: {case_points: [5, 10, 15]}\n", data)
@@ -295,7 +295,7 @@ def test_files_that_claim_the_same_case_are_refused(read: Read) -> None:
     assert "finds 'a1.in' and 'b1.in' for the same case" in message
 
 
-def test_a_pattern_that_never_ends_is_ended(
+def test_a_pattern_that_takes_forever_is_refused(
     read: Read, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(patterns, "TIMEOUT_S", 1)
@@ -376,7 +376,7 @@ def test_points_of_a_bridged_checker_may_be_percent(read: Read) -> None:
     assert found.points_unit is PointsUnit.PERCENT
 
 
-def test_a_python_checker_is_called_by_a_program_of_ours(read: Read) -> None:
+def test_our_own_program_calls_a_python_checker(read: Read) -> None:
     found = checker(read, "{name: check.py, args: {b: 1, a: [x]}}", {"check.py": ""})
     program = Program(
         "checker",
@@ -388,12 +388,12 @@ def test_a_python_checker_is_called_by_a_program_of_ours(read: Read) -> None:
     assert found == ProgramCheck((program,), ProtocolName.ICPC)
 
 
-def test_a_python_checker_can_not_be_called_as_ours_is(read: Read) -> None:
-    with pytest.raises(Refused, match="which is our name"):
+def test_a_python_checker_can_not_have_a_reserved_name(read: Read) -> None:
+    with pytest.raises(Refused, match="which is reserved"):
         checker(read, "main.py", {"main.py": ""})
 
 
-def test_a_case_may_have_a_checker_of_its_own(read: Read) -> None:
+def test_a_case_may_have_its_own_checker(read: Read) -> None:
     problem = read("""
 test_cases:
 - {in: 1.in, out: 1.out, checker: identical}
@@ -467,16 +467,16 @@ def test_an_interactor_needs_no_answer(read: Read) -> None:
     assert any("'checker' is ignored" in warning for warning in problem.warnings)
 
 
-# ---- labelled submissions ----
+# ---- found submissions ----
 
 
-def labelled(read: Read, text: str) -> Problem:
+def found(read: Read, text: str) -> Problem:
     head = "language: PY3\ntime: 3\nmemory: 65536\nsource: a.py\n"
     return read(CASES, {"tests/one/test.yml": head + text, "tests/one/a.py": "print(1)"})
 
 
-def test_tests_are_submissions_with_their_codes(read: Read) -> None:
-    problem = labelled(read, "expect: WA\n")
+def test_submissions_in_tests_have_expected_codes(read: Read) -> None:
+    problem = found(read, "expect: WA\n")
     example = problem.submissions[0]
     assert (example.path, example.label, example.language) == ("tests/one/a.py", "WA", "PY3")
     wrong = frozenset({Verdict.WRONG_ANSWER, Verdict.PARTIAL})
@@ -486,35 +486,35 @@ def test_tests_are_submissions_with_their_codes(read: Read) -> None:
     assert problem.warnings == ()
 
 
-def test_without_a_word_all_cases_are_right(read: Read) -> None:
-    expectation = labelled(read, "").submissions[0].expectation
+def test_without_a_code_all_cases_are_expected_to_pass(read: Read) -> None:
+    expectation = found(read, "").submissions[0].expectation
     right = frozenset({Verdict.ACCEPTED, Verdict.PARTIAL})
     assert expectation.verdicts == (Verdict.ACCEPTED, Verdict.PARTIAL)
     assert expectation.rules == (CaseRule(permitted=right),)
 
 
-def test_cases_have_codes_of_their_own(read: Read) -> None:
-    expectation = labelled(read, "cases: [AC, [TLE, SC]]\n").submissions[0].expectation
+def test_cases_may_have_their_own_codes(read: Read) -> None:
+    expectation = found(read, "cases: [AC, [TLE, SC]]\n").submissions[0].expectation
     right = frozenset({Verdict.ACCEPTED, Verdict.PARTIAL})
     slow = frozenset({Verdict.TIME_LIMIT})
     assert expectation.rules == (CaseRule("1", right), CaseRule("2", slow))
-    expectation = labelled(read, "expect: RTE\ncases: {2: AC}").submissions[0].expectation
+    expectation = found(read, "expect: RTE\ncases: {2: AC}").submissions[0].expectation
     crashed = frozenset({Verdict.RUNTIME_ERROR})
     assert expectation.rules == (CaseRule("1", crashed), CaseRule("2", right))
 
 
-def test_a_compile_error_is_expected_of_the_whole(read: Read) -> None:
-    expectation = labelled(read, "expect: CE\n").submissions[0].expectation
+def test_a_compile_error_is_expected_of_the_whole_submission(read: Read) -> None:
+    expectation = found(read, "expect: CE\n").submissions[0].expectation
     assert expectation.verdicts == (Verdict.COMPILE_ERROR,)
     assert expectation.rules == ()
 
 
-def test_points_that_a_test_expects_are_read_over(read: Read) -> None:
-    [example] = labelled(read, "expect: AC\npoints: 1\npoints_cases: {1: 1}\n").submissions
+def test_expected_points_are_ignored(read: Read) -> None:
+    [example] = found(read, "expect: AC\npoints: 1\npoints_cases: {1: 1}\n").submissions
     assert example.label == "AC"
 
 
-def test_later_files_win_and_skipped_tests_are_left_out(read: Read) -> None:
+def test_later_files_override_and_skipped_tests_are_left_out(read: Read) -> None:
     files = {
         "tests/one/test.yml": "{language: PY3, time: 1, memory: 1, source: a.py, expect: AC}",
         "tests/one/test.linux.yml": "expect: TLE",
@@ -531,11 +531,13 @@ def test_later_files_win_and_skipped_tests_are_left_out(read: Read) -> None:
         ("expect: GOOD\n", "the code 'GOOD'"),
         ("cases: [AC, XX]\n", "'cases.2' has the code 'XX'"),
         ("expected: AC\n", "is 'expect' meant?"),
-        ("source: b.py\n", "stands twice"),
+        ("source: b.py\n", "appears twice"),
     ],
 )
-def test_a_bad_label_is_refused_by_file_and_key(read: Read, text: str, message: str) -> None:
-    refusal = said(lambda: labelled(read, text))
+def test_an_invalid_test_file_is_refused_by_file_and_key(
+    read: Read, text: str, message: str
+) -> None:
+    refusal = said(lambda: found(read, text))
     assert "tests/one/test.yml" in refusal
     assert message in refusal
 
@@ -544,7 +546,7 @@ def test_a_source_that_is_missing_is_refused(read: Read) -> None:
     test = {"tests/x/test.yml": "{language: PY3, time: 1, memory: 1, source: no.py}"}
     assert "'source' names 'no.py'" in said(lambda: read(CASES, test))
     test = {"tests/x/test.yml": "{language: PY3, time: 1, memory: 1, source: ../../../x}"}
-    assert "outside itself" in said(lambda: read(CASES, test))
+    assert "outside of itself" in said(lambda: read(CASES, test))
 
 
 # ---- what is refused ----
@@ -590,14 +592,14 @@ def test_a_source_that_is_missing_is_refused(read: Read) -> None:
         ("generator: gen.cpp\ntest_cases:\n- {in: 1.in}", "'test_cases.0.generator' makes"),
         ("test_cases:\n- {generator: gen.cpp, generator_args: [1]}", "run it, and give"),
         ("[]", "must be a map"),
-        ("{", "no valid YAML"),
+        ("{", "not valid YAML"),
     ],
 )
-def test_what_cannot_be_done_is_refused_by_key(read: Read, init: str, message: str) -> None:
+def test_unsupported_features_are_refused_by_key(read: Read, init: str, message: str) -> None:
     refusal = said(lambda: read(init))
     assert "init.yml" in refusal
     assert message in refusal
 
 
-def test_a_generator_that_has_nothing_to_do_is_no_matter(read: Read) -> None:
+def test_an_unused_generator_is_ignored(read: Read) -> None:
     assert read("generator: gen.cpp\n" + CASES).tests.items

@@ -27,7 +27,9 @@ from deemster.problems.formats.testlib_checkers import COMPARISONS
 from tests.problems.trees import read_tree, write_tree
 
 Read = Callable[..., Problem]
-ABOUT = "title: 两数之和\npid: P1000\ntag:\n- math\n- 2024\nowner: 1\nnSubmit: 5\nnAccept: 2\n"
+PROBLEM_FILE = (
+    "title: 两数之和\npid: P1000\ntag:\n- math\n- 2024\nowner: 1\nnSubmit: 5\nnAccept: 2\n"
+)
 PAIRS = ["1.in", "1.out", "2.in", "2.out", "10.in", "10.out"]
 
 
@@ -44,7 +46,7 @@ def read(root: Path) -> Read:
         files: Mapping[str, str] | None = None,
     ) -> Problem:
         tree = {f"testdata/{name}": "1\n" for name in (PAIRS if names is None else names)}
-        write_tree(root, {"problem.yaml": ABOUT, **tree, **(files or {})})
+        write_tree(root, {"problem.yaml": PROBLEM_FILE, **tree, **(files or {})})
         (root / "testdata").mkdir(exist_ok=True)
         if config is not None:
             write_tree(root, {"testdata/config.yaml": config})
@@ -110,7 +112,7 @@ def test_a_plain_problem_is_read_whole(read: Read) -> None:
     assert problem.warnings == ()
 
 
-def test_test_data_alone_is_a_problem_too(tmp_path: Path) -> None:
+def test_a_directory_with_only_test_data_is_a_problem(tmp_path: Path) -> None:
     root = write_tree(tmp_path / "sum", {f"testdata/{name}": "" for name in PAIRS})
     problem = read_package(root)
     assert (problem.slug, problem.names) == ("sum", {"zh": "sum"})
@@ -191,7 +193,7 @@ subtasks:
     assert [group.stop_at_reject for group in groups(problem)] == [True, False, False]
 
 
-def test_a_subtask_is_worth_the_least_of_its_cases_if_nothing_is_said(read: Read) -> None:
+def test_a_subtask_takes_the_minimum_by_default(read: Read) -> None:
     problem = read("subtasks: [{score: 100, cases: [{input: 1.in, output: 1.out}]}]")
     grading = groups(problem)[0].grading
     assert isinstance(grading, Subtask)
@@ -207,7 +209,7 @@ subtasks:
     assert [group.name for group in groups(problem)] == ["subtask2", "subtask1"]
 
 
-def test_listed_cases_win_over_subtasks(read: Read) -> None:
+def test_listed_cases_override_subtasks(read: Read) -> None:
     problem = read("""
 cases: [{input: 1.in, output: 1.out, score: 70}, {input: 2.in, output: 2.out}]
 subtasks: [{score: 100, cases: [{input: 10.in, output: 10.out}]}]
@@ -239,7 +241,7 @@ def test_cases_are_found_by_their_names(
     assert len(groups(problem)) == 1
 
 
-def test_names_tell_subtasks(read: Read) -> None:
+def test_subtasks_are_found_by_file_names(read: Read) -> None:
     names = [f"{n}.{end}" for n in ("1-1", "1-2", "2-1", "a3_1") for end in ("in", "out")]
     problem = read(names=names)
     assert [(group.name, group.grading) for group in groups(problem)] == [
@@ -249,7 +251,7 @@ def test_names_tell_subtasks(read: Read) -> None:
     ]
 
 
-def test_subtasks_without_cases_say_more_of_what_is_found(read: Read) -> None:
+def test_subtasks_without_cases_configure_the_found_ones(read: Read) -> None:
     names = [f"{n}.{end}" for n in ("1-1", "2-1") for end in ("in", "out")]
     problem = read(
         "subtasks: [{id: 1, score: 40}, {id: 2, score: 60, if: [1], type: sum}]", names
@@ -272,7 +274,7 @@ def test_subtasks_without_cases_say_more_of_what_is_found(read: Read) -> None:
         (100, [], []),
     ],
 )
-def test_what_is_left_of_a_score_is_shared_in_whole_points(
+def test_remaining_points_are_distributed_in_whole_points(
     total: float, given: list[float | None], expected: list[float]
 ) -> None:
     assert shares(total, given) == expected
@@ -322,30 +324,30 @@ def test_checkers_without_a_file_are_comparisons(
     assert read(config).checker == expected
 
 
-def test_a_checker_that_is_not_used_is_told_of(read: Read) -> None:
+def test_an_unused_checker_is_warned_of(read: Read) -> None:
     problem = read("checker: chk.cc", files={"testdata/chk.cc": ""})
     assert problem.checker == Comparison(mode=Compare.LINES)
     assert "'checker' is ignored" in problem.warnings[0]
 
 
-def test_an_interactor_talks(read: Read) -> None:
+def test_an_interactive_problem_has_an_interactor(read: Read) -> None:
     problem = read("type: interactive\ninteractor: talk.cc", files={"testdata/talk.cc": ""})
     program = Program("interactor", "testdata/talk.cc")
     unit = PointsUnit.SHARE_OR_PERCENT
     assert problem.interactor == ProgramCheck((program,), ProtocolName.TESTLIB, unit)
 
 
-def test_a_validator_is_kept(read: Read) -> None:
+def test_a_validator_is_read(read: Read) -> None:
     problem = read("validator: val.cc", files={"testdata/val.cc": ""})
     program = Program("validator", "testdata/val.cc")
     assert problem.input_validators == (InputValidator(program, ProtocolName.TESTLIB),)
 
 
-def test_outputs_can_be_what_is_submitted(read: Read) -> None:
+def test_contestants_may_submit_outputs(read: Read) -> None:
     assert read("type: submit_answer").submit_answer
 
 
-def test_extra_files_lie_beside_submissions(read: Read, root: Path) -> None:
+def test_extra_files_are_added_to_submissions(read: Read, root: Path) -> None:
     files = {"testdata/grader.cpp": "g", "testdata/lib.h": "h"}
     problem = read("user_extra_files: [grader.cpp, lib.h]", files=files)
     assert problem.includes == {"default": ("_include",)}
@@ -391,7 +393,7 @@ def test_extra_files_lie_beside_submissions(read: Read, root: Path) -> None:
         ("[]", "must be a map"),
     ],
 )
-def test_what_cannot_be_done_is_refused_by_key(read: Read, config: str, message: str) -> None:
+def test_unsupported_features_are_refused_by_key(read: Read, config: str, message: str) -> None:
     refusal = said(lambda: read(config))
     assert "testdata/config.yaml" in refusal
     assert message in refusal
@@ -414,4 +416,4 @@ def test_an_old_configuration_is_refused(read: Read) -> None:
 def test_extra_files_of_one_name_are_refused(read: Read) -> None:
     files = {"testdata/a/lib.h": "1", "testdata/b/lib.h": "2"}
     message = said(lambda: read("user_extra_files: [a/lib.h, b/lib.h]", files=files))
-    assert "two files of that name" in message
+    assert "two files of this name" in message

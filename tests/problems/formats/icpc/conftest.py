@@ -1,4 +1,4 @@
-"""Packages of a few files, made for each test."""
+"""Builds small ICPC packages for tests."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -36,8 +36,8 @@ MODERN: Files = {
 }
 
 
-class Shop:
-    """Writes packages and reads them."""
+class PackageBuilder:
+    """Writes a package with changes and reads it."""
 
     def __init__(self, place: Path) -> None:
         self.root = place / "sum"
@@ -66,7 +66,7 @@ class Shop:
 
 
 def outcome(root: Path) -> Problem | str:
-    """The problem, or what reading it is refused with."""
+    """The problem, or the message of the refusal."""
     try:
         return read_package(root)
     except Refused as refused:
@@ -77,17 +77,17 @@ Read = Callable[..., Problem]
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Shop:
-    return Shop(tmp_path)
+def packages(tmp_path: Path) -> PackageBuilder:
+    return PackageBuilder(tmp_path)
 
 
 @pytest.fixture
 def refusal() -> Callable[..., str]:
-    """What reading is refused with."""
+    """Returns a function that reads a package and returns the message of the refusal."""
 
-    def told(read: Read, *args: object, **options: object) -> str:
+    def message(read: Read, *args: object, **options: object) -> str:
         with pytest.raises(Refused) as caught:
             read(*args, **options)
         return str(caught.value)
 
-    return told
+    return message

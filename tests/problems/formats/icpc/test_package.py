@@ -1,4 +1,4 @@
-"""Whole packages: odd files, odd names, and that nothing but a refusal is raised."""
+"""ICPC packages as a whole: unusual files and names are read or refused."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from yaml import safe_dump, safe_load
 
 from deemster.problems.formats.icpc.package import read_package
-from tests.problems.formats.icpc.conftest import LEGACY, MODERN, Shop, outcome
+from tests.problems.formats.icpc.conftest import LEGACY, MODERN, PackageBuilder, outcome
 
 
-def test_paths_are_those_in_the_package(shop: Shop) -> None:
-    problem = shop.modern(
+def test_paths_are_those_in_the_package(packages: PackageBuilder) -> None:
+    problem = packages.modern(
         {
             "attachments/tool.py": "",
             "attachments/deep/data.txt": "",
@@ -32,20 +32,22 @@ def test_paths_are_those_in_the_package(shop: Shop) -> None:
     paths += [path for case in problem.tests.cases() for path in (case.input, case.answer)]
     paths += [each.case.input for each in problem.validator_tests]
     assert len(paths) == 10
-    assert all((shop.root / path).exists() for path in paths)
+    assert all((packages.root / path).exists() for path in paths)
 
 
 @pytest.mark.parametrize(
     ("name", "slug"),
     [("sum", "sum"), ("A Plus B", "a-plus-b"), ("été", "t"), ("__", "problem")],
 )
-def test_the_slug_is_made_of_the_directorys_name(shop: Shop, name: str, slug: str) -> None:
-    shop.root = shop.root.parent / name
-    assert shop.legacy().slug == slug
+def test_the_slug_is_made_of_the_directorys_name(
+    packages: PackageBuilder, name: str, slug: str
+) -> None:
+    packages.root = packages.root.parent / name
+    assert packages.legacy().slug == slug
 
 
-def test_texts_of_windows_are_read(shop: Shop) -> None:
-    problem = shop.legacy(
+def test_files_with_crlf_are_read(packages: PackageBuilder) -> None:
+    problem = packages.legacy(
         {
             "problem.yaml": b"\xef\xbb\xbfname: Sum\r\nlimits:\r\n  memory: 64\r\n",
             "data/testdata.yaml": b"on_reject: continue\r\n",
@@ -59,27 +61,29 @@ def test_texts_of_windows_are_read(shop: Shop) -> None:
     assert problem.names == {"en": "Sum"}
 
 
-def test_odd_names_are_warned_of_or_as_if_not_there(shop: Shop) -> None:
+def test_forbidden_names_are_warned_of_or_ignored(packages: PackageBuilder) -> None:
     files = {"data/secret/a b.in": "1", "data/secret/a b.ans": "1"}
-    problem = shop.legacy(files)
+    problem = packages.legacy(files)
     assert "secret/a b" in [case.name for case in problem.tests.cases()]
     assert any("its name has characters that the format forbids" in w for w in problem.warnings)
-    (shop.root / "problem.yaml").write_text(str(MODERN["problem.yaml"]))
-    modern = read_package(shop.root)
+    (packages.root / "problem.yaml").write_text(str(MODERN["problem.yaml"]))
+    modern = read_package(packages.root)
     assert [case.name for case in modern.tests.cases()] == ["sample/1", "secret/01"]
     assert any("ignored 'a b.in'" in each for each in modern.warnings)
 
 
-def test_directories_that_the_format_doesnt_have_are_warned_of(shop: Shop) -> None:
-    problem = shop.legacy({"submission/x.py": "", ".git/config": "", "generators/g.py": ""})
+def test_directories_that_the_format_doesnt_have_are_warned_of(
+    packages: PackageBuilder,
+) -> None:
+    problem = packages.legacy({"submission/x.py": "", ".git/config": "", "generators/g.py": ""})
     assert "The package: ignored submission: the format has no such directories." in (
         problem.warnings
     )
     assert not any("generators" in each or ".git" in each for each in problem.warnings)
 
 
-def test_a_sound_package_has_no_warnings(shop: Shop) -> None:
-    assert shop.legacy().warnings == ()
+def test_a_correct_package_has_no_warnings(packages: PackageBuilder) -> None:
+    assert packages.legacy().warnings == ()
 
 
 KEYS = [
@@ -127,8 +131,8 @@ def test_any_value_in_any_file_is_read_or_refused(
     file = FILES[is_legacy][which % len(FILES[is_legacy])]
     kind = "type: scoring\n" if scoring else ""
     with TemporaryDirectory() as place:
-        shop = Shop(Path(place))
-        root = shop.write(
+        packages = PackageBuilder(Path(place))
+        root = packages.write(
             base, {"problem.yaml": f"{base['problem.yaml']!s}{kind}", file: safe_dump(value)}
         )
         found = outcome(root)
@@ -144,7 +148,9 @@ def test_any_problem_yaml_is_read_or_refused(is_legacy: bool, value: dict[str, o
     base = LEGACY if is_legacy else MODERN
     own = {"name": "Sum"} if is_legacy else dict(safe_load(str(base["problem.yaml"])))
     with TemporaryDirectory() as place:
-        root = Shop(Path(place)).write(base, {"problem.yaml": safe_dump({**own, **value})})
+        root = PackageBuilder(Path(place)).write(
+            base, {"problem.yaml": safe_dump({**own, **value})}
+        )
         found = outcome(root)
     if isinstance(found, str):
         assert found.startswith("problem.yaml: the key '")

@@ -1,4 +1,4 @@
-"""Scores of groups in 2025-09, and all that must fit together."""
+"""Scores of groups in 2025-09."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,7 @@ from deemster.domain.problem import (
     StaticCheck,
     Subtask,
 )
-from tests.problems.formats.icpc.conftest import Shop
+from tests.problems.formats.icpc.conftest import PackageBuilder
 
 Refusal = Callable[..., str]
 Files = dict[str, str | bytes | None]
@@ -45,8 +45,8 @@ def groups_with(**texts: str) -> Files:
     return files
 
 
-def test_the_score_of_secret_is_that_of_the_submission(shop: Shop) -> None:
-    problem = shop.modern(yaml=SCORING)
+def test_the_score_of_secret_is_that_of_the_submission(packages: PackageBuilder) -> None:
+    problem = packages.modern(yaml=SCORING)
     root = problem.tests
     assert root.grading == Subtask(100.0, Aggregation.SUM, whole_score_only=False)
     sample, secret = root.items
@@ -56,8 +56,8 @@ def test_the_score_of_secret_is_that_of_the_submission(shop: Shop) -> None:
     assert secret.grading == Subtask(100.0, Aggregation.SUM, whole_score_only=False)
 
 
-def test_groups_have_scores_and_requirements(shop: Shop) -> None:
-    problem = shop.modern(
+def test_groups_have_scores_and_requirements(packages: PackageBuilder) -> None:
+    problem = packages.modern(
         groups_with(
             a="max_score: 30\n",
             b="max_score: 70\nscore_aggregation: min\nrequire_pass: [sample, secret/a]\n",
@@ -71,8 +71,8 @@ def test_groups_have_scores_and_requirements(shop: Shop) -> None:
     assert problem.warnings == ()
 
 
-def test_points_may_be_unbounded(shop: Shop) -> None:
-    problem = shop.modern(
+def test_points_may_be_unbounded(packages: PackageBuilder) -> None:
+    problem = packages.modern(
         {
             **groups_with(a="score_aggregation: sum\n"),
             **VALIDATOR,
@@ -86,8 +86,8 @@ def test_points_may_be_unbounded(shop: Shop) -> None:
     )
 
 
-def test_a_static_validator_may_score_too(shop: Shop) -> None:
-    problem = shop.modern(
+def test_a_static_validator_may_give_a_score(packages: PackageBuilder) -> None:
+    problem = packages.modern(
         {
             **groups_with(
                 a="max_score: 40\nstatic_validation_score: pass-fail\n",
@@ -106,9 +106,9 @@ def test_a_static_validator_may_score_too(shop: Shop) -> None:
     assert group(problem, "secret/b").static == StaticCheck(20.0, ("--short",))
 
 
-def test_a_pass_fail_problem_may_look_at_the_source(shop: Shop) -> None:
+def test_a_pass_fail_problem_may_have_a_static_validator(packages: PackageBuilder) -> None:
     text = "static_validation_score: pass-fail\n"
-    problem = shop.modern({"data/secret/test_group.yaml": text, **STATIC})
+    problem = packages.modern({"data/secret/test_group.yaml": text, **STATIC})
     assert group(problem, "secret").static == StaticCheck(None)
 
 
@@ -150,7 +150,7 @@ def test_a_pass_fail_problem_may_look_at_the_source(shop: Shop) -> None:
         (
             "secret/a",
             "max_score: 5\nrequire_pass: b\n",
-            "has 'b', which is no group: use sample",
+            "has 'b', which is not a group: use sample",
         ),
         (
             "secret/a",
@@ -165,7 +165,7 @@ def test_a_pass_fail_problem_may_look_at_the_source(shop: Shop) -> None:
         (
             "secret/c",
             "max_score: 0\nrequire_pass: secret/b\n",
-            "has 'secret/b', which is not passed or failed",
+            "has 'secret/b', whose score_aggregation is not pass-fail",
         ),
         (
             "secret/b",
@@ -189,8 +189,8 @@ def test_a_pass_fail_problem_may_look_at_the_source(shop: Shop) -> None:
         ),
     ],
 )
-def test_scores_that_dont_fit_together_are_refused_by_file_and_key(
-    shop: Shop, refusal: Refusal, file: str, text: str, told: str
+def test_contradicting_scores_are_refused_by_file_and_key(
+    packages: PackageBuilder, refusal: Refusal, file: str, text: str, told: str
 ) -> None:
     files: Files = {
         **groups_with(
@@ -202,42 +202,46 @@ def test_scores_that_dont_fit_together_are_refused_by_file_and_key(
         **STATIC,
         f"data/{file}/test_group.yaml": text,
     }
-    said = refusal(shop.modern, files, yaml=SCORING)
+    said = refusal(packages.modern, files, yaml=SCORING)
     assert said.startswith(f"data/{file}/test_group.yaml: the key '") or (
         file == "secret" and said.startswith("data/secret/b/test_group.yaml: the key '")
     )
     assert told in said
 
 
-def test_a_static_score_needs_a_static_validator(shop: Shop, refusal: Refusal) -> None:
+def test_a_static_score_needs_a_static_validator(
+    packages: PackageBuilder, refusal: Refusal
+) -> None:
     files: Files = {"data/secret/test_group.yaml": "static_validation_score: 5\n"}
-    assert "needs a program in static_validator/" in refusal(shop.modern, files, yaml=SCORING)
+    assert "needs a program in static_validator/" in refusal(
+        packages.modern, files, yaml=SCORING
+    )
 
 
-def test_a_static_score_is_no_number_where_nothing_is_scored(
-    shop: Shop, refusal: Refusal
+def test_a_pass_fail_problem_has_no_static_score(
+    packages: PackageBuilder, refusal: Refusal
 ) -> None:
     files: Files = {"data/secret/test_group.yaml": "static_validation_score: 5\n", **STATIC}
-    assert "must be pass-fail in such a problem" in refusal(shop.modern, files)
+    assert "must be pass-fail in such a problem" in refusal(packages.modern, files)
 
 
-def test_answers_that_are_submitted_have_no_static_validator(
-    shop: Shop, refusal: Refusal
+def test_a_submit_answer_problem_has_no_static_validator(
+    packages: PackageBuilder, refusal: Refusal
 ) -> None:
-    said = refusal(shop.modern, STATIC, yaml="type: submit-answer\n")
+    said = refusal(packages.modern, STATIC, yaml="type: submit-answer\n")
     assert "static_validator: a submit-answer problem has none" in said
 
 
-def test_points_that_nobody_can_get_are_warned_of(shop: Shop) -> None:
-    problem = shop.modern(groups_with(a="max_score: 40\n"), SCORING)
+def test_unreachable_points_are_warned_of(packages: PackageBuilder) -> None:
+    problem = packages.modern(groups_with(a="max_score: 40\n"), SCORING)
     assert "secret: the groups have 40 of the 100 points." in problem.warnings
 
 
 # ---- drafts ----
 
 
-def test_a_draft_may_use_the_older_words(shop: Shop) -> None:
-    problem = shop.draft(
+def test_a_draft_may_use_the_older_keys(packages: PackageBuilder) -> None:
+    problem = packages.draft(
         {
             **groups_with(a="", b=""),
             "data/secret/a/test_group.yaml": None,
@@ -253,8 +257,8 @@ def test_a_draft_may_use_the_older_words(shop: Shop) -> None:
     assert found.description == "Old."
 
 
-def test_groups_of_a_draft_share_what_others_leave(shop: Shop) -> None:
-    problem = shop.draft(
+def test_groups_of_a_draft_share_the_remaining_points(packages: PackageBuilder) -> None:
+    problem = packages.draft(
         groups_with(
             a="scoring: {score: '40'}\n", b="", c="scoring: {require_pass: secret/a}\n"
         ),
@@ -265,12 +269,16 @@ def test_groups_of_a_draft_share_what_others_leave(shop: Shop) -> None:
     assert group(problem, "secret/c").grading == Subtask(30.0, requires=("secret/a",))
 
 
-def test_a_draft_says_that_it_looks_at_sources(shop: Shop) -> None:
-    problem = shop.draft({"data/secret/test_group.yaml": "static_validation: true\n", **STATIC})
+def test_a_draft_may_have_static_validation(packages: PackageBuilder) -> None:
+    problem = packages.draft(
+        {"data/secret/test_group.yaml": "static_validation: true\n", **STATIC}
+    )
     assert group(problem, "secret").static == StaticCheck(None)
 
 
-def test_an_unknown_word_of_a_draft_is_refused(shop: Shop, refusal: Refusal) -> None:
+def test_an_unknown_key_of_a_draft_is_refused(
+    packages: PackageBuilder, refusal: Refusal
+) -> None:
     files: Files = {"data/secret/test_group.yaml": "scoring: {points: 5}\n"}
-    said = refusal(shop.draft, files, yaml=SCORING)
+    said = refusal(packages.draft, files, yaml=SCORING)
     assert "data/secret/test_group.yaml: the key 'scoring.points' is not known" in said

@@ -5,15 +5,15 @@ from collections.abc import Callable
 import pytest
 
 from deemster.domain.problem import ProblemLimits
-from tests.problems.formats.icpc.conftest import Shop
+from tests.problems.formats.icpc.conftest import PackageBuilder
 
 MIB = 1024 * 1024
 Refusal = Callable[..., str]
 VALIDATOR = {"output_validator/check.py": "import sys\nsys.exit(42)\n"}
 
 
-def test_the_least_that_a_problem_yaml_says_has_all_defaults(shop: Shop) -> None:
-    problem = shop.modern()
+def test_a_minimal_problem_yaml_has_all_defaults(packages: PackageBuilder) -> None:
+    problem = packages.modern()
     assert problem.format == "2025-09"
     assert problem.names == {"en": "Sum"}
     assert problem.limits == ProblemLimits()
@@ -22,8 +22,8 @@ def test_the_least_that_a_problem_yaml_says_has_all_defaults(shop: Shop) -> None
     assert problem.warnings == ()
 
 
-def test_all_keys_are_read(shop: Shop) -> None:
-    problem = shop.modern(
+def test_all_keys_are_read(packages: PackageBuilder) -> None:
+    problem = packages.modern(
         {
             "problem.yaml": """
 problem_format_version: 2025-09
@@ -129,13 +129,13 @@ constants: {n: 1000, eps: 0.5, word: "x y"}
         ("constants: {a: true}\n", "the key 'constants' gives a True"),
         ("constants: {a: {b: 1}}\n", "the key 'constants' gives a no value"),
         ("keywords: {a: b}\n", "the key 'keywords' should be a valid tuple"),
-        ("uuid: x\n", "the key 'uuid' stands twice"),
+        ("uuid: x\n", "the key 'uuid' appears twice"),
     ],
 )
 def test_a_wrong_key_is_refused_by_file_and_name(
-    shop: Shop, refusal: Refusal, yaml: str, told: str
+    packages: PackageBuilder, refusal: Refusal, yaml: str, told: str
 ) -> None:
-    said = refusal(shop.modern, yaml=yaml)
+    said = refusal(packages.modern, yaml=yaml)
     assert said.startswith("problem.yaml: ")
     assert told in said
 
@@ -151,34 +151,38 @@ def test_a_wrong_key_is_refused_by_file_and_name(
         ("name: {en: 5}\nuuid: x\n", "the key 'name' has no text for en"),
     ],
 )
-def test_what_every_package_must_say_is_asked_for(
-    shop: Shop, refusal: Refusal, yaml: str, told: str
+def test_required_keys_are_asked_for(
+    packages: PackageBuilder, refusal: Refusal, yaml: str, told: str
 ) -> None:
     text = f"problem_format_version: 2025-09\n{yaml}"
-    assert told in refusal(shop.modern, {"problem.yaml": text})
+    assert told in refusal(packages.modern, {"problem.yaml": text})
 
 
 @pytest.mark.parametrize(
     ("yaml", "told"),
     [
-        ("license: mine\n", "the license 'mine' is none of"),
+        ("license: mine\n", "the license 'mine' is not one of"),
         ("license: public domain\nrights_owner: Ann\n", "has no rights_owner"),
         ("limits: {validation_passes: 3}\n", "only for multi-pass problems"),
         ("type: pass-fail multi-pass\n", "several types belong in a list"),
     ],
 )
-def test_what_doesnt_change_judging_is_only_warned_of(shop: Shop, yaml: str, told: str) -> None:
-    assert any(told in each for each in shop.modern(VALIDATOR, yaml=yaml).warnings)
+def test_wrong_metadata_is_only_warned_of(
+    packages: PackageBuilder, yaml: str, told: str
+) -> None:
+    assert any(told in each for each in packages.modern(VALIDATOR, yaml=yaml).warnings)
 
 
-def test_answers_may_be_what_is_submitted(shop: Shop) -> None:
-    problem = shop.modern({"submissions/accepted/answers.txt": "4\n"}, "type: submit-answer\n")
+def test_contestants_may_submit_answers(packages: PackageBuilder) -> None:
+    problem = packages.modern(
+        {"submissions/accepted/answers.txt": "4\n"}, "type: submit-answer\n"
+    )
     assert problem.submit_answer
     assert "submissions/accepted/answers.txt" in [each.path for each in problem.submissions]
 
 
-def test_variants_of_a_constant_have_names_of_their_own(shop: Shop) -> None:
-    problem = shop.modern(yaml="constants: {five: {value: 5, word: fünf}}\n")
+def test_variants_of_a_constant_have_their_own_names(packages: PackageBuilder) -> None:
+    problem = packages.modern(yaml="constants: {five: {value: 5, word: fünf}}\n")
     assert problem.constants == {"five": "5", "five.value": "5", "five.word": "fünf"}
 
 
@@ -186,9 +190,11 @@ def test_variants_of_a_constant_have_names_of_their_own(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize("version", ["2023-07-draft", "2023-07"])
-def test_a_draft_is_read_as_2025_09_with_a_warning(shop: Shop, version: str) -> None:
+def test_a_draft_is_read_as_2025_09_with_a_warning(
+    packages: PackageBuilder, version: str
+) -> None:
     text = f"problem_format_version: {version}\nname: Sum\nauthor: Ann\nsource_url: x\n"
-    problem = shop.modern({"problem.yaml": text})
+    problem = packages.modern({"problem.yaml": text})
     assert problem.format == "2025-09"
     assert problem.credits == "Ann"
     assert "problem.yaml: drafts are read as 2025-09: set problem_format_version so." in (
@@ -196,28 +202,30 @@ def test_a_draft_is_read_as_2025_09_with_a_warning(shop: Shop, version: str) -> 
     )
 
 
-def test_a_source_that_was_left_empty_is_none(shop: Shop) -> None:
+def test_an_empty_source_is_allowed(packages: PackageBuilder) -> None:
     """As BAPCtools' template has it."""
-    assert shop.modern(yaml="source:\n  name:\n  url:\n").source == ""
+    assert packages.modern(yaml="source:\n  name:\n  url:\n").source == ""
 
 
-def test_a_draft_may_have_multipliers_of_the_legacy_format(shop: Shop) -> None:
+def test_a_draft_may_have_multipliers_of_the_legacy_format(packages: PackageBuilder) -> None:
     """As BAPCtools takes them; those of now win."""
     older = "  time_multiplier: 3\n  time_safety_margin: 4\n"
-    limits = shop.draft(yaml=f"validation: default\nlimits:\n{older}").limits
+    limits = packages.draft(yaml=f"validation: default\nlimits:\n{older}").limits
     assert (limits.accepted_to_limit, limits.limit_to_tle) == (3, 4)
     newer = f"limits:\n{older}  time_multipliers: {{ac_to_time_limit: 5}}\n"
-    limits = shop.draft(yaml=newer).limits
+    limits = packages.draft(yaml=newer).limits
     assert (limits.accepted_to_limit, limits.limit_to_tle) == (5, 4)
 
 
-def test_a_draft_has_flags_of_the_output_validator_in_problem_yaml(shop: Shop) -> None:
-    problem = shop.draft(VALIDATOR, "validator_flags: --fast 'a b'\n")
+def test_a_draft_has_flags_of_the_output_validator_in_problem_yaml(
+    packages: PackageBuilder,
+) -> None:
+    problem = packages.draft(VALIDATOR, "validator_flags: --fast 'a b'\n")
     assert next(problem.tests.cases()).checker_args == ("--fast", "a b")
 
 
-def test_a_draft_has_older_names_of_directories(shop: Shop) -> None:
-    problem = shop.draft(
+def test_a_draft_has_older_names_of_directories(packages: PackageBuilder) -> None:
+    problem = packages.draft(
         {
             "statement/problem.en.md": None,
             "problem_statement/problem.en.tex": "\\problemname{Sum}\n",

@@ -1,18 +1,18 @@
-"""problem.yaml of the legacy format, and the small files beside it."""
+"""problem.yaml of the legacy format, and DOMjudge files."""
 
 from collections.abc import Callable
 
 import pytest
 
 from deemster.domain.problem import Comparison, ProblemLimits
-from tests.problems.formats.icpc.conftest import Shop
+from tests.problems.formats.icpc.conftest import PackageBuilder
 
 MIB = 1024 * 1024
 Refusal = Callable[..., str]
 
 
-def test_an_empty_problem_yaml_has_all_defaults(shop: Shop) -> None:
-    problem = shop.legacy({"problem.yaml": ""})
+def test_an_empty_problem_yaml_has_all_defaults(packages: PackageBuilder) -> None:
+    problem = packages.legacy({"problem.yaml": ""})
     assert problem.format == "legacy"
     assert problem.names == {"en": "Sum"}
     assert problem.slug == "sum"
@@ -25,8 +25,8 @@ def test_an_empty_problem_yaml_has_all_defaults(shop: Shop) -> None:
     assert problem.license == "unknown"
 
 
-def test_all_keys_are_read(shop: Shop) -> None:
-    problem = shop.legacy(
+def test_all_keys_are_read(packages: PackageBuilder) -> None:
+    problem = packages.legacy(
         {
             "problem.yaml": """
 problem_format_version: legacy
@@ -116,9 +116,9 @@ keywords: easy math
     ],
 )
 def test_a_wrong_key_is_refused_by_file_and_name(
-    shop: Shop, refusal: Refusal, yaml: str, told: str
+    packages: PackageBuilder, refusal: Refusal, yaml: str, told: str
 ) -> None:
-    said = refusal(shop.legacy, yaml=yaml)
+    said = refusal(packages.legacy, yaml=yaml)
     assert said.startswith("problem.yaml: ")
     assert told in said
 
@@ -132,18 +132,18 @@ def test_a_wrong_key_is_refused_by_file_and_name(
     ],
 )
 def test_the_icpc_subset_has_no_scores(
-    shop: Shop, refusal: Refusal, yaml: str, key: str
+    packages: PackageBuilder, refusal: Refusal, yaml: str, key: str
 ) -> None:
-    said = refusal(shop.legacy, yaml=f"problem_format_version: legacy-icpc\n{yaml}")
+    said = refusal(packages.legacy, yaml=f"problem_format_version: legacy-icpc\n{yaml}")
     assert f"problem.yaml: the key '{key}'" in said
 
 
-def test_the_icpc_subset_is_named_as_such(shop: Shop) -> None:
-    assert shop.legacy(yaml="problem_format_version: legacy-icpc\n").format == "legacy-icpc"
+def test_the_icpc_subset_is_named_as_such(packages: PackageBuilder) -> None:
+    assert packages.legacy(yaml="problem_format_version: legacy-icpc\n").format == "legacy-icpc"
 
 
-def test_keys_that_tools_leave_in_packages_are_no_errors(shop: Shop) -> None:
-    problem = shop.legacy(
+def test_keys_of_other_tools_are_accepted(packages: PackageBuilder) -> None:
+    problem = packages.legacy(
         yaml="""
 type: pass-fail
 verified: true
@@ -163,8 +163,8 @@ uuid:
     assert problem.keywords == ("a", "b")
 
 
-def test_names_may_be_a_map(shop: Shop) -> None:
-    problem = shop.legacy(
+def test_names_may_be_a_map(packages: PackageBuilder) -> None:
+    problem = packages.legacy(
         {
             "problem.yaml": "name: {en: Sum, de: Summe}\n",
             "problem_statement/problem.en.tex": "No name.\n",
@@ -174,10 +174,10 @@ def test_names_may_be_a_map(shop: Shop) -> None:
     assert problem.names == {"de": "Summe", "en": "Sum"}
 
 
-def test_a_key_that_stands_twice_is_only_warned_of(shop: Shop) -> None:
-    problem = shop.legacy({"problem.yaml": "name: A\nkeywords: x\nkeywords: y\n"})
+def test_a_duplicate_key_is_only_warned_of(packages: PackageBuilder) -> None:
+    problem = packages.legacy({"problem.yaml": "name: A\nkeywords: x\nkeywords: y\n"})
     assert problem.keywords == ("y",)
-    assert "problem.yaml: the key 'keywords' stands twice: the last one counts." in (
+    assert "problem.yaml: the key 'keywords' appears twice: the last one counts." in (
         problem.warnings
     )
 
@@ -185,17 +185,19 @@ def test_a_key_that_stands_twice_is_only_warned_of(shop: Shop) -> None:
 @pytest.mark.parametrize(
     ("yaml", "told"),
     [
-        ("license: gpl\n", "the license 'gpl' is none of"),
+        ("license: gpl\n", "the license 'gpl' is not one of"),
         ("license: cc by\n", "needs an author, source or rights_owner"),
         ("license: public domain\nrights_owner: Ann\n", "has no rights_owner"),
-        ("uuid: 12-34\n", "'12-34' is no UUID"),
+        ("uuid: 12-34\n", "'12-34' is not a UUID"),
         ("source_url: https://x.example\n", "source_url is given without a source"),
         ("libraries: boost\n", "libraries is not supported"),
         ("limits: {validation_passes: 3}\n", "only for multi-pass problems"),
     ],
 )
-def test_what_doesnt_change_judging_is_only_warned_of(shop: Shop, yaml: str, told: str) -> None:
-    assert any(told in warning for warning in shop.legacy(yaml=yaml).warnings)
+def test_wrong_metadata_is_only_warned_of(
+    packages: PackageBuilder, yaml: str, told: str
+) -> None:
+    assert any(told in warning for warning in packages.legacy(yaml=yaml).warnings)
 
 
 # ---- beside problem.yaml ----
@@ -213,14 +215,14 @@ def test_what_doesnt_change_judging_is_only_warned_of(shop: Shop, yaml: str, tol
         ({}, None),
     ],
 )
-def test_a_time_limit_may_stand_in_several_files(
-    shop: Shop, files: dict[str, str], time_ms: int | None
+def test_a_time_limit_may_be_in_several_files(
+    packages: PackageBuilder, files: dict[str, str], time_ms: int | None
 ) -> None:
-    assert shop.legacy(files).limits.time_ms == time_ms
+    assert packages.legacy(files).limits.time_ms == time_ms
 
 
-def test_time_limits_that_differ_are_warned_of(shop: Shop) -> None:
-    problem = shop.legacy({".timelimit": "9", "domjudge-problem.ini": "timelimit=3"})
+def test_time_limits_that_differ_are_warned_of(packages: PackageBuilder) -> None:
+    problem = packages.legacy({".timelimit": "9", "domjudge-problem.ini": "timelimit=3"})
     expected = "domjudge-problem.ini: the time limit of 3 s is not that of .timelimit, 9 s"
     assert any(expected in warning for warning in problem.warnings)
 
@@ -236,14 +238,14 @@ def test_time_limits_that_differ_are_warned_of(shop: Shop) -> None:
         ),
     ],
 )
-def test_a_time_limit_that_is_none_is_refused(
-    shop: Shop, refusal: Refusal, files: dict[str, str], told: str
+def test_an_invalid_time_limit_is_refused(
+    packages: PackageBuilder, refusal: Refusal, files: dict[str, str], told: str
 ) -> None:
-    assert told in refusal(shop.legacy, files)
+    assert told in refusal(packages.legacy, files)
 
 
-def test_a_package_of_domjudge_needs_no_problem_yaml(shop: Shop) -> None:
-    problem = shop.legacy(
+def test_a_domjudge_package_needs_no_problem_yaml(packages: PackageBuilder) -> None:
+    problem = packages.legacy(
         {
             "problem.yaml": None,
             "problem_statement/problem.en.tex": None,
@@ -253,13 +255,15 @@ def test_a_package_of_domjudge_needs_no_problem_yaml(shop: Shop) -> None:
     )
     assert problem.names == {"en": "Big sum"}
     assert [(each.path, each.kind) for each in problem.statements] == [("problem.pdf", "pdf")]
-    assert any("special_run names a program of that judge" in each for each in problem.warnings)
+    assert any("special_run names a program of DOMjudge" in each for each in problem.warnings)
     assert any("the key 'odd' is not known" in each for each in problem.warnings)
 
 
-def test_a_directory_without_either_file_is_no_package(shop: Shop, refusal: Refusal) -> None:
-    said = refusal(shop.legacy, {"problem.yaml": None})
-    assert said == "There is no problem.yaml: this is no problem package."
+def test_a_directory_without_either_file_is_refused(
+    packages: PackageBuilder, refusal: Refusal
+) -> None:
+    said = refusal(packages.legacy, {"problem.yaml": None})
+    assert said == "There is no problem.yaml: this is not a problem package."
 
 
 @pytest.mark.parametrize(
@@ -270,8 +274,8 @@ def test_a_directory_without_either_file_is_no_package(shop: Shop, refusal: Refu
     ],
 )
 def test_domjudge_has_another_name_for_validator_flags(
-    shop: Shop, yaml: str, tolerance: float
+    packages: PackageBuilder, yaml: str, tolerance: float
 ) -> None:
-    checker = shop.legacy(yaml=yaml).checker
+    checker = packages.legacy(yaml=yaml).checker
     assert isinstance(checker, Comparison)
     assert (checker.absolute, checker.relative) == (tolerance, tolerance)

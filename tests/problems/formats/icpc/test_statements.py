@@ -1,4 +1,4 @@
-"""Statements: where they are found, what they are called, what they say."""
+"""Statements and titles of ICPC packages."""
 
 from pathlib import Path
 
@@ -6,11 +6,11 @@ import pytest
 
 from deemster.domain.problem import Statement
 from deemster.problems.summary import statement_text
-from tests.problems.formats.icpc.conftest import Shop
+from tests.problems.formats.icpc.conftest import PackageBuilder
 
 
-def test_statements_of_several_kinds_and_languages(shop: Shop) -> None:
-    problem = shop.legacy(
+def test_statements_of_several_kinds_and_languages(packages: PackageBuilder) -> None:
+    problem = packages.legacy(
         {
             "problem_statement/problem.sv.tex": "\\problemname{Summa}\n",
             "problem_statement/problem.pt-BR.pdf": b"%PDF",
@@ -30,7 +30,7 @@ def test_statements_of_several_kinds_and_languages(shop: Shop) -> None:
         Statement("sv", "tex", f"{place}/problem.sv.tex", "Summa"),
     )
     assert problem.names == {"en": "Sum", "pt-BR": "Sum", "sv": "Summa"}
-    assert any("'english' is no language" in each for each in problem.warnings)
+    assert any("'english' is not a language code" in each for each in problem.warnings)
 
 
 @pytest.mark.parametrize(
@@ -46,33 +46,33 @@ def test_statements_of_several_kinds_and_languages(shop: Shop) -> None:
         ('\\problemname {\\"Uber}\n', "Über"),
     ],
 )
-def test_a_legacy_title_is_taken_from_the_statement_first(
-    shop: Shop, text: str, title: str
+def test_a_legacy_title_comes_from_the_statement_first(
+    packages: PackageBuilder, text: str, title: str
 ) -> None:
-    problem = shop.legacy(
+    problem = packages.legacy(
         {"problem.yaml": "name: Given\n", "problem_statement/problem.en.tex": text}
     )
     assert problem.names == {"en": title}
 
 
-def test_the_directory_names_what_nobody_names(shop: Shop) -> None:
-    problem = shop.legacy({"problem.yaml": "", "problem_statement/problem.en.tex": None})
+def test_the_directory_name_is_the_default_title(packages: PackageBuilder) -> None:
+    problem = packages.legacy({"problem.yaml": "", "problem_statement/problem.en.tex": None})
     assert problem.names == {"en": "sum"}
     assert any("there is no statement" in each for each in problem.warnings)
 
 
-def test_a_title_of_2025_is_that_of_problem_yaml(shop: Shop) -> None:
-    problem = shop.modern({"statement/problem.en.tex": "\\problemname{Other}\n"})
+def test_a_title_of_2025_is_that_of_problem_yaml(packages: PackageBuilder) -> None:
+    problem = packages.modern({"statement/problem.en.tex": "\\problemname{Other}\n"})
     assert [each.title for each in problem.statements] == ["Sum", "Sum"]
 
 
-def test_names_and_statements_that_dont_fit_are_warned_of(shop: Shop) -> None:
-    problem = shop.modern({"statement/problem.de.md": "x", "statement/problem.en.md": None})
+def test_names_without_statements_are_warned_of(packages: PackageBuilder) -> None:
+    problem = packages.modern({"statement/problem.de.md": "x", "statement/problem.en.md": None})
     assert "problem.yaml: the language de lacks a name in problem.yaml." in problem.warnings
     assert "problem.yaml: the language en lacks a statement." in problem.warnings
 
 
-def test_a_statement_is_markdown_or_nothing(tmp_path: Path) -> None:
+def test_statements_are_converted_to_markdown(tmp_path: Path) -> None:
     path = tmp_path / "s"
     path.write_bytes(b"\xef\xbb\xbfAt most {{n}}, {{m}}.\r\n\xff")
     assert statement_text(path, "md", {"n": "5"}) == "At most 5, {{m}}.\n\ufffd"

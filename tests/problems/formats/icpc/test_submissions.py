@@ -1,4 +1,4 @@
-"""Submissions of a package, and what directories and tags say of them."""
+"""Example submissions, with their directories and tags."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ import pytest
 from deemster.domain.expectation import RTE, TLE, WA, CaseRule, Expectation
 from deemster.domain.problem import ExampleSubmission, Group, Problem
 from deemster.domain.verdict import Verdict
-from tests.problems.formats.icpc.conftest import Files, Shop
+from tests.problems.formats.icpc.conftest import Files, PackageBuilder
 
 V = Verdict
 Refusal = Callable[..., str]
@@ -33,17 +33,17 @@ def of(problem: Problem, name: str) -> ExampleSubmission:
         ("no_output", Expectation((V.WRONG_ANSWER, V.OUTPUT_LIMIT))),
     ],
 )
-def test_a_legacy_directory_tells_the_verdict_of_the_whole(
-    shop: Shop, directory: str, expectation: Expectation
+def test_a_legacy_directory_gives_the_expected_verdict(
+    packages: PackageBuilder, directory: str, expectation: Expectation
 ) -> None:
-    problem = shop.legacy({f"submissions/{directory}/x.cpp": ""}, SCORING)
+    problem = packages.legacy({f"submissions/{directory}/x.cpp": ""}, SCORING)
     found = of(problem, f"{directory}/x.cpp")
     assert found.expectation == expectation
     assert found.label == directory
 
 
-def test_rejected_means_any_failure(shop: Shop) -> None:
-    verdicts = of(shop.legacy({"submissions/rejected/x.c": ""}), "rejected/x.c").expectation
+def test_rejected_means_any_failure(packages: PackageBuilder) -> None:
+    verdicts = of(packages.legacy({"submissions/rejected/x.c": ""}), "rejected/x.c").expectation
     assert set(verdicts.verdicts) == WA | TLE | RTE
 
 
@@ -72,15 +72,15 @@ def test_rejected_means_any_failure(shop: Shop) -> None:
         ),
     ],
 )
-def test_a_tag_tells_where_the_directory_doesnt(
-    shop: Shop, text: str, expectation: Expectation
+def test_a_tag_counts_outside_of_the_official_directories(
+    packages: PackageBuilder, text: str, expectation: Expectation
 ) -> None:
-    problem = shop.legacy({"submissions/mixed/x.cpp": text})
+    problem = packages.legacy({"submissions/mixed/x.cpp": text})
     assert of(problem, "mixed/x.cpp").expectation == expectation
 
 
-def test_a_tag_may_stand_in_any_file_of_a_program(shop: Shop) -> None:
-    problem = shop.legacy(
+def test_a_tag_may_be_in_any_file_of_a_program(packages: PackageBuilder) -> None:
+    problem = packages.legacy(
         {
             "submissions/mixed/dir/main.py": "import b\n",
             "submissions/mixed/dir/b.py": "# @EXPECTED_RESULTS@: WRONG-ANSWER\n",
@@ -89,14 +89,16 @@ def test_a_tag_may_stand_in_any_file_of_a_program(shop: Shop) -> None:
     assert V.WRONG_ANSWER in of(problem, "mixed/dir").expectation.verdicts
 
 
-def test_a_tag_doesnt_count_in_the_four_official_directories(shop: Shop) -> None:
-    problem = shop.legacy({"submissions/accepted/x.py": "# @EXPECTED_RESULTS@: TIMELIMIT\n"})
+def test_a_tag_doesnt_count_in_the_four_official_directories(packages: PackageBuilder) -> None:
+    problem = packages.legacy(
+        {"submissions/accepted/x.py": "# @EXPECTED_RESULTS@: TIMELIMIT\n"}
+    )
     assert of(problem, "accepted/x.py").expectation.verdicts == (V.ACCEPTED,)
     assert any("don't count in accepted/" in each for each in problem.warnings)
 
 
-def test_what_nothing_is_said_of_is_warned_of(shop: Shop) -> None:
-    problem = shop.legacy(
+def test_a_submission_without_an_expected_result_is_warned_of(packages: PackageBuilder) -> None:
+    problem = packages.legacy(
         {
             "submissions/slow/x.py": "",
             "submissions/mixed/y.py": "# @EXPECTED_RESULTS@: SPLENDID\n",
@@ -104,13 +106,13 @@ def test_what_nothing_is_said_of_is_warned_of(shop: Shop) -> None:
         }
     )
     assert of(problem, "slow/x.py").expectation == Expectation()
-    assert "submissions/slow/x.py: nothing says what is expected of it." in problem.warnings
+    assert "submissions/slow/x.py: its expected result is not given." in problem.warnings
     assert any("has 'SPLENDID', which is ignored" in each for each in problem.warnings)
-    assert any("has 'much', which is no number" in each for each in problem.warnings)
+    assert any("has 'much', which is not a number" in each for each in problem.warnings)
 
 
-def test_programs_are_files_or_directories_and_leftovers_are_none(shop: Shop) -> None:
-    problem = shop.legacy(
+def test_submissions_are_files_or_directories_with_sources(packages: PackageBuilder) -> None:
+    problem = packages.legacy(
         {
             "submissions/accepted/dir/Main.java": "",
             "submissions/accepted/dir/notes.txt": "",
@@ -136,20 +138,24 @@ def test_programs_are_files_or_directories_and_leftovers_are_none(shop: Shop) ->
     assert any("ignored stray.py" in each for each in problem.warnings)
 
 
-def test_a_package_without_an_accepted_submission_is_warned_of(shop: Shop) -> None:
-    problem = shop.legacy({"submissions/accepted/sum.py": None})
+def test_a_package_without_an_accepted_submission_is_warned_of(
+    packages: PackageBuilder,
+) -> None:
+    problem = packages.legacy({"submissions/accepted/sum.py": None})
     assert problem.submissions == ()
     assert "submissions/accepted: there is no accepted submission." in problem.warnings
 
 
-def test_a_pass_fail_problem_accepts_nothing_in_part(shop: Shop) -> None:
-    problem = shop.legacy({"submissions/partially_accepted/x.py": ""})
+def test_a_pass_fail_problem_has_no_partially_accepted_submissions(
+    packages: PackageBuilder,
+) -> None:
+    problem = packages.legacy({"submissions/partially_accepted/x.py": ""})
     told = "submissions/partially_accepted/x.py: only scoring problems accept in part."
     assert told in problem.warnings
 
 
-def test_a_submission_for_python_2_is_warned_of(shop: Shop) -> None:
-    problem = shop.legacy({"submissions/accepted/old.py": "#!/usr/bin/env python2\n"})
+def test_a_submission_for_python_2_is_warned_of(packages: PackageBuilder) -> None:
+    problem = packages.legacy({"submissions/accepted/old.py": "#!/usr/bin/env python2\n"})
     assert of(problem, "accepted/old.py").language is None
     told = "submissions/accepted/old.py: is for Python 2, and is run with Python 3."
     assert told in problem.warnings
@@ -163,10 +169,10 @@ def test_a_submission_for_python_2_is_warned_of(shop: Shop) -> None:
         ("@EXPECTED_SCORE@: 12.5", (), 1),
     ],
 )
-def test_domjudge_takes_verdicts_under_the_name_of_a_score(
-    shop: Shop, tag: str, verdicts: tuple[Verdict, ...], rules: int
+def test_verdicts_are_accepted_in_score_tags(
+    packages: PackageBuilder, tag: str, verdicts: tuple[Verdict, ...], rules: int
 ) -> None:
-    problem = shop.legacy({"submissions/mixed/x.py": f"# {tag}\n"}, "type: scoring\n")
+    problem = packages.legacy({"submissions/mixed/x.py": f"# {tag}\n"}, "type: scoring\n")
     expectation = of(problem, "mixed/x.py").expectation
     assert (expectation.verdicts, len(expectation.rules)) == (verdicts, rules)
 
@@ -182,9 +188,11 @@ OLD_GROUPS: Files = {
 }
 
 
-def test_a_draft_with_groups_of_the_legacy_format_has_its_labels_too(shop: Shop) -> None:
+def test_a_draft_with_groups_of_the_legacy_format_has_its_labels_too(
+    packages: PackageBuilder,
+) -> None:
     """As problemtools' own examples are."""
-    problem = shop.draft(OLD_GROUPS, "type: scoring\n")
+    problem = packages.draft(OLD_GROUPS, "type: scoring\n")
     assert of(problem, "partially_accepted/half.py").expectation.not_best_score
     (_, secret) = problem.tests.items
     assert isinstance(secret, Group)
@@ -194,13 +202,15 @@ def test_a_draft_with_groups_of_the_legacy_format_has_its_labels_too(shop: Shop)
     assert problem.tests.highest == 50
 
 
-def test_the_same_groups_are_unknown_in_2025(shop: Shop, refusal: Refusal) -> None:
-    told = refusal(shop.modern, OLD_GROUPS, "type: scoring\n")
+def test_the_same_groups_are_unknown_in_2025(
+    packages: PackageBuilder, refusal: Refusal
+) -> None:
+    told = refusal(packages.modern, OLD_GROUPS, "type: scoring\n")
     assert "data/testdata.yaml is of older versions" in told
 
 
-def test_domjudges_submissions_json_names_entry_points(shop: Shop) -> None:
-    problem = shop.legacy(
+def test_domjudges_submissions_json_names_entry_points(packages: PackageBuilder) -> None:
+    problem = packages.legacy(
         {
             "submissions/accepted/dir/hello.js": "",
             "submissions/accepted/dir/main.js": "",
@@ -214,6 +224,8 @@ def test_domjudges_submissions_json_names_entry_points(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize("text", ["[", "[]", '{"a": 5}'])
-def test_a_wrong_submissions_json_is_refused(shop: Shop, refusal: object, text: str) -> None:
+def test_a_wrong_submissions_json_is_refused(
+    packages: PackageBuilder, refusal: object, text: str
+) -> None:
     assert callable(refusal)
-    assert refusal(shop.legacy, {"submissions.json": text}).startswith("submissions.json")
+    assert refusal(packages.legacy, {"submissions.json": text}).startswith("submissions.json")

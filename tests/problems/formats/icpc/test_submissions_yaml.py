@@ -1,4 +1,4 @@
-"""submissions.yaml of 2025-09: patterns, demands, time limits."""
+"""submissions.yaml of 2025-09: patterns, expectations, time limits."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ import pytest
 from deemster.domain.expectation import AC, RTE, TLE, WA, CaseRule, Expectation
 from deemster.domain.problem import ExampleSubmission, Problem
 from deemster.domain.verdict import Verdict
-from tests.problems.formats.icpc.conftest import Shop
+from tests.problems.formats.icpc.conftest import PackageBuilder
 
 V = Verdict
 FILE = "submissions/submissions.yaml"
@@ -20,9 +20,9 @@ def of(problem: Problem, name: str) -> ExampleSubmission:
 
 
 def expectation(
-    shop: Shop, yaml: str, name: str = "accepted/sum.py", kind: str = ""
+    packages: PackageBuilder, yaml: str, name: str = "accepted/sum.py", kind: str = ""
 ) -> Expectation:
-    problem = shop.modern({FILE: yaml, f"submissions/{name}": ""}, kind)
+    problem = packages.modern({FILE: yaml, f"submissions/{name}": ""}, kind)
     return of(problem, name).expectation
 
 
@@ -43,24 +43,28 @@ def expectation(
     ],
 )
 def test_default_directories_have_rules(
-    shop: Shop, directory: str, verdicts: set[Verdict], rule: CaseRule, bound: str | None
+    packages: PackageBuilder,
+    directory: str,
+    verdicts: set[Verdict],
+    rule: CaseRule,
+    bound: str | None,
 ) -> None:
-    problem = shop.modern({f"submissions/{directory}/x.py": ""})
+    problem = packages.modern({f"submissions/{directory}/x.py": ""})
     found = of(problem, f"{directory}/x.py").expectation
     assert set(found.verdicts) == verdicts
     assert found.rules == (rule,)
     assert found.time_bound == bound
 
 
-def test_in_scoring_problems_a_part_of_the_points_agrees_too(shop: Shop) -> None:
-    found = expectation(shop, "", "wrong_answer/x.py", "type: scoring\n")
+def test_in_scoring_problems_partial_agrees_with_accepted(packages: PackageBuilder) -> None:
+    found = expectation(packages, "", "wrong_answer/x.py", "type: scoring\n")
     assert found.verdicts == (V.WRONG_ANSWER, V.OUTPUT_LIMIT, V.PARTIAL)
-    found = expectation(shop, "", kind="type: scoring\n")
+    found = expectation(packages, "", kind="type: scoring\n")
     assert found.verdicts == (V.ACCEPTED, V.PARTIAL)
 
 
-def test_all_keys_are_read(shop: Shop) -> None:
-    problem = shop.modern(
+def test_all_keys_are_read(packages: PackageBuilder) -> None:
+    problem = packages.modern(
         {
             FILE: """
 accepted/dir:
@@ -87,9 +91,9 @@ accepted/dir:
     )
 
 
-def test_a_pattern_adds_to_what_its_directory_says(shop: Shop) -> None:
+def test_a_pattern_adds_to_the_rules_of_its_directory(packages: PackageBuilder) -> None:
     found = expectation(
-        shop,
+        packages,
         "wrong_answer/*: {sample: {permitted: [AC]}}\n"
         "wrong_answer/x.{py, cpp}: {message: nope}\n",
         "wrong_answer/x.py",
@@ -101,9 +105,11 @@ def test_a_pattern_adds_to_what_its_directory_says(shop: Shop) -> None:
     )
 
 
-def test_the_name_of_a_directory_replaces_its_defaults_key_by_key(shop: Shop) -> None:
+def test_the_name_of_a_directory_replaces_its_defaults_key_by_key(
+    packages: PackageBuilder,
+) -> None:
     found = expectation(
-        shop,
+        packages,
         "time_limit_exceeded/: {permitted: [AC, WA, TLE]}\n",
         "time_limit_exceeded/x.py",
     )
@@ -112,13 +118,13 @@ def test_the_name_of_a_directory_replaces_its_defaults_key_by_key(shop: Shop) ->
     assert found.time_bound == "upper"
 
 
-def test_a_directory_of_ones_own_is_told_about_here(shop: Shop) -> None:
-    found = expectation(shop, "either: {permitted: [AC, WA]}\n", "either/x.py")
+def test_the_file_may_describe_further_directories(packages: PackageBuilder) -> None:
+    found = expectation(packages, "either: {permitted: [AC, WA]}\n", "either/x.py")
     assert found.verdicts == (V.ACCEPTED, V.WRONG_ANSWER, V.OUTPUT_LIMIT)
 
 
-def test_a_directory_that_nobody_tells_about_needs_a_tag(shop: Shop) -> None:
-    problem = shop.modern(
+def test_a_submission_in_an_unknown_directory_needs_a_tag(packages: PackageBuilder) -> None:
+    problem = packages.modern(
         {
             "submissions/mixed/x.py": "# @EXPECTED_RESULTS@: CORRECT, TIMELIMIT\n",
             "submissions/mixed/y.py": "",
@@ -130,7 +136,7 @@ def test_a_directory_that_nobody_tells_about_needs_a_tag(shop: Shop) -> None:
         V.OUTPUT_LIMIT,
     )
     assert of(problem, "mixed/y.py").expectation == Expectation()
-    assert "submissions/mixed/y.py: nothing says what is expected of it." in problem.warnings
+    assert "submissions/mixed/y.py: its expected result is not given." in problem.warnings
 
 
 @pytest.mark.parametrize(
@@ -146,23 +152,23 @@ def test_a_directory_that_nobody_tells_about_needs_a_tag(shop: Shop) -> None:
         ("accepted: {permitted: [AC, TLE], required: [TLE, RTE]}\n", None),
     ],
 )
-def test_rules_bound_the_time_limit_unless_they_are_told_not_to(
-    shop: Shop, yaml: str, bound: str | None
+def test_rules_bound_the_time_limit_by_default(
+    packages: PackageBuilder, yaml: str, bound: str | None
 ) -> None:
-    assert expectation(shop, yaml).time_bound == bound
+    assert expectation(packages, yaml).time_bound == bound
 
 
-def test_a_time_limit_that_nothing_bounds_is_warned_of(shop: Shop) -> None:
+def test_an_unbounded_time_limit_is_warned_of(packages: PackageBuilder) -> None:
     files = {FILE: "accepted: {use_for_time_limit: false}\n"}
     told = "submissions: none of them is used to find the time limit."
-    assert told in shop.modern(files).warnings
-    assert told not in shop.modern(files, "limits: {time_limit: 2}\n").warnings
+    assert told in packages.modern(files).warnings
+    assert told not in packages.modern(files, "limits: {time_limit: 2}\n").warnings
 
 
-def test_an_explicit_bound_is_a_rule_too(shop: Shop) -> None:
-    found = expectation(shop, "own: {use_for_time_limit: upper}\n", "own/x.py")
+def test_an_explicit_bound_is_a_rule_too(packages: PackageBuilder) -> None:
+    found = expectation(packages, "own: {use_for_time_limit: upper}\n", "own/x.py")
     assert found.rules == (CaseRule(required=TLE),)
-    found = expectation(shop, "own: {use_for_time_limit: lower}\n", "own/x.py")
+    found = expectation(packages, "own: {use_for_time_limit: lower}\n", "own/x.py")
     assert found.rules == (CaseRule(permitted=AC | WA | RTE),)
 
 
@@ -188,24 +194,24 @@ def test_an_explicit_bound_is_a_rule_too(shop: Shop) -> None:
         ("accepted: [AC]\n", "the key 'accepted' must be a map"),
         ("accepted/**: {}\n", "the key 'accepted/**' has a pattern with more than"),
         ("accepted/[ab].py: {}\n", "has a pattern with more than"),
-        ("accepted/sum.py: {permitted: [WA]}\n", "'accepted/sum.py' is permitted nothing"),
-        ("accepted: {}\naccepted: {}\n", "the key 'accepted' stands twice"),
+        ("accepted/sum.py: {permitted: [WA]}\n", "'accepted/sum.py' has no permitted verdict"),
+        ("accepted: {}\naccepted: {}\n", "the key 'accepted' appears twice"),
         ("- accepted\n", "must be a map of names to values"),
-        ("5: {}\n", "the key '5' is no name"),
+        ("5: {}\n", "the key '5' is not text"),
     ],
 )
 def test_a_wrong_key_is_refused_by_file_and_name(
-    shop: Shop, refusal: Refusal, yaml: str, told: str
+    packages: PackageBuilder, refusal: Refusal, yaml: str, told: str
 ) -> None:
-    said = refusal(shop.modern, {FILE: yaml})
+    said = refusal(packages.modern, {FILE: yaml})
     assert said.startswith(FILE)
     assert told in said
 
 
-def test_patterns_without_a_submission_and_demands_without_hope_are_warned_of(
-    shop: Shop,
+def test_unused_patterns_and_contradictions_are_warned_of(
+    packages: PackageBuilder,
 ) -> None:
-    problem = shop.modern(
+    problem = packages.modern(
         {
             FILE: "accepted/gone.py: {}\naccepted/sum.py: {required: [WA]}\nempty: {}\n",
         }
@@ -217,8 +223,8 @@ def test_patterns_without_a_submission_and_demands_without_hope_are_warned_of(
     )
 
 
-def test_a_language_that_is_said_makes_any_file_a_submission(shop: Shop) -> None:
-    problem = shop.modern(
+def test_with_a_language_any_file_is_a_submission(packages: PackageBuilder) -> None:
+    problem = packages.modern(
         {
             FILE: "accepted/x.txt: {language: python3}\naccepted: {language: cpp}\n",
             "submissions/accepted/x.txt": "",
@@ -229,7 +235,7 @@ def test_a_language_that_is_said_makes_any_file_a_submission(shop: Shop) -> None
     assert told in problem.warnings
 
 
-def test_a_legacy_package_has_no_such_file(shop: Shop) -> None:
-    problem = shop.legacy({FILE: "accepted: {permitted: [WA]}\n"})
+def test_a_legacy_package_has_no_such_file(packages: PackageBuilder) -> None:
+    problem = packages.legacy({FILE: "accepted: {permitted: [WA]}\n"})
     assert problem.submissions[0].expectation.verdicts == (V.ACCEPTED,)
     assert f"{FILE}: ignored, because it is of 2025-09." in problem.warnings

@@ -1,4 +1,4 @@
-"""Test data of 2025-09: cases with files of their own, groups, scores."""
+"""Test data of 2025-09: cases, settings, groups, scores."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ from deemster.domain.problem import (
     Problem,
     SampleFiles,
 )
-from tests.problems.formats.icpc.conftest import Shop
+from tests.problems.formats.icpc.conftest import PackageBuilder
 
 Refusal = Callable[..., str]
 Files = dict[str, str | bytes | None]
@@ -52,8 +52,8 @@ def groups_with(**texts: str) -> Files:
 # ---- cases ----
 
 
-def test_a_case_may_have_settings_files_and_arguments(shop: Shop) -> None:
-    problem = shop.modern(
+def test_a_case_may_have_settings_files_and_arguments(packages: PackageBuilder) -> None:
+    problem = packages.modern(
         {
             "data/secret/01.yaml": (
                 "args: [-n, 5]\ninput_validator_args: [strict]\nfull_feedback: true\n"
@@ -79,8 +79,8 @@ def test_a_case_may_have_settings_files_and_arguments(shop: Shop) -> None:
     assert problem.warnings == ()
 
 
-def test_settings_are_inherited_key_by_key(shop: Shop) -> None:
-    problem = shop.modern(
+def test_settings_are_inherited_key_by_key(packages: PackageBuilder) -> None:
+    problem = packages.modern(
         {
             **groups_with(a="output_validator_args: [float_tolerance, 0.5]\n", b=""),
             "data/secret/test_group.yaml": "args: [all]\nfull_feedback: true\n",
@@ -99,9 +99,9 @@ def test_settings_are_inherited_key_by_key(shop: Shop) -> None:
 
 
 def test_named_arguments_of_input_validators_are_followed_by_those_of_the_case(
-    shop: Shop,
+    packages: PackageBuilder,
 ) -> None:
-    problem = shop.modern(
+    problem = packages.modern(
         {
             "input_validators/other.py": "",
             "data/secret/01.yaml": (
@@ -112,11 +112,11 @@ def test_named_arguments_of_input_validators_are_followed_by_those_of_the_case(
     found = case(problem, "secret/01").input_validator_args
     assert found.of("check.py") == ("a", "x")
     assert found.of("other.py") == ("x",)
-    assert any("'gone' is no input validator" in each for each in problem.warnings)
+    assert any("'gone' is not an input validator" in each for each in problem.warnings)
 
 
-def test_constants_are_filled_into_settings(shop: Shop) -> None:
-    problem = shop.modern(
+def test_constants_are_filled_into_settings(packages: PackageBuilder) -> None:
+    problem = packages.modern(
         {
             "data/secret/test_group.yaml": "input_validator_args: [--max, '{{n}}', '{{m}}']\n",
             "data/secret/01.yaml": "args: [{{n}}]\n",
@@ -145,17 +145,17 @@ def test_constants_are_filled_into_settings(shop: Shop) -> None:
         ),
     ],
 )
-def test_samples_show_and_hand_out_what_they_are_told_to(
-    shop: Shop, files: Files, shown: tuple[str, str], download: tuple[str, str]
+def test_samples_have_files_for_statement_and_download(
+    packages: PackageBuilder, files: Files, shown: tuple[str, str], download: tuple[str, str]
 ) -> None:
-    problem = shop.modern({f"data/sample/{name}": text for name, text in files.items()})
+    problem = packages.modern({f"data/sample/{name}": text for name, text in files.items()})
     found = case(problem, "sample/1")
     assert found.shown == SampleFiles(*(f"data/sample/{name}" for name in shown))
     assert found.download == SampleFiles(*(f"data/sample/{name}" for name in download))
 
 
-def test_an_interaction_is_shown_alone(shop: Shop) -> None:
-    problem = shop.modern(
+def test_only_the_interaction_of_a_sample_is_shown(packages: PackageBuilder) -> None:
+    problem = packages.modern(
         {"data/sample/1.interaction": "<1\n", "data/sample/1.out": "", **VALIDATOR},
         "type: [interactive]\n",
     )
@@ -165,9 +165,9 @@ def test_an_interaction_is_shown_alone(shop: Shop) -> None:
     assert any("and nothing else of sample/1" in each for each in problem.warnings)
 
 
-def test_samples_alone_are_judged_with_a_warning(shop: Shop) -> None:
+def test_samples_alone_are_judged_with_a_warning(packages: PackageBuilder) -> None:
     """As BAPCtools lets packages be while they are made."""
-    problem = shop.modern(NO_CASES)
+    problem = packages.modern(NO_CASES)
     assert [each.name for each in problem.tests.cases()] == ["sample/1"]
     told = "data/secret has no test cases: only the samples are judged."
     assert told in problem.warnings
@@ -178,7 +178,7 @@ def test_samples_alone_are_judged_with_a_warning(shop: Shop) -> None:
     [
         ({"data/secret/2.in": ""}, "data/secret/2.in has no answer"),
         ({"data/secret/2.ans": ""}, "data/secret/2.ans has no input"),
-        ({"data/1.in": ""}, "data: test cases belong into"),
+        ({"data/1.in": ""}, "data: test cases belong in"),
         (NO_CASES_AT_ALL, "data/secret: there are no test cases"),
         (
             {**NO_CASES_AT_ALL, "data/secret/a.txt": ""},
@@ -223,26 +223,26 @@ def test_samples_alone_are_judged_with_a_warning(shop: Shop) -> None:
         ),
         (
             {"data/sample/test_group.yaml": "args: 1\nargs: 2\n"},
-            "data/sample/test_group.yaml: the key 'args' stands twice",
+            "data/sample/test_group.yaml: the key 'args' appears twice",
         ),
     ],
 )
 def test_wrong_test_data_is_refused_by_file_and_key(
-    shop: Shop, refusal: Refusal, files: Files, told: str
+    packages: PackageBuilder, refusal: Refusal, files: Files, told: str
 ) -> None:
-    assert told in refusal(shop.modern, files)
+    assert told in refusal(packages.modern, files)
 
 
-def test_a_package_may_have_no_samples(shop: Shop) -> None:
-    problem = shop.modern({"data/sample/1.in": None, "data/sample/1.ans": None})
+def test_a_package_may_have_no_samples(packages: PackageBuilder) -> None:
+    problem = packages.modern({"data/sample/1.in": None, "data/sample/1.ans": None})
     assert [item.name for item in problem.tests.items] == ["secret"]
 
 
 # ---- pass-fail groups ----
 
 
-def test_groups_of_a_pass_fail_problem_all_count(shop: Shop) -> None:
-    problem = shop.modern({**groups_with(b="", a=""), **pair("secret/a/deep/x")})
+def test_groups_of_a_pass_fail_problem_all_count(packages: PackageBuilder) -> None:
+    problem = packages.modern({**groups_with(b="", a=""), **pair("secret/a/deep/x")})
     assert [each.name for each in problem.tests.cases()] == [
         *("sample/1", "secret/a/1", "secret/a/deep/x", "secret/b/1"),
     ]
@@ -252,21 +252,23 @@ def test_groups_of_a_pass_fail_problem_all_count(shop: Shop) -> None:
     assert all(each.grading == DefaultGrader() for each in problem.tests.groups())
 
 
-def test_cases_beside_groups_are_warned_of_where_nothing_is_scored(
-    shop: Shop, refusal: Refusal
+def test_cases_beside_groups_are_warned_of_in_pass_fail_problems(
+    packages: PackageBuilder, refusal: Refusal
 ) -> None:
-    problem = shop.modern(pair("secret/a/1"))
+    problem = packages.modern(pair("secret/a/1"))
     assert len(list(problem.tests.cases())) == 3
     assert any("both test cases and groups" in each for each in problem.warnings)
     assert "both test cases and groups" in refusal(
-        shop.modern, {"data/secret/a/test_group.yaml": "max_score: 100\n"}, yaml=SCORING
+        packages.modern, {"data/secret/a/test_group.yaml": "max_score: 100\n"}, yaml=SCORING
     )
 
 
 @pytest.mark.parametrize(
     "key", ["max_score: 5", "score_aggregation: sum", "require_pass: sample"]
 )
-def test_a_pass_fail_problem_has_no_scores(shop: Shop, refusal: Refusal, key: str) -> None:
-    said = refusal(shop.modern, {"data/secret/test_group.yaml": f"{key}\n"})
+def test_a_pass_fail_problem_has_no_scores(
+    packages: PackageBuilder, refusal: Refusal, key: str
+) -> None:
+    said = refusal(packages.modern, {"data/secret/test_group.yaml": f"{key}\n"})
     name = key.partition(":")[0]
     assert said.startswith(f"data/secret/test_group.yaml: the key '{name}' is only for")

@@ -1,4 +1,4 @@
-"""Test data of the legacy format: groups, what they inherit, graders, flags."""
+"""Test data of the legacy format: groups, inherited keys, graders, flags."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,7 @@ from deemster.domain.problem import (
     SampleFiles,
     ValidatorArgs,
 )
-from tests.problems.formats.icpc.conftest import Shop
+from tests.problems.formats.icpc.conftest import PackageBuilder
 
 Refusal = Callable[..., str]
 SCORING = "type: scoring\n"
@@ -35,8 +35,8 @@ def case(problem: Problem, name: str) -> Case:
     return next(each for each in problem.tests.cases() if each.name == name)
 
 
-def test_the_root_holds_samples_and_secret_cases(shop: Shop) -> None:
-    tests = shop.legacy().tests
+def test_the_root_contains_samples_and_secret_cases(packages: PackageBuilder) -> None:
+    tests = packages.legacy().tests
     assert [item.name for item in tests.items] == ["sample", "secret"]
     assert [each.name for each in tests.cases()] == ["sample/1", "secret/01"]
     sample, secret = tests.cases()
@@ -48,16 +48,18 @@ def test_the_root_holds_samples_and_secret_cases(shop: Shop) -> None:
     assert all(each.grading == DefaultGrader() for each in tests.groups())
 
 
-def test_cases_and_groups_come_in_the_order_of_their_base_names(shop: Shop) -> None:
+def test_cases_and_groups_come_in_the_order_of_their_base_names(
+    packages: PackageBuilder,
+) -> None:
     names = ["a-b", "a", "a.b", "10", "2", "b/1", "a1", "B"]
     files = {key: text for name in names for key, text in pair(f"secret/{name}").items()}
-    problem = shop.legacy({**files, "data/secret/01.in": None, "data/secret/01.ans": None})
+    problem = packages.legacy({**files, "data/secret/01.in": None, "data/secret/01.ans": None})
     found = [item.name.removeprefix("secret/") for item in group(problem, "secret").items]
     assert found == ["10", "2", "B", "a", "a-b", "a.b", "a1", "b"]
 
 
-def test_groups_may_lie_in_groups(shop: Shop) -> None:
-    problem = shop.legacy({**pair("secret/g/h/1"), **pair("secret/g/2")})
+def test_groups_may_be_nested(packages: PackageBuilder) -> None:
+    problem = packages.legacy({**pair("secret/g/h/1"), **pair("secret/g/2")})
     assert [each.name for each in problem.tests.groups()] == [
         *("", "sample", "secret", "secret/g", "secret/g/h"),
     ]
@@ -71,7 +73,7 @@ def test_groups_may_lie_in_groups(shop: Shop) -> None:
     [
         ({"data/secret/2.in": ""}, "data/secret/2.in has no answer: add data/secret/2.ans."),
         ({"data/secret/2.ans": ""}, "data/secret/2.ans has no input: add data/secret/2.in."),
-        ({"data/1.in": "", "data/1.ans": ""}, "belong into data/sample and data/secret"),
+        ({"data/1.in": "", "data/1.ans": ""}, "belong in data/sample and data/secret"),
         (
             {
                 f"data/{name}": None
@@ -81,14 +83,14 @@ def test_groups_may_lie_in_groups(shop: Shop) -> None:
         ),
     ],
 )
-def test_test_data_that_is_not_whole_is_refused(
-    shop: Shop, refusal: Refusal, files: dict[str, str | None], told: str
+def test_incomplete_test_data_is_refused(
+    packages: PackageBuilder, refusal: Refusal, files: dict[str, str | None], told: str
 ) -> None:
-    assert told in refusal(shop.legacy, files)
+    assert told in refusal(packages.legacy, files)
 
 
-def test_an_interactive_case_without_an_answer_is_warned_of(shop: Shop) -> None:
-    problem = shop.legacy(
+def test_an_interactive_case_without_an_answer_is_warned_of(packages: PackageBuilder) -> None:
+    problem = packages.legacy(
         {"data/secret/2.in": "1\n", "output_validators/talk.py": ""},
         "validation: custom interactive\n",
     )
@@ -96,29 +98,31 @@ def test_an_interactive_case_without_an_answer_is_warned_of(shop: Shop) -> None:
     assert any("data/secret/2.in has no answer file" in each for each in problem.warnings)
 
 
-def test_what_is_no_test_data_is_ignored(shop: Shop) -> None:
-    problem = shop.legacy(
+def test_other_files_are_ignored(packages: PackageBuilder) -> None:
+    problem = packages.legacy(
         {
             "data/generator.sh": "",
             "data/secret/.hidden.in": "",
             "data/secret/notes.txt": "",
             "data/secret/01.png": b"",
-            "data/secret/lonely.desc": "",
+            "data/secret/unpaired.desc": "",
             "data/secret/empty/readme.txt": "",
             "data/old/1.in": "",
         }
     )
     assert [each.name for each in problem.tests.cases()] == ["sample/1", "secret/01"]
-    assert "data/secret: ignored notes.txt: they are no test data." in problem.warnings
-    assert "data/secret: ignored lonely.desc: there is no input of that name." in (
+    assert "data/secret: ignored notes.txt: they are not test data." in problem.warnings
+    assert "data/secret: ignored unpaired.desc: there is no input of that name." in (
         problem.warnings
     )
     assert "data: ignored old: only sample and secret are judged." in problem.warnings
     assert any("data/secret/empty: ignored" in each for each in problem.warnings)
 
 
-def test_hints_and_descriptions_are_read(shop: Shop) -> None:
-    problem = shop.legacy({"data/secret/01.hint": "Think.\n", "data/secret/01.desc": "Big\n"})
+def test_hints_and_descriptions_are_read(packages: PackageBuilder) -> None:
+    problem = packages.legacy(
+        {"data/secret/01.hint": "Think.\n", "data/secret/01.desc": "Big\n"}
+    )
     assert case(problem, "secret/01").hint == "Think."
     assert case(problem, "secret/01").description == "Big"
 
@@ -126,8 +130,8 @@ def test_hints_and_descriptions_are_read(shop: Shop) -> None:
 # ---- inheritance ----
 
 
-def test_a_group_without_a_file_has_all_of_its_parents(shop: Shop) -> None:
-    problem = shop.legacy(
+def test_a_group_without_a_file_inherits_all_keys(packages: PackageBuilder) -> None:
+    problem = packages.legacy(
         {
             **pair("secret/g/1"),
             "data/secret/testdata.yaml": (
@@ -146,9 +150,11 @@ def test_a_group_without_a_file_has_all_of_its_parents(shop: Shop) -> None:
     assert group(problem, "sample").accept_score == 1
 
 
-def test_a_group_with_a_file_inherits_the_keys_that_it_leaves_out(shop: Shop) -> None:
+def test_a_group_with_a_file_inherits_the_keys_that_it_leaves_out(
+    packages: PackageBuilder,
+) -> None:
     """As verifyproblem and BAPCtools do; the specification would start anew."""
-    problem = shop.legacy(
+    problem = packages.legacy(
         {
             **pair("secret/g/1"),
             "data/testdata.yaml": "on_reject: continue\ngrader_flags: ignore_sample\n",
@@ -169,9 +175,9 @@ def test_a_group_with_a_file_inherits_the_keys_that_it_leaves_out(shop: Shop) ->
     assert not sample.ignore_sample
 
 
-def test_grading_in_problem_yaml_holds_for_all_groups(shop: Shop) -> None:
+def test_grading_in_problem_yaml_holds_for_all_groups(packages: PackageBuilder) -> None:
     grading = "grading: {accept_score: 4, reject_score: 1, range: 0 9, on_reject: grade}\n"
-    problem = shop.legacy({"data/testdata.yaml": "accept_score: 2\n"}, SCORING + grading)
+    problem = packages.legacy({"data/testdata.yaml": "accept_score: 2\n"}, SCORING + grading)
     for each in problem.tests.groups():
         assert (each.accept_score, each.reject_score) == (4, 1)
         assert (each.lowest, each.highest) == (0, 9)
@@ -188,18 +194,22 @@ def test_grading_in_problem_yaml_holds_for_all_groups(shop: Shop) -> None:
         ("accept_if_any_accepted", DefaultGrader(accept_if_any=True)),
     ],
 )
-def test_the_last_of_grader_flags_counts(shop: Shop, flags: str, grader: DefaultGrader) -> None:
-    problem = shop.legacy({"data/secret/testdata.yaml": f"grader_flags: '{flags}'\n"}, SCORING)
+def test_the_last_of_grader_flags_counts(
+    packages: PackageBuilder, flags: str, grader: DefaultGrader
+) -> None:
+    problem = packages.legacy(
+        {"data/secret/testdata.yaml": f"grader_flags: '{flags}'\n"}, SCORING
+    )
     assert group(problem, "secret").grading == grader
 
 
-def test_unknown_grader_flags_are_warned_of(shop: Shop) -> None:
-    problem = shop.legacy({"data/testdata.yaml": "grader_flags: median\n"}, SCORING)
+def test_unknown_grader_flags_are_warned_of(packages: PackageBuilder) -> None:
+    problem = packages.legacy({"data/testdata.yaml": "grader_flags: median\n"}, SCORING)
     assert "data/testdata.yaml: the default grader doesn't know median." in problem.warnings
 
 
-def test_a_grader_of_the_package_gets_its_flags(shop: Shop) -> None:
-    problem = shop.legacy(
+def test_a_custom_grader_gets_its_flags(packages: PackageBuilder) -> None:
+    problem = packages.legacy(
         {
             "graders/grade.py": "",
             "data/testdata.yaml": "grading: custom\ngrader_flags: all 20 'a b'\n",
@@ -218,12 +228,12 @@ def test_a_grader_of_the_package_gets_its_flags(shop: Shop) -> None:
         ("grading: mine\n", "the key 'grading' should be 'default' or 'custom'"),
         ("on_reject: stop\n", "the key 'on_reject' should be 'break' or 'continue'"),
         ("range: 5\n", "the key 'range' must be two numbers"),
-        ("range: 5 1\n", "the key 'range' must have its smaller number first"),
+        ("range: 5 1\n", "the key 'range' must have the smaller number first"),
         ("accept_score: much\n", "the key 'accept_score' should be a valid number"),
         ("run_samples: true\n", "the key 'run_samples' is not known"),
         ("output_validator_flags: odd\n", "the key 'output_validator_flags' has 'odd'"),
         ("output_validator_flags: {flags: x}\n", "'output_validator_flags' names no validator"),
-        ("output_validator_flags: {name: x}\n", "names 'x', which is no output validator"),
+        ("output_validator_flags: {name: x}\n", "names 'x', which is not an output validator"),
         ("output_validator_flags: {a: '', b: ''}\n", "names several validators"),
         ("grader_flags: {a: b}\n", "the key 'grader_flags' should be a valid tuple"),
         ("- a\n", "must be a map of names to values"),
@@ -231,37 +241,41 @@ def test_a_grader_of_the_package_gets_its_flags(shop: Shop) -> None:
     ],
 )
 def test_a_wrong_key_of_a_group_is_refused_by_file_and_name(
-    shop: Shop, refusal: Refusal, text: str, told: str
+    packages: PackageBuilder, refusal: Refusal, text: str, told: str
 ) -> None:
-    said = refusal(shop.legacy, {"data/testdata.yaml": text}, yaml=SCORING)
+    said = refusal(packages.legacy, {"data/testdata.yaml": text}, yaml=SCORING)
     assert said.startswith("data/testdata.yaml")
     assert told in said
 
 
 @pytest.mark.parametrize("key", ["accept_score: 2", "reject_score: 2", "range: 0 1"])
-def test_a_pass_fail_problem_has_no_scores(shop: Shop, refusal: Refusal, key: str) -> None:
-    said = refusal(shop.legacy, {"data/secret/testdata.yaml": f"{key}\n"})
+def test_a_pass_fail_problem_has_no_scores(
+    packages: PackageBuilder, refusal: Refusal, key: str
+) -> None:
+    said = refusal(packages.legacy, {"data/secret/testdata.yaml": f"{key}\n"})
     name = key.partition(":")[0]
     assert said.startswith(f"data/secret/testdata.yaml: the key '{name}' is only for")
 
 
-def test_samples_are_ignored_at_the_root_only(shop: Shop, refusal: Refusal) -> None:
+def test_samples_are_ignored_at_the_root_only(
+    packages: PackageBuilder, refusal: Refusal
+) -> None:
     files = {"data/secret/testdata.yaml": "grader_flags: ignore_sample\n"}
-    assert "only data/ may have that" in refusal(shop.legacy, files, yaml=SCORING)
+    assert "only data/ may have that" in refusal(packages.legacy, files, yaml=SCORING)
 
 
-def test_a_key_that_stands_twice_is_only_warned_of(shop: Shop) -> None:
+def test_a_duplicate_key_is_only_warned_of(packages: PackageBuilder) -> None:
     text = "input_validator_flags: maxn=5\ninput_validator_flags: maxm=1\n"
-    problem = shop.legacy({"data/secret/testdata.yaml": text})
+    problem = packages.legacy({"data/secret/testdata.yaml": text})
     assert case(problem, "secret/01").input_validator_args.of("any") == ("maxm=1",)
-    assert any("'input_validator_flags' stands twice" in each for each in problem.warnings)
+    assert any("'input_validator_flags' appears twice" in each for each in problem.warnings)
 
 
 # ---- flags ----
 
 
-def test_flags_of_the_default_validator_are_a_comparison(shop: Shop) -> None:
-    problem = shop.legacy(
+def test_flags_of_the_default_validator_become_a_comparison(packages: PackageBuilder) -> None:
+    problem = packages.legacy(
         {
             **pair("secret/g/1"),
             "data/secret/g/testdata.yaml": (
@@ -279,8 +293,8 @@ def test_flags_of_the_default_validator_are_a_comparison(shop: Shop) -> None:
     )
 
 
-def test_flags_of_validators_of_the_package_are_arguments(shop: Shop) -> None:
-    problem = shop.legacy(
+def test_flags_of_custom_validators_become_arguments(packages: PackageBuilder) -> None:
+    problem = packages.legacy(
         {
             "output_validators/check.py": "",
             "data/secret/testdata.yaml": "output_validator_flags: --more 'x y'\n",
@@ -292,8 +306,8 @@ def test_flags_of_validators_of_the_package_are_arguments(shop: Shop) -> None:
     assert case(problem, "secret/01").checker is None
 
 
-def test_a_group_may_name_its_validator(shop: Shop) -> None:
-    problem = shop.legacy(
+def test_a_group_may_name_its_validator(packages: PackageBuilder) -> None:
+    problem = packages.legacy(
         {
             "output_validators/one.py": "",
             "output_validators/two.py": "",
@@ -309,8 +323,8 @@ def test_a_group_may_name_its_validator(shop: Shop) -> None:
     assert case(problem, "secret/01").checker_args == ("-x",)
 
 
-def test_flags_of_input_validators_are_for_all_or_for_one(shop: Shop) -> None:
-    problem = shop.legacy(
+def test_flags_of_input_validators_are_for_all_or_for_one(packages: PackageBuilder) -> None:
+    problem = packages.legacy(
         {
             **pair("secret/g/1"),
             **pair("secret/h/1"),
@@ -325,22 +339,22 @@ def test_flags_of_input_validators_are_for_all_or_for_one(shop: Shop) -> None:
     named = case(problem, "secret/g/1").input_validator_args
     assert (named.of("check.py"), named.of("other.py")) == (("a", "b"), ())
     assert case(problem, "secret/h/1").input_validator_args.of("check.py") == ("c",)
-    assert any("'gone' is no input validator" in each for each in problem.warnings)
+    assert any("'gone' is not an input validator" in each for each in problem.warnings)
 
 
 # ---- samples ----
 
 
-def test_samples_show_their_files(shop: Shop) -> None:
-    problem = shop.legacy()
+def test_samples_show_their_files(packages: PackageBuilder) -> None:
+    problem = packages.legacy()
     assert case(problem, "sample/1").shown == SampleFiles(
         "data/sample/1.in", "data/sample/1.ans"
     )
     assert case(problem, "secret/01").shown == SampleFiles()
 
 
-def test_an_interactive_problem_shows_interactions_only(shop: Shop) -> None:
-    problem = shop.legacy(
+def test_an_interactive_problem_shows_interactions_only(packages: PackageBuilder) -> None:
+    problem = packages.legacy(
         {
             "data/sample/1.interaction": ">1\n<2\n",
             **pair("sample/2"),
@@ -356,8 +370,8 @@ def test_an_interactive_problem_shows_interactions_only(shop: Shop) -> None:
     assert problem.samples == (SampleFiles(interaction="data/sample/3.interaction"),)
 
 
-def test_a_package_may_have_interactions_as_its_only_samples(shop: Shop) -> None:
-    problem = shop.legacy(
+def test_a_package_may_have_interactions_as_its_only_samples(packages: PackageBuilder) -> None:
+    problem = packages.legacy(
         {
             "data/sample/1.in": None,
             "data/sample/1.ans": None,

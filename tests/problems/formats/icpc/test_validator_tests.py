@@ -1,9 +1,9 @@
-"""Tests of the jury's own validators."""
+"""Tests of the validators of a package."""
 
 import pytest
 
 from deemster.domain.problem import Compare, Comparison, Problem, ValidatorTest
-from tests.problems.formats.icpc.conftest import Shop
+from tests.problems.formats.icpc.conftest import PackageBuilder
 
 Files = dict[str, str | None]
 
@@ -16,8 +16,8 @@ def kinds(problem: Problem) -> dict[str, str]:
     return {test.name: test.kind for test in problem.validator_tests}
 
 
-def test_invalid_inputs_and_outputs_are_tried(shop: Shop) -> None:
-    problem = shop.modern(
+def test_invalid_inputs_and_outputs_are_validator_tests(packages: PackageBuilder) -> None:
+    problem = packages.modern(
         {
             "data/invalid_input/empty.in": "",
             "data/invalid_input/deep/long.in": "",
@@ -48,8 +48,8 @@ def test_invalid_inputs_and_outputs_are_tried(shop: Shop) -> None:
     assert not any(case.name.startswith("invalid") for case in problem.tests.cases())
 
 
-def test_the_output_of_a_sample_must_be_right(shop: Shop) -> None:
-    problem = shop.modern({"data/sample/1.out": "3\n"})
+def test_the_output_of_a_sample_is_a_validator_test(packages: PackageBuilder) -> None:
+    problem = packages.modern({"data/sample/1.out": "3\n"})
     sample = next(problem.tests.cases())
     assert problem.validator_tests == (
         ValidatorTest("sample/1", "valid_output", sample, "data/sample/1.out"),
@@ -66,24 +66,24 @@ def test_the_output_of_a_sample_must_be_right(shop: Shop) -> None:
     ],
 )
 @pytest.mark.parametrize("version", ["legacy", "modern"])
-def test_older_names_are_taken_with_a_warning(
-    shop: Shop, old: str, kind: str, version: str
+def test_older_names_are_accepted_with_a_warning(
+    packages: PackageBuilder, old: str, kind: str, version: str
 ) -> None:
     files = {"data/bad/1.in": ""} if old == "bad" else outputs(old)
-    problem = (shop.legacy if version == "legacy" else shop.modern)(files)
+    problem = (packages.legacy if version == "legacy" else packages.modern)(files)
     assert kinds(problem) == {f"{old}/1": kind}
     assert f"data/{old}: the name is outdated: call it {kind}." in problem.warnings
 
 
-def test_flags_of_a_legacy_group_hold_for_its_trials(shop: Shop) -> None:
-    problem = shop.legacy(
+def test_flags_of_a_legacy_group_apply_to_its_validator_tests(packages: PackageBuilder) -> None:
+    problem = packages.legacy(
         {"data/bad/1.in": "", "data/bad/testdata.yaml": "input_validator_flags: a b\n"}
     )
     assert problem.validator_tests[0].case.input_validator_args.of("any") == ("a", "b")
 
 
-def test_trials_that_cant_be_are_warned_of(shop: Shop) -> None:
-    problem = shop.legacy(
+def test_incomplete_validator_tests_are_warned_of(packages: PackageBuilder) -> None:
+    problem = packages.legacy(
         {
             "data/valid_output/1.in": "",
             "data/valid_output/1.ans": "",
@@ -100,8 +100,8 @@ def test_trials_that_cant_be_are_warned_of(shop: Shop) -> None:
     )
 
 
-def test_outputs_of_an_interactive_problem_arent_tried(shop: Shop) -> None:
-    problem = shop.modern(
+def test_outputs_of_an_interactive_problem_are_not_validated(packages: PackageBuilder) -> None:
+    problem = packages.modern(
         {
             **outputs("invalid_output"),
             "data/invalid_input/1.in": "",

@@ -1,6 +1,5 @@
-"""Reads problems of the DMOJ judge: `init.yml` and what it names."""
+"""Reads packages of the DMOJ judge: `init.yml` and its files."""
 
-from deemster.problems.formats.dmoj.package import read_package
-from deemster.problems.formats.dmoj.prepare import prepare
+from deemster.problems.formats.dmoj.package import prepare, read_package
 
 __all__ = ["prepare", "read_package"]

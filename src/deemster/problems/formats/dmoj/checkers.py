@@ -1,4 +1,4 @@
-"""What DMOJ calls checkers and interactors, in terms of ours."""
+"""Maps DMOJ's checkers and interactors to comparisons and programs."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -16,19 +16,19 @@ from deemster.domain.problem import (
     ProgramCheck,
     ProtocolName,
 )
-from deemster.problems.formats.dmoj.files import find_file
 from deemster.problems.formats.dmoj.init_file import (
     FILE,
     Files,
     Interactive,
     Kilobytes,
     Seconds,
+    find_file,
     refused,
 )
 from deemster.problems.formats.yaml_file import FileModel, checked, mapping_of
 
 NATIVE = "_checkers"
-"""Where `prepare.py` puts our own programs for checkers that no comparison stands for."""
+"""Directory for our programs that replace checkers without an equivalent comparison."""
 PYTHON_CALLER = "main.py"
 PROTOCOLS = {
     "default": ProtocolName.DMOJ,
@@ -81,37 +81,37 @@ class Bridged(FileModel):
     treat_checker_points_as_percentage: bool = False
 
 
-def read_checker(root: Path, given: str | Mapping[str, Any] | None, road: str) -> Checker:
-    name, args = name_and_args(given, road)
-    key = f"{road}.args"
+def read_checker(root: Path, given: str | Mapping[str, Any] | None, key_path: str) -> Checker:
+    name, args = name_and_args(given, key_path)
+    key = f"{key_path}.args"
     if name == "bridged":
         return bridged(root, checked(Bridged, args, FILE, key), key)
     if name in BUILT_IN:
         return BUILT_IN[name](args, key)
     if not name.endswith(".py"):
-        raise refused(road, f"asks for the checker '{name[:60]}', which is not known.")
-    return python_checker(find_file(root, name, road), args, road)
+        raise refused(key_path, f"asks for the checker '{name[:60]}', which is not known.")
+    return python_checker(find_file(root, name, key_path), args, key_path)
 
 
 def name_and_args(
-    given: str | Mapping[str, Any] | None, road: str
+    given: str | Mapping[str, Any] | None, key_path: str
 ) -> tuple[str, dict[str, Any]]:
     if given is None or isinstance(given, str):
         return given or "standard", {}
     unknown = sorted(set(given) - {"name", "args"})
     if unknown:
-        raise refused(f"{road}.{unknown[0]}", "is not known: correct or remove it.")
+        raise refused(f"{key_path}.{unknown[0]}", "is not known: correct or remove it.")
     name = given.get("name")
     if not isinstance(name, str):
-        raise refused(f"{road}.name", "must name a checker: add it.")
-    return name, mapping_of(given.get("args"), FILE, f"{road}.args")
+        raise refused(f"{key_path}.name", "must name a checker: add it.")
+    return name, mapping_of(given.get("args"), FILE, f"{key_path}.args")
 
 
-def python_checker(path: str, args: Mapping[str, Any], road: str) -> ProgramCheck:
-    """Called by a program of ours, in our own protocol; the case says what it is worth."""
+def python_checker(path: str, args: Mapping[str, Any], key_path: str) -> ProgramCheck:
+    """Our own program calls the checker; the case passes its points as an argument."""
     file = Path(path).name
     if file == PYTHON_CALLER:
-        raise refused(road, f"is a file called {file}, which is our name: rename it.")
+        raise refused(key_path, f"is a file called {file}, which is reserved: rename it.")
     program = Program(
         "checker",
         f"{NATIVE}/{PYTHON_CALLER}",
@@ -169,12 +169,12 @@ def native(name: str, *args: str) -> ProgramCheck:
     return ProgramCheck((program,), ProtocolName.ICPC)
 
 
-def bridged(root: Path, args: Bridged, road: str) -> ProgramCheck:
+def bridged(root: Path, args: Bridged, key_path: str) -> ProgramCheck:
     unit = PointsUnit.POINTS
     if args.treat_checker_points_as_percentage:
         unit = PointsUnit.PERCENT
-    program = read_bridged(root, args, "checker", road)
-    return ProgramCheck((program,), protocol_of(args.type, road), unit)
+    program = read_bridged(root, args, "checker", key_path)
+    return ProgramCheck((program,), protocol_of(args.type, key_path), unit)
 
 
 def read_interactor(root: Path, given: Interactive) -> ProgramCheck:
@@ -184,23 +184,23 @@ def read_interactor(root: Path, given: Interactive) -> ProgramCheck:
     return ProgramCheck((program,), protocol_of(given.type, "interactive"))
 
 
-def read_bridged(root: Path, given: Bridged | Interactive, name: str, road: str) -> Program:
+def read_bridged(root: Path, given: Bridged | Interactive, name: str, key_path: str) -> Program:
     files = [given.files] if isinstance(given.files, str) else given.files
     if not files:
-        raise refused(f"{road}.files", "names no file: add the source.")
+        raise refused(f"{key_path}.files", "names no file: add the source.")
     if given.args_format_string:
-        raise refused(f"{road}.args_format_string", "can't be chosen here: remove it.")
+        raise refused(f"{key_path}.args_format_string", "can't be chosen here: remove it.")
     for flag in given.flags:
         if not flag.startswith(HARMLESS_FLAGS):
-            raise refused(f"{road}.flags", f"has {flag[:60]!r}, which can't be given here.")
-    paths = [find_file(root, file, f"{road}.files") for file in files]
+            raise refused(f"{key_path}.flags", f"has {flag[:60]!r}, which can't be given here.")
+    paths = [find_file(root, file, f"{key_path}.files") for file in files]
     return Program(name, paths[0], given.lang, resources=tuple(paths[1:]))
 
 
-def protocol_of(kind: str, road: str) -> ProtocolName:
+def protocol_of(kind: str, key_path: str) -> ProtocolName:
     if kind not in PROTOCOLS:
         known = ", ".join(PROTOCOLS)
-        raise refused(f"{road}.type", f"is '{kind[:60]}': known are {known}.")
+        raise refused(f"{key_path}.type", f"is '{kind[:60]}': known are {known}.")
     return PROTOCOLS[kind]
 
 
@@ -217,4 +217,4 @@ BUILT_IN: Mapping[str, BuiltIn] = {
     "linecount": read_native("linecount", NoArgs),
     "linematches": read_native("linematches", LineMatches),
 }
-"""`standard` goes by lines, and takes no notice of blank ones; ours takes none of any."""
+"""DMOJ's `standard` compares lines without blank ones; ours ignores all line breaks."""

@@ -1,6 +1,6 @@
-"""`init.yml` as data: every key that DMOJ knows, and what can't be done with some of them.
+"""The model of DMOJ's `init.yml`; refuses unsupported keys.
 
-What a case doesn't say, its batch says for it, and then the file itself.
+A case inherits missing keys from its batch, and then from the file.
 """
 
 from collections.abc import Mapping
@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from deemster.domain.errors import Refused
+from deemster.problems.archive.names import clean_name
 from deemster.problems.formats.yaml_file import (
     FileModel,
     checked,
@@ -19,6 +20,10 @@ from deemster.problems.formats.yaml_file import (
 )
 
 FILE = "init.yml"
+ARCHIVE = "_archive"
+"""Directory into which `prepare` unpacks the archive of the test data."""
+EMPTY = "_empty"
+"""An empty file, for cases without an answer file."""
 OUTPUT_BYTES = 25_165_824
 
 Points = Annotated[float, Field(ge=0)]
@@ -27,8 +32,8 @@ Kilobytes = Annotated[int, Field(gt=0, le=1 << 34)]
 Files = str | list[str]
 
 
-class Shared(FileModel):
-    """What a case, a batch or the whole file may say."""
+class CaseDefaults(FileModel):
+    """Keys that a case, a batch and the whole file may have."""
 
     in_: Annotated[str | None, Field(alias="in")] = None
     out: str | None = None
@@ -45,13 +50,13 @@ class Shared(FileModel):
     wall_time_factor: float | None = None
 
 
-class CaseEntry(Shared):
+class CaseEntry(CaseDefaults):
     batched: list[dict[str, Any]] | None = None
     dependencies: list[Annotated[int, Field(gt=0)]] = Field(default_factory=list)
 
 
-class Formats(FileModel):
-    """Test cases by the names of their files."""
+class NamePatterns(FileModel):
+    """Patterns that find test cases by file names."""
 
     input_format: str | None = None
     output_format: str | None = None
@@ -75,7 +80,7 @@ class Interactive(FileModel):
     feedback: bool = True
 
 
-class InitFile(Shared):
+class InitFile(CaseDefaults):
     archive: str | None = None
     test_cases: list[dict[str, Any]] | dict[str, Any] | None = None
     pretest_test_cases: list[dict[str, Any]] | None = None
@@ -107,27 +112,49 @@ def read_init(root: Path) -> InitFile:
 
 
 def refuse_code(value: object, above: str) -> None:
-    """Keys that end in + hold Python, which DMOJ's judge runs to get their value."""
+    """Refuses keys that end with +: DMOJ's judge runs their Python code."""
     if isinstance(value, list):
         for number, each in enumerate(value):
             refuse_code(each, f"{above}.{number}")
     if not isinstance(value, dict):
         return
     for key, each in value.items():
-        road = f"{above}.{key}".lstrip(".")
+        key_path = f"{above}.{key}".lstrip(".")
         if str(key).endswith("+"):
-            raise key_error(FILE, road, "is Python code that makes a value: write the value.")
-        refuse_code(each, road)
+            raise key_error(
+                FILE, key_path, "is Python code that computes a value: write the value."
+            )
+        refuse_code(each, key_path)
 
 
-def entry_of(values: Mapping[str, Any], road: str) -> CaseEntry:
-    return checked(CaseEntry, mapping_of(dict(values), FILE, road), FILE, road)
+def parse_entry(values: Mapping[str, Any], key_path: str) -> CaseEntry:
+    return checked(CaseEntry, mapping_of(dict(values), FILE, key_path), FILE, key_path)
 
 
-def inherited(key: str, *levels: Shared) -> Any:
-    """What the innermost level says that says anything."""
+def inherited(key: str, *levels: CaseDefaults) -> Any:
+    """The value of the innermost level that has the key."""
     return next((found for each in levels if (found := getattr(each, key)) is not None), None)
 
 
 def refused(key: str, what: str) -> Refused:
     return key_error(FILE, key, what)
+
+
+def find_file(root: Path, name: str, key_path: str) -> str:
+    """The path of a file in the package or in its archive."""
+    try:
+        path = clean_name(name)
+    except Refused as fault:
+        raise refused(key_path, f"can't be used. {fault}") from None
+    for candidate in (path, f"{ARCHIVE}/{path}"):
+        if path and (root / candidate).is_file():
+            return candidate
+    raise refused(
+        key_path, f"names {name[:100]!r}, which is not there: add it, or correct the name."
+    )
+
+
+def archived_names(root: Path) -> list[str]:
+    place = root / ARCHIVE
+    found = (path for path in place.rglob("*") if path.is_file())
+    return sorted(str(path.relative_to(place)) for path in found)

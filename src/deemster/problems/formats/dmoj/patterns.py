@@ -1,7 +1,7 @@
-"""Finds test cases by patterns for the names of their files.
+"""Finds test cases by regular expressions for their file names.
 
-The patterns are a stranger's, and one may take for ever to match. So they are tried in a
-process of their own, which can be ended.
+Untrusted expressions may take forever to match, so they run in a separate process with a
+time limit.
 """
 
 import json
@@ -9,11 +9,11 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 
-from deemster.problems.formats.dmoj.init_file import Formats, refused
+from deemster.problems.formats.dmoj.init_file import NamePatterns, refused
 
 INPUT = r"^(?=.*?\.in|in).*?(?:(?:^|\W)(?P<batch>\d+)[^\d\s]+)?(?P<case>\d+)[^\d\s]*$"
 OUTPUT = r"^(?=.*?\.out|out).*?(?:(?:^|\W)(?P<batch>\d+)[^\d\s]+)?(?P<case>\d+)[^\d\s]*$"
-"""Those that DMOJ's documentation gives for files without any."""
+"""The defaults in DMOJ's documentation."""
 TIMEOUT_S = 20
 MATCHER = """
 import json, re, resource, sys
@@ -26,14 +26,14 @@ json.dump(kept, sys.stdout)
 """
 
 Key = tuple[bool, int, str]
-"""A number, or a text: texts come first."""
+"""A number or a text; texts sort first."""
 Found = dict[Key, dict[Key, dict[str, str]]]
 
 
 def find_cases(
-    names: Sequence[str], formats: Formats, points: float
+    names: Sequence[str], formats: NamePatterns, points: float
 ) -> list[dict[str, object]]:
-    """Entries as they could stand in `test_cases`."""
+    """The cases in the form of `test_cases`."""
     groups: Found = {}
     batches: set[Key] = set()
     for side, key, pattern in (
@@ -50,12 +50,13 @@ def find_cases(
             files[side] = name
     given = iter(formats.case_points or ())
     return [
-        entry | {"points": next(given, points) if formats.case_points is None else paid(given)}
+        entry
+        | {"points": next(given, points) if formats.case_points is None else next_points(given)}
         for entry in entries(groups, batches)
     ]
 
 
-def paid(given: Iterable[float]) -> float:
+def next_points(given: Iterable[float]) -> float:
     for points in given:
         return points
     raise refused("test_cases.case_points", "has fewer numbers than there are cases: add some.")

@@ -1,6 +1,5 @@
-"""Reads problems of Hydro: `problem.yaml`, and `testdata/` with or without a `config.yaml`."""
+"""Reads Hydro packages: `problem.yaml`, and `testdata/` with an optional `config.yaml`."""
 
-from deemster.problems.formats.hydro.package import read_package
-from deemster.problems.formats.hydro.prepare import prepare
+from deemster.problems.formats.hydro.package import prepare, read_package
 
 __all__ = ["prepare", "read_package"]

@@ -1,4 +1,4 @@
-"""`testdata/config.yaml` and `problem.yaml` as data, and what can't be done with some keys."""
+"""Models of Hydro's `testdata/config.yaml` and `problem.yaml`; refuses unsupported keys."""
 
 import re
 from pathlib import Path
@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field
 
 from deemster.domain.errors import Refused
 from deemster.domain.limits import MIB
+from deemster.problems.archive.names import clean_name
 from deemster.problems.formats.yaml_file import (
     FileModel,
     checked,
@@ -17,14 +18,15 @@ from deemster.problems.formats.yaml_file import (
 )
 
 TESTDATA = "testdata"
-CONFIGS = ("config.yaml", "config.yml")
-ABOUT = "problem.yaml"
+PLACES = ("", "input/", "output/")
+CONFIG_FILES = ("config.yaml", "config.yml")
+PROBLEM_FILE = "problem.yaml"
 TIME = re.compile(r"(\d+(?:\.\d*)?)([mu]?)s?", re.IGNORECASE)
 MEMORY = re.compile(r"(\d+(?:\.\d*)?)([kmg])b?", re.IGNORECASE)
 
 
 def as_ms(value: object) -> object:
-    """`1s`, `500ms`; a number alone is in milliseconds."""
+    """Reads `1s` or `500ms`; a plain number is in milliseconds."""
     if isinstance(value, str) and (found := TIME.fullmatch(value.strip())):
         value = float(found[1]) * {"": 1000.0, "m": 1.0, "u": 0.001}[found[2].lower()]
     if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
@@ -33,7 +35,7 @@ def as_ms(value: object) -> object:
 
 
 def as_bytes(value: object) -> object:
-    """`256m`, `1g`; a number alone is in megabytes."""
+    """Reads `256m` or `1g`; a plain number is in megabytes."""
     units = {"k": 1024, "m": MIB, "g": 1024 * MIB}
     if isinstance(value, str) and (found := MEMORY.fullmatch(value.strip())):
         return max(1, round(float(found[1]) * units[found[2].lower()]))
@@ -72,7 +74,7 @@ class SubtaskConfig(FileModel):
     cases: list[CaseConfig] = Field(default_factory=list)
 
 
-class Config(FileModel):
+class HydroConfig(FileModel):
     type: str = "default"
     subType: Any = None  # noqa: N815 - Hydro's spelling
     time: Ms = 1_000
@@ -103,7 +105,7 @@ class Config(FileModel):
     std: Any = None
 
 
-class About(FileModel):
+class ProblemYaml(FileModel):
     title: Text = ""
     name: Text = ""
     pid: Text = ""
@@ -137,15 +139,15 @@ REFUSED_KEYS = {
 }
 
 
-def read_config(root: Path) -> Config:
+def read_config(root: Path) -> HydroConfig:
     place = root / TESTDATA
-    names = [name for name in CONFIGS if (place / name).is_file()]
+    names = [name for name in CONFIG_FILES if (place / name).is_file()]
     if not names:
         if (place / "config.ini").is_file():
             raise Refused(f"{TESTDATA}/config.ini is an old format: write a config.yaml.")
-        return Config()
+        return HydroConfig()
     file = f"{TESTDATA}/{names[0]}"
-    config = checked(Config, mapping_of(read_yaml(place / names[0], file), file), file)
+    config = checked(HydroConfig, mapping_of(read_yaml(place / names[0], file), file), file)
     if config.type in REFUSED_TYPES:
         raise key_error(
             file, "type", f"{REFUSED_TYPES[config.type]}, which can't be done here."
@@ -158,12 +160,26 @@ def read_config(root: Path) -> Config:
     return config
 
 
-def read_about(root: Path) -> About:
-    path = root / ABOUT
+def read_problem_yaml(root: Path) -> ProblemYaml:
+    path = root / PROBLEM_FILE
     if not path.is_file():
-        return About()
-    return checked(About, mapping_of(read_yaml(path, ABOUT), ABOUT), ABOUT)
+        return ProblemYaml()
+    return checked(
+        ProblemYaml, mapping_of(read_yaml(path, PROBLEM_FILE), PROBLEM_FILE), PROBLEM_FILE
+    )
 
 
 def refused(key: str, what: str) -> Refused:
-    return key_error(f"{TESTDATA}/{CONFIGS[0]}", key, what)
+    return key_error(f"{TESTDATA}/{CONFIG_FILES[0]}", key, what)
+
+
+def find_file(root: Path, name: str, key_path: str) -> str:
+    """The path of a file that the config names."""
+    try:
+        path = clean_name(name)
+    except Refused as fault:
+        raise refused(key_path, f"can't be used. {fault}") from None
+    for place in PLACES:
+        if path and (root / TESTDATA / place / path).is_file():
+            return f"{TESTDATA}/{place}{path}"
+    raise refused(key_path, f"names {name[:100]!r}, which is not in {TESTDATA}/: add it.")

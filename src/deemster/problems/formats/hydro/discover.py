@@ -1,6 +1,6 @@
-"""Finds test cases by the names of their files, where no `config.yaml` lists them.
+"""Finds test cases by their file names if no `config.yaml` lists them.
 
-1.in 1.out · a1.in a1.ans · input1.txt output1.txt · a.in1 a.ou1      one group, added up
+1.in 1.out · a1.in a1.ans · input1.txt output1.txt · a.in1 a.ou1      one group, summed
 1-2.in 1-2.out · a1_2.in a1_2.ans                                     case 2 of subtask 1
 """
 
@@ -19,15 +19,15 @@ ANSWERS = (".out", ".ans", ".out.txt", ".ans.txt")
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class FilePair:
     input: str
     output: str
     subtask: int
     in_subtask: bool
-    """Its name tells a subtask."""
+    """The file name contains a subtask."""
 
 
-def discover(root: Path) -> list[Pair]:
+def discover(root: Path) -> list[FilePair]:
     names = listed(root)
     lower = {name.lower(): name for name in names}
     pairs = (pair_of(name, lower) for name in names)
@@ -35,7 +35,7 @@ def discover(root: Path) -> list[Pair]:
 
 
 def listed(root: Path) -> list[str]:
-    """Files of the directory itself, and of `input` and `output` in it."""
+    """Files of `testdata` and of its subdirectories `input` and `output`."""
     place = root / TESTDATA
     found = [path.name for path in place.iterdir() if path.is_file()]
     for inner in ("input", "output"):
@@ -44,17 +44,19 @@ def listed(root: Path) -> list[str]:
     return sorted(found)
 
 
-def pair_of(name: str, lower: dict[str, str]) -> Pair | None:
+def pair_of(name: str, lower: dict[str, str]) -> FilePair | None:
     answer = next((lower[each] for each in answers_of(name) if each in lower), None)
     if answer is None or answer == name:
         return None
     stem = PLAIN.fullmatch(name)
     subtask = SUBTASK.search(stem["stem"]) if stem else None
-    return Pair(name, answer, int(subtask[1]) if subtask else 1, in_subtask=subtask is not None)
+    return FilePair(
+        name, answer, int(subtask[1]) if subtask else 1, in_subtask=subtask is not None
+    )
 
 
 def answers_of(name: str) -> Iterator[str]:
-    """Names that its answer may have, in lower case."""
+    """Possible names of the answer file, in lower case."""
     if found := PLAIN.fullmatch(name) or LEADING.fullmatch(name):
         stem = found["stem"].lower()
         for each in with_output(stem):
@@ -71,7 +73,7 @@ def with_output(stem: str) -> Iterable[str]:
 
 
 def natural(name: str) -> list[tuple[int, str]]:
-    """So that 2 comes before 10."""
+    """A sort key by which 2 comes before 10."""
     return [
         (int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)
     ]

@@ -1,23 +1,25 @@
-"""Puts together what a Hydro problem says of itself."""
+"""Reads a Hydro package into a `Problem`, after preparing its files once."""
 
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from deemster.domain.errors import Refused
 from deemster.domain.expectation import Expectation
 from deemster.domain.limits import MIB
 from deemster.domain.problem import ExampleSubmission, Problem, ProblemLimits, Statement
 from deemster.domain.verdict import Verdict
 from deemster.problems.formats.hydro.config import (
-    ABOUT,
+    PROBLEM_FILE,
     TESTDATA,
-    About,
-    Config,
-    read_about,
+    HydroConfig,
+    ProblemYaml,
+    find_file,
     read_config,
+    read_problem_yaml,
     refused,
 )
-from deemster.problems.formats.hydro.prepare import INCLUDE
 from deemster.problems.formats.hydro.programs import (
     read_checker,
     read_interactor,
@@ -27,18 +29,37 @@ from deemster.problems.formats.hydro.subtasks import read_group
 
 OUTPUT_BYTES = 64 * MIB
 STATEMENT = re.compile(r"problem(?:_(?P<language>[A-Za-z]{2,3}(?:[_-]\w+)?))?\.md")
-MODEL = re.compile(r"(std|solution|main)(_\w+)?\.(c|cc|cpp|cxx|py|java|pas|kt|go|rs)")
-MODEL_PLACES = ("", f"{TESTDATA}/", "std/", "solution/", "solutions/")
+SOLUTION = re.compile(r"(std|solution|main)(_\w+)?\.(c|cc|cpp|cxx|py|java|pas|kt|go|rs)")
+SOLUTION_DIRECTORIES = ("", f"{TESTDATA}/", "std/", "solution/", "solutions/")
 FIRST_LANGUAGE = "zh"
-"""What `problem.md` is most likely in."""
+"""The language of a `problem.md` without a language in its name."""
+
+
+INCLUDE = "_include"
+
+
+def prepare(root: Path) -> None:
+    """Copies the files that are added to submissions into their own directory."""
+    extra = read_config(root).user_extra_files
+    if not extra:
+        return
+    target = root / INCLUDE
+    target.mkdir(exist_ok=True)
+    target.chmod(0o755)
+    for name in extra:
+        path = Path(find_file(root, name, "user_extra_files"))
+        copy = target / path.name
+        if copy.exists() and copy.read_bytes() != (root / path).read_bytes():
+            raise Refused(f"{path}: two files of this name are added to submissions.")
+        shutil.copyfile(root / path, copy)
 
 
 def read_package(root: Path) -> Problem:
     config = read_config(root)
-    about = read_about(root)
-    title = about.title or about.name or root.name
+    info = read_problem_yaml(root)
+    title = info.title or info.name or root.name
     return Problem(
-        slug=about.pid or root.name,
+        slug=info.pid or root.name,
         format="hydro",
         names={FIRST_LANGUAGE: title},
         tests=read_group(root, config),
@@ -54,20 +75,20 @@ def read_package(root: Path) -> Problem:
         languages=None if config.langs is None else frozenset(config.langs),
         includes={"default": (INCLUDE,)} if config.user_extra_files else {},
         input_validators=read_validators(root, config),
-        submissions=tuple(read_models(root)),
+        submissions=tuple(read_solutions(root)),
         statements=tuple(read_statements(root, title)),
         attachments=tuple(read_attachments(root)),
-        keywords=tuple(about.tag),
-        source=about.source,
-        warnings=tuple(read_warnings(config, about)),
+        keywords=tuple(info.tag),
+        source=info.source,
+        warnings=tuple(read_warnings(config, info)),
     )
 
 
-def file_name(config: Config, ending: str) -> str:
+def file_name(config: HydroConfig, ending: str) -> str:
     if not config.filename:
         return ""
     if not re.fullmatch(r"\w[\w.-]{0,59}", config.filename):
-        raise refused("filename", f"is {config.filename[:60]!r}, which is no plain name.")
+        raise refused("filename", f"is {config.filename[:60]!r}, which is not a plain name.")
     return f"{config.filename}.{ending}"
 
 
@@ -79,11 +100,11 @@ def read_statements(root: Path, title: str) -> Iterator[Statement]:
             yield Statement(language, "md", path.name, title)
 
 
-def read_models(root: Path) -> Iterator[ExampleSubmission]:
+def read_solutions(root: Path) -> Iterator[ExampleSubmission]:
     expectation = Expectation((Verdict.ACCEPTED,), time_bound="lower")
-    for place in MODEL_PLACES:
+    for place in SOLUTION_DIRECTORIES:
         for path in sorted((root / place).glob("*")):
-            if MODEL.fullmatch(path.name) and path.is_file():
+            if SOLUTION.fullmatch(path.name) and path.is_file():
                 name = f"{place}{path.name}"
                 yield ExampleSubmission(name, "std", expectation, is_model=True)
 
@@ -94,12 +115,12 @@ def read_attachments(root: Path) -> Iterator[str]:
             yield f"additional_file/{path.name}"
 
 
-def read_warnings(config: Config, about: About) -> Iterator[str]:
+def read_warnings(config: HydroConfig, info: ProblemYaml) -> Iterator[str]:
     file = f"{TESTDATA}/config.yaml"
     for key in ("time_limit_rate", "memory_limit_rate"):
         if any(rate != 1 for rate in getattr(config, key).values()):
-            yield f"{file}: '{key}' is ignored: languages have allowances of their own."
+            yield f"{file}: '{key}' is ignored: languages have their own extra limits."
     if config.checker is not None and config.checker_type in {"default", "strict"}:
         yield f"{file}: 'checker' is ignored: checker_type is {config.checker_type}."
-    if about.content:
-        yield f"{ABOUT}: 'content' is ignored: put the statement into problem.md."
+    if info.content:
+        yield f"{PROBLEM_FILE}: 'content' is ignored: put the statement into problem.md."

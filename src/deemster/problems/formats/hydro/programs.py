@@ -1,4 +1,4 @@
-"""Checker, interactor and validator, as Hydro calls them."""
+"""Reads the checker, the interactor and the validator of a Hydro package."""
 
 from pathlib import Path
 
@@ -12,8 +12,7 @@ from deemster.domain.problem import (
     ProgramCheck,
     ProtocolName,
 )
-from deemster.problems.formats.hydro.config import Config, SourceFile, refused
-from deemster.problems.formats.hydro.files import find_file
+from deemster.problems.formats.hydro.config import HydroConfig, SourceFile, find_file, refused
 from deemster.problems.formats.testlib_checkers import COMPARISONS
 
 PROTOCOLS = {
@@ -26,7 +25,7 @@ PROTOCOLS = {
 }
 
 
-def read_checker(root: Path, config: Config) -> Checker:
+def read_checker(root: Path, config: HydroConfig) -> Checker:
     match config.checker_type:
         case "default":
             return Comparison(mode=Compare.LINES)
@@ -51,7 +50,7 @@ def built_in(name: str) -> Comparison:
     return COMPARISONS[name]
 
 
-def read_interactor(root: Path, config: Config) -> ProgramCheck | None:
+def read_interactor(root: Path, config: HydroConfig) -> ProgramCheck | None:
     if config.type != "interactive":
         return None
     if config.interactor is None:
@@ -62,14 +61,16 @@ def read_interactor(root: Path, config: Config) -> ProgramCheck | None:
     return ProgramCheck((program,), ProtocolName.TESTLIB, PointsUnit.SHARE_OR_PERCENT)
 
 
-def read_validators(root: Path, config: Config) -> tuple[InputValidator, ...]:
+def read_validators(root: Path, config: HydroConfig) -> tuple[InputValidator, ...]:
     if config.validator is None:
         return ()
     program = read_program(root, config, config.validator, "validator")
     return (InputValidator(program, ProtocolName.TESTLIB),)
 
 
-def read_program(root: Path, config: Config, given: str | SourceFile, name: str) -> Program:
+def read_program(
+    root: Path, config: HydroConfig, given: str | SourceFile, name: str
+) -> Program:
     source = SourceFile(file=given) if isinstance(given, str) else given
     path = find_file(root, source.file, name)
     beside = [find_file(root, each, "judge_extra_files") for each in config.judge_extra_files]

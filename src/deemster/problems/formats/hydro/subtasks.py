@@ -1,4 +1,4 @@
-"""Subtasks and cases with their scores, as Hydro shares them out."""
+"""Reads the subtasks and cases of a Hydro package and distributes their points."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ from deemster.problems.formats.group_order import sort_groups
 from deemster.problems.formats.hydro.config import (
     TESTDATA,
     CaseConfig,
-    Config,
+    HydroConfig,
     SubtaskConfig,
+    find_file,
     refused,
 )
 from deemster.problems.formats.hydro.discover import discover
-from deemster.problems.formats.hydro.files import find_file
 
 FULL_SCORE = 100.0
 KINDS = {"min": Aggregation.MIN, "max": Aggregation.MAX, "sum": Aggregation.SUM}
@@ -27,14 +27,14 @@ class HydroSubtask:
     config: SubtaskConfig
     cases: Sequence[CaseConfig]
     kind: str
-    road: str
+    key_path: str
 
     @property
     def name(self) -> str:
         return f"subtask{self.id}"
 
 
-def read_group(root: Path, config: Config) -> Group:
+def read_group(root: Path, config: HydroConfig) -> Group:
     subtasks = {each.name: each for each in sorted(listed(root, config), key=lambda s: s.id)}
     if not any(each.cases for each in subtasks.values()):
         raise Refused(
@@ -52,20 +52,20 @@ def read_group(root: Path, config: Config) -> Group:
     return Group("", tuple(groups), grading, stop_at_reject=False)
 
 
-def listed(root: Path, config: Config) -> Iterator[HydroSubtask]:
-    """`cases` wins over `subtasks`; where none is listed, names of files tell."""
+def listed(root: Path, config: HydroConfig) -> Iterator[HydroSubtask]:
+    """`cases` comes before `subtasks`; if none is listed, cases are found by file names."""
     if config.cases:
         yield HydroSubtask(1, SubtaskConfig(), config.cases, "sum", "cases")
     elif any(each.cases for each in config.subtasks):
         for number, each in enumerate(config.subtasks):
             found = each.id if each.id is not None else number + 1
-            road = f"subtasks.{number}"
-            yield HydroSubtask(found, each, each.cases, each.type or "min", f"{road}.cases")
+            key_path = f"subtasks.{number}"
+            yield HydroSubtask(found, each, each.cases, each.type or "min", f"{key_path}.cases")
     else:
         yield from discovered(root, config)
 
 
-def discovered(root: Path, config: Config) -> Iterator[HydroSubtask]:
+def discovered(root: Path, config: HydroConfig) -> Iterator[HydroSubtask]:
     known = {number_of(each, at): each for at, each in enumerate(config.subtasks)}
     pairs = discover(root)
     for found in sorted({pair.subtask for pair in pairs}):
@@ -84,13 +84,17 @@ def required_names(subtask: HydroSubtask, subtasks: dict[str, HydroSubtask]) -> 
     names = tuple(f"subtask{each}" for each in subtask.config.requires)
     for name in names:
         if name not in subtasks:
-            road = subtask.road.removesuffix(".cases")
-            raise refused(f"{road}.if", f"names {name}, which is not there: correct it.")
+            key_path = subtask.key_path.removesuffix(".cases")
+            raise refused(f"{key_path}.if", f"names {name}, which is not there: correct it.")
     return names
 
 
 def group_of(
-    root: Path, config: Config, subtask: HydroSubtask, score: float, requires: tuple[str, ...]
+    root: Path,
+    config: HydroConfig,
+    subtask: HydroSubtask,
+    score: float,
+    requires: tuple[str, ...],
 ) -> Group:
     kind = KINDS[subtask.kind]
     given = [case.score for case in subtask.cases]
@@ -110,16 +114,16 @@ def group_of(
 
 
 def case_of(
-    root: Path, config: Config, subtask: HydroSubtask, number: int, points: float | None
+    root: Path, config: HydroConfig, subtask: HydroSubtask, number: int, points: float | None
 ) -> Case:
     case = subtask.cases[number - 1]
-    road = f"{subtask.road}.{number - 1}"
+    key_path = f"{subtask.key_path}.{number - 1}"
     time_ms = case.time or subtask.config.time or config.time
     memory_bytes = case.memory or subtask.config.memory or config.memory
     return Case(
         name=f"{subtask.name}/{number}",
-        input=find_file(root, case.input, f"{road}.input") if case.input else "",
-        answer=find_file(root, case.output, f"{road}.output") if case.output else "",
+        input=find_file(root, case.input, f"{key_path}.input") if case.input else "",
+        answer=find_file(root, case.output, f"{key_path}.output") if case.output else "",
         points=points,
         time_ms=None if time_ms == config.time else time_ms,
         memory_bytes=None if memory_bytes == config.memory else memory_bytes,
@@ -127,7 +131,8 @@ def case_of(
 
 
 def shares(total: float, given: Sequence[float | None]) -> list[float]:
-    """What is left goes to those that have none, in whole points, later ones first."""
+    """Distributes the remaining points among items without a score, as Hydro does:
+    in whole points, and the later items get the larger shares."""
     rest = max(0, int(total - sum(each or 0.0 for each in given)))
     open_count = sum(1 for each in given if not each)
     base, over = divmod(rest, open_count) if open_count else (0, 0)

@@ -1,6 +1,6 @@
-"""The files of test cases: which belong together, and the case that they make."""
+"""Groups the files of a test-data directory into cases."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from deemster.domain.errors import Refused
@@ -14,7 +14,7 @@ from deemster.domain.problem import (
 )
 from deemster.problems.formats.icpc.comparison import comparison
 from deemster.problems.formats.icpc.folder import Folder, below
-from deemster.problems.formats.icpc.settings import Settings
+from deemster.problems.formats.icpc.settings import IcpcSettings
 
 PICTURES = ("png", "jpg", "jpeg", "svg", "gif")
 ENDINGS = (
@@ -27,16 +27,16 @@ GROUP_FILES = frozenset({"testdata.yaml", "test_group.yaml"})
 
 @dataclass(frozen=True, slots=True)
 class CaseFiles:
-    """One directory of test data."""
+    """The files of one directory of test data."""
 
     directory: str
     cases: dict[str, dict[str, str]]
-    """By base name: the path of each ending."""
+    """Path of each file by its extension, by the case's base name."""
     directories: tuple[str, ...]
     others: tuple[str, ...]
 
     def in_order(self) -> Iterator[tuple[str, dict[str, str] | None]]:
-        """Cases and directories (None) together, by name."""
+        """Cases and directories (None), sorted by name."""
         found: list[tuple[str, dict[str, str] | None]] = [
             (base, files) for base, files in self.cases.items() if "in" in files
         ]
@@ -44,7 +44,7 @@ class CaseFiles:
         return iter(sorted(found, key=lambda item: (item[0], item[1] is None)))
 
 
-def read_shelf(folder: Folder, directory: str, *, with_files: bool) -> CaseFiles:
+def read_case_files(folder: Folder, directory: str, *, with_files: bool) -> CaseFiles:
     """`with_files`: a directory `x.files` belongs to the case `x`."""
     cases: dict[str, dict[str, str]] = {}
     directories: list[str] = []
@@ -68,29 +68,43 @@ def read_shelf(folder: Folder, directory: str, *, with_files: bool) -> CaseFiles
     return CaseFiles(directory, cases, tuple(directories), tuple(others))
 
 
-def check_pairs(folder: Folder, shelf: CaseFiles, *, answerless: bool) -> None:
-    """Each input has its answer, and each answer its input."""
-    lonely: list[str] = []
-    for files in shelf.cases.values():
+def check_pairs(folder: Folder, case_files: CaseFiles, *, answerless: bool) -> None:
+    """Refuses inputs without an answer and answers without an input."""
+    unpaired: list[str] = []
+    for files in case_files.cases.values():
         if "in" in files and "ans" not in files:
             if not answerless:
                 raise Refused(f"{files['in']} has no answer: add {files['in'][:-3]}.ans.")
-            folder.warn(f"{files['in']} has no answer file: it is taken as empty.")
+            folder.warn(f"{files['in']} has no answer file: it counts as empty.")
         if "in" not in files:
             if "ans" in files:
                 raise Refused(f"{files['ans']} has no input: add {files['ans'][:-4]}.in.")
             kinds = files.keys() - {"interaction", "in.statement", "ans.statement"}
             kinds -= {"in.download", "ans.download"}
-            lonely.extend(files[kind].rpartition("/")[2] for kind in sorted(kinds))
-    folder.warn_ignored(shelf.directory, lonely, "there is no input of that name")
-    folder.warn_ignored(shelf.directory, list(shelf.others), "they are no test data")
+            unpaired.extend(files[kind].rpartition("/")[2] for kind in sorted(kinds))
+    folder.warn_ignored(case_files.directory, unpaired, "there is no input of that name")
+    folder.warn_ignored(case_files.directory, list(case_files.others), "they are not test data")
 
 
-# ---- what a case is told ----
+# ---- settings of cases ----
 
 
 @dataclass(frozen=True, slots=True)
-class CaseConfig:
+class InheritedKeys:
+    """The keys that hold in a directory of test data, with the file of each."""
+
+    values: dict[str, object] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
+
+    def with_own(self, own: Mapping[str, object], file: str) -> "InheritedKeys":
+        return InheritedKeys({**self.values, **own}, {**self.files, **dict.fromkeys(own, file)})
+
+    def file(self, key: str, otherwise: str = "problem.yaml") -> str:
+        return self.files.get(key, otherwise)
+
+
+@dataclass(frozen=True, slots=True)
+class CaseSettings:
     args: tuple[str, ...] = ()
     checker: Checker | None = None
     checker_args: tuple[str, ...] = ()
@@ -102,29 +116,33 @@ class CaseConfig:
 
 @dataclass(frozen=True, slots=True)
 class Jury:
-    """Who looks at the cases."""
+    """The settings and validators of the package."""
 
-    settings: Settings
+    settings: IcpcSettings
     validators: tuple[Program, ...] = ()
-    """The output validators, none for the default one."""
+    """The output validators; empty: the default validator."""
     input_validators: tuple[str, ...] = ()
     default: Comparison = field(default_factory=Comparison)
-    """What the default validator does where nothing more is said."""
+    """The default validator with the flags of the whole package."""
 
     def checker(
         self, flags: Sequence[str], file: str, key: str
     ) -> tuple[Checker | None, tuple[str, ...]]:
-        """For a case with these flags: a checker of its own, or arguments."""
+        """For a case with these flags: its own checker, or arguments of the shared one."""
         if self.validators:
             return None, tuple(flags)
-        wanted = comparison(flags, file, key, once=not self.settings.version.is_legacy)
-        return (None if wanted == self.default else wanted), ()
+        own = comparison(flags, file, key, once=not self.settings.version.is_legacy)
+        return (None if own == self.default else own), ()
 
 
 def make_case(
-    folder: Folder, name: str, files: dict[str, str], config: CaseConfig, shows: "Shows"
+    folder: Folder,
+    name: str,
+    files: dict[str, str],
+    config: CaseSettings,
+    sample_rules: "SampleRules",
 ) -> Case:
-    shown, download = shows.of(folder, name, files, config)
+    shown, download = sample_rules.of(folder, name, files, config)
     return Case(
         name=name,
         input=files["in"],
@@ -135,7 +153,7 @@ def make_case(
         checker=config.checker,
         checker_args=config.checker_args,
         input_validator_args=config.input_validator_args,
-        files=case_files(folder, files.get("files")),
+        files=extra_files(folder, files.get("files")),
         shown=shown,
         download=download,
         hint=config.hint or folder.read_note(files.get("hint", "")),
@@ -143,30 +161,30 @@ def make_case(
     )
 
 
-def case_files(folder: Folder, directory: str | None) -> dict[str, str]:
+def extra_files(folder: Folder, directory: str | None) -> dict[str, str]:
     if directory is None:
         return {}
     return {path[len(directory) + 1 :]: path for path in folder.files_below(directory)}
 
 
-# ---- what is shown ----
+# ---- samples ----
 
 
 @dataclass(frozen=True, slots=True)
-class Shows:
-    """Which files of a sample a contestant sees."""
+class SampleRules:
+    """Decides which files of a sample contestants see."""
 
-    talks: bool
-    """The problem is interactive or has several passes."""
+    has_interaction: bool
+    """The problem is interactive or multi-pass."""
     hides_files: bool
-    """Without an interaction nothing is shown (legacy, interactive)."""
+    """A sample without an interaction is not shown (legacy, interactive)."""
 
     def of(
-        self, folder: Folder, name: str, files: dict[str, str], config: CaseConfig
+        self, folder: Folder, name: str, files: dict[str, str], config: CaseSettings
     ) -> tuple[SampleFiles, SampleFiles]:
         if not (name.startswith("sample/") or config.full_feedback):
             return SampleFiles(), SampleFiles()
-        if "interaction" in files and self.talks:
+        if "interaction" in files and self.has_interaction:
             if files.keys() & {"in.statement", "ans.statement", "out"}:
                 folder.warn(f"{files['interaction']} is shown, and nothing else of {name}.")
             shown = SampleFiles(interaction=files["interaction"])
@@ -187,7 +205,7 @@ class Shows:
 
 
 def with_downloads(shown: SampleFiles, files: dict[str, str]) -> SampleFiles:
-    """An interaction is what can be downloaded, unless there are files for that."""
+    """The interaction, unless there are files for download."""
     given = files.keys() & {"in.download", "ans.download"}
     if not given:
         return shown
@@ -198,10 +216,10 @@ def first_of(files: dict[str, str], *endings: str) -> str:
     return next((files[each] for each in endings if each in files), "")
 
 
-def samples_without_case(shelf: CaseFiles) -> list[SampleFiles]:
-    """What statements show though nothing is judged by it: interactions, mostly."""
+def samples_without_case(case_files: CaseFiles) -> list[SampleFiles]:
+    """Samples for the statement that are not test cases, mostly interactions."""
     found = []
-    for _, files in sorted(shelf.cases.items()):
+    for _, files in sorted(case_files.cases.items()):
         if "in" in files:
             continue
         if "interaction" in files:

@@ -1,4 +1,4 @@
-"""The flags of the default output validator."""
+"""Parses the flags of the default output validator."""
 
 import math
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ SWITCHES = ("case_sensitive", "space_change_sensitive")
 
 
 def comparison(flags: Sequence[str], file: str, key: str, *, once: bool) -> Comparison:
-    """`once`: tolerances may not be given twice (2025-09); else the last one counts."""
+    """`once`: a second tolerance is refused (2025-09); else the last one counts."""
     found = DEFAULT
     given: set[str] = set()
     words = iter(flags)

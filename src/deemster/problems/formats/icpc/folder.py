@@ -1,4 +1,4 @@
-"""A package's directory as all readers here see it: visible files, in order, with warnings."""
+"""The directory of an ICPC package: its visible files in order, and collected warnings."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from deemster.domain.problem import fill_constants
-from deemster.problems.formats.yaml_file import Duplicates, mapping_of, parse_yaml, read_text
+from deemster.problems.formats.yaml_file import OnDuplicate, mapping_of, parse_yaml, read_text
 
 PLAIN_NAME = re.compile(r"[a-zA-Z0-9_][a-zA-Z0-9_.+-]{0,254}")
 LEFTOVERS = frozenset({"__pycache__", "__MACOSX", "Thumbs.db", "desktop.ini", "CVS"})
@@ -18,7 +18,7 @@ NOTE_BYTES = 64 * 1024
 class Folder:
     root: Path
     strict_names: bool = False
-    """Files with odd names are as if they weren't there (2025-09)."""
+    """Ignore files whose names the format forbids (2025-09)."""
     _warnings: dict[str, None] = field(default_factory=dict)
 
     @property
@@ -33,7 +33,7 @@ class Folder:
             more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
             self.warn(f"{place}: ignored {', '.join(names[:SHOWN_NAMES])}{more}: {why}.")
 
-    # ---- looking ----
+    # ---- names ----
 
     def path(self, name: str) -> Path:
         return self.root / name
@@ -45,16 +45,18 @@ class Folder:
         return self.path(name).is_dir()
 
     def names(self, directory: str) -> list[str]:
-        """What a directory shows, by name; nothing when there is none."""
+        """Sorted names of visible files; empty if the directory does not exist."""
         place = self.path(directory)
         if not place.is_dir():
             return []
-        return [name for name in sorted(self._all_names(place)) if self._shows(directory, name)]
+        return [
+            name for name in sorted(self._all_names(place)) if self._is_visible(directory, name)
+        ]
 
     def _all_names(self, place: Path) -> Iterator[str]:
         return (entry.name for entry in place.iterdir())
 
-    def _shows(self, directory: str, name: str) -> bool:
+    def _is_visible(self, directory: str, name: str) -> bool:
         if name.startswith(".") or name in LEFTOVERS:
             return False
         if PLAIN_NAME.fullmatch(name):
@@ -68,7 +70,7 @@ class Folder:
         return False
 
     def files_below(self, directory: str) -> Iterator[str]:
-        """All visible files, each with its path."""
+        """Paths of all visible files."""
         for name in self.names(directory):
             path = below(directory, name)
             if self.is_directory(path):
@@ -82,10 +84,10 @@ class Folder:
         self,
         file: str,
         *,
-        on_duplicate: Duplicates | None = None,
+        on_duplicate: OnDuplicate | None = None,
         constants: Mapping[str, str] | None = None,
     ) -> dict[str, object]:
-        """A YAML file that is a map; empty when the file is, or isn't there."""
+        """A YAML file with a map; empty if the file is empty or missing."""
         if not self.is_file(file):
             return {}
         text = read_text(self.path(file), file)
@@ -93,14 +95,14 @@ class Folder:
             text = fill_constants(text, constants)
         return mapping_of(parse_yaml(text, file, on_duplicate), file)
 
-    def warn_duplicate(self, file: str) -> Duplicates:
+    def warn_duplicate(self, file: str) -> OnDuplicate:
         def warn(key: str) -> None:
-            self.warn(f"{file}: the key '{key}' stands twice: the last one counts.")
+            self.warn(f"{file}: the key '{key}' appears twice: the last one counts.")
 
         return warn
 
     def read_note(self, file: str) -> str:
-        """The beginning of a text, empty when there is none."""
+        """The first part of a text file; empty if the file is missing."""
         if not self.is_file(file):
             return ""
         with self.path(file).open("rb") as stream:

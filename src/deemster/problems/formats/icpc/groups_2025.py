@@ -1,12 +1,12 @@
-"""What test_group.yaml and the files of cases say in 2025-09."""
+"""The models of test_group.yaml and of case files in 2025-09."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, StrictBool
 
-from deemster.problems.formats.icpc.values import Several, Words, as_words, split_flags
-from deemster.problems.formats.yaml_file import FileModel, Misfit, key_error
+from deemster.problems.formats.icpc.field_types import Several, Words, as_words, split_flags
+from deemster.problems.formats.yaml_file import FileModel, InvalidValue, key_error
 
 GROUP_FILE = "test_group.yaml"
 DRAFT_FILE = "testdata.yaml"
@@ -19,7 +19,7 @@ INHERITED = (
 
 
 def as_input_args(value: object) -> object:
-    """For all validators, under '', or by the name of each."""
+    """Arguments by validator; the key '' stands for all."""
     if isinstance(value, dict):
         return {name: as_words(args) for name, args in value.items()}
     return {"": as_words(value)}
@@ -27,7 +27,7 @@ def as_input_args(value: object) -> object:
 
 def as_arguments(value: object) -> object:
     if isinstance(value, str):
-        raise Misfit("must be a list of arguments: write [a, b].")
+        raise InvalidValue("must be a list of arguments: write [a, b].")
     return as_words(value)
 
 
@@ -37,7 +37,7 @@ Points = Annotated[int, Field(strict=True, ge=0)]
 
 
 class CaseYaml(FileModel):
-    """What holds for cases."""
+    """Keys that hold for cases."""
 
     args: Arguments = ()
     input_validator_args: InputArguments = Field(default={"": ()})
@@ -63,30 +63,30 @@ class GroupYaml(CaseYaml):
 
 
 def from_draft(values: Mapping[str, object], file: str) -> dict[str, object]:
-    """What a draft says, in the words of 2025-09."""
-    said = dict(values)
+    """Translates the keys of a draft to those of 2025-09."""
+    values_2025 = dict(values)
     for old, new in (
         ("output_validator_flags", "output_validator_args"),
         ("input_validator_flags", "input_validator_args"),
     ):
-        if old in said:
-            said.setdefault(new, as_argument_list(said.pop(old)))
+        if old in values_2025:
+            values_2025.setdefault(new, as_argument_list(values_2025.pop(old)))
     for new in ("output_validator_args", "input_validator_args"):
-        if new in said:
-            said[new] = as_argument_list(said[new])
-    scoring = said.pop("scoring", None)
+        if new in values_2025:
+            values_2025[new] = as_argument_list(values_2025[new])
+    scoring = values_2025.pop("scoring", None)
     if isinstance(scoring, dict):
-        said.update(draft_scoring(scoring, file))
+        values_2025.update(draft_scoring(scoring, file))
     elif scoring is not None:
         raise key_error(file, "scoring", "must be a map.")
-    static = said.pop("static_validation", None)
+    static = values_2025.pop("static_validation", None)
     if isinstance(static, dict):
-        said["static_validation_score"] = draft_score(static.get("score", "pass-fail"))
+        values_2025["static_validation_score"] = draft_score(static.get("score", "pass-fail"))
         if "args" in static:
-            said["static_validator_args"] = as_argument_list(static["args"])
+            values_2025["static_validator_args"] = as_argument_list(static["args"])
     elif static:
-        said["static_validation_score"] = "pass-fail"
-    return said
+        values_2025["static_validation_score"] = "pass-fail"
+    return values_2025
 
 
 def draft_scoring(scoring: Mapping[object, object], file: str) -> dict[str, object]:

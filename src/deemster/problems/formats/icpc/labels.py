@@ -1,4 +1,4 @@
-"""What the directory of a submission, or a tag in its source, says of it."""
+"""Expected results by a submission's directory or by a tag in its source."""
 
 import re
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ from deemster.problems.formats.icpc.folder import Folder
 
 REJECTED = WA | TLE | RTE
 OFFICIAL = frozenset({"accepted", "wrong_answer", "time_limit_exceeded", "run_time_error"})
-"""Where DOMjudge and BAPCtools look for no tag."""
+"""Directories in which DOMjudge and BAPCtools ignore tags."""
 WORDS: dict[str, frozenset[Verdict]] = {
     "ACCEPTED": AC,
     "CORRECT": AC,
@@ -40,16 +40,16 @@ PLAIN = {
 
 
 def ordered(*parts: frozenset[Verdict]) -> tuple[Verdict, ...]:
-    """The plain verdicts in the order given, then what else agrees with them."""
+    """The main verdict of each part in the given order, then the other verdicts."""
     first = list(dict.fromkeys(PLAIN[part] for part in parts if part in PLAIN))
     others = {verdict for part in parts for verdict in part} - set(first)
     return (*first, *sorted(others, key=WORST_FIRST.index, reverse=True))
 
 
 def legacy_expectation(directory: str, *, scoring: bool) -> Expectation | None:
-    """The verdict of the whole submission; None: the directory tells nothing.
+    """The expected verdict for a directory; None: the name has no meaning.
 
-    Where there are scores, an accepted submission may well have less than the best.
+    In scoring problems an accepted submission may have less than the best score.
     """
     accepted = (*ordered(AC), Verdict.PARTIAL) if scoring else ordered(AC)
     if directory == "accepted":
@@ -66,22 +66,22 @@ def legacy_expectation(directory: str, *, scoring: bool) -> Expectation | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Tag:
-    """What a source says of itself; `verdicts` None: nothing."""
+class SourceTag:
+    """The tags in a source; `verdicts` None: there is none."""
 
     verdicts: tuple[Verdict, ...] | None = None
     score: float | None = None
 
-    def of_score(self, expectation: Expectation) -> Expectation:
-        """What was expected, and its score."""
+    def add_score_to(self, expectation: Expectation) -> Expectation:
+        """Adds the tag's score to an expectation."""
         if self.score is None:
             return expectation
         rule = CaseRule(score=(self.score, self.score))
         return replace(expectation, rules=(*expectation.rules, rule))
 
-    def on(self, expectation: Expectation) -> Expectation:
-        """Its verdicts instead of those that were expected."""
-        with_score = self.of_score(expectation)
+    def apply_to(self, expectation: Expectation) -> Expectation:
+        """Replaces the expected verdicts by those of the tag."""
+        with_score = self.add_score_to(expectation)
         if self.verdicts is None:
             return with_score
         if self.verdicts == ordered(AC) and expectation.time_bound is None:
@@ -89,25 +89,25 @@ class Tag:
         return replace(with_score, verdicts=self.verdicts)
 
 
-def read_tag(folder: Folder, path: str) -> Tag:
-    """From the first file of a submission that has one."""
+def read_tag(folder: Folder, path: str) -> SourceTag:
+    """The first tag of each kind in the files of a submission."""
     files = [path] if folder.is_file(path) else list(folder.files_below(path))
     verdicts: tuple[Verdict, ...] | None = None
     score: float | None = None
     for file in files:
         with folder.path(file).open("rb") as stream:
             text = stream.read(TAGGED_BYTES).decode("utf-8", errors="replace")
-        for kind, said in TAG.findall(text):
-            if kind.upper() == "SCORE" and not says_word(said):
-                score = score_of(folder, file, said) if score is None else score
+        for kind, value in TAG.findall(text):
+            if kind.upper() == "SCORE" and not is_verdict_word(value):
+                score = score_of(folder, file, value) if score is None else score
             elif verdicts is None:
-                verdicts = verdicts_of(folder, file, said)
-    return Tag(verdicts, score)
+                verdicts = verdicts_of(folder, file, value)
+    return SourceTag(verdicts, score)
 
 
-def says_word(said: str) -> bool:
-    """DOMjudge takes verdicts under either name."""
-    found = WORD.match(said.strip())
+def is_verdict_word(value: str) -> bool:
+    """DOMjudge accepts verdicts in both tags."""
+    found = WORD.match(value.strip())
     return found is not None and as_word(found[0]) in {*WORDS, MANUAL}
 
 
@@ -115,10 +115,10 @@ def as_word(text: str) -> str:
     return text.upper().replace("_", "-")
 
 
-def verdicts_of(folder: Folder, file: str, said: str) -> tuple[Verdict, ...] | None:
-    """Any of these; empty: a judge decides."""
+def verdicts_of(folder: Folder, file: str, value: str) -> tuple[Verdict, ...] | None:
+    """The verdicts of a tag; empty: to be checked manually."""
     parts: list[frozenset[Verdict]] = []
-    for each in said.split(","):
+    for each in value.split(","):
         found = WORD.match(each.strip())
         word = as_word(found[0]) if found else ""
         if word == MANUAL:
@@ -130,9 +130,9 @@ def verdicts_of(folder: Folder, file: str, said: str) -> tuple[Verdict, ...] | N
     return ordered(*parts) if parts else None
 
 
-def score_of(folder: Folder, file: str, said: str) -> float | None:
+def score_of(folder: Folder, file: str, value: str) -> float | None:
     try:
-        return float(said.split(maxsplit=1)[0])
+        return float(value.split(maxsplit=1)[0])
     except (ValueError, IndexError):
-        folder.warn(f"{file}: @EXPECTED_SCORE@ has '{said.strip()}', which is no number.")
+        folder.warn(f"{file}: @EXPECTED_SCORE@ has '{value.strip()}', which is not a number.")
         return None

@@ -1,4 +1,4 @@
-"""The languages that the format names, with the endings by which it knows them."""
+"""The programming languages of the ICPC format, with their file extensions."""
 
 import re
 from collections.abc import Iterable
@@ -57,7 +57,7 @@ ENDINGS: dict[str, str] = {
     "visualbasic": "vb",
     "zig": "zig",
 }
-"""The format's table, with what DOMjudge and problemtools take beside it."""
+"""The format's table, with the additions of DOMjudge and problemtools."""
 
 OTHER_ENDINGS = frozenset({"R", "awk", "tcl", "sql", "s", "asm"})
 
@@ -82,6 +82,6 @@ def is_header(name: str) -> bool:
 
 
 def is_python2(beginnings: Iterable[bytes]) -> bool:
-    """By the first lines of its .py files: all of them must ask for it."""
+    """Whether the first line of every .py file asks for Python 2."""
     lines = list(beginnings)
     return bool(lines) and all(PYTHON2.match(line) for line in lines)

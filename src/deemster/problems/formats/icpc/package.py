@@ -1,4 +1,4 @@
-"""Reads a whole package: the one place where its parts become a `Problem`."""
+"""Reads an ICPC/Kattis package of any version into a `Problem`."""
 
 import re
 from dataclasses import replace
@@ -7,8 +7,8 @@ from pathlib import Path
 from deemster.domain.errors import Refused
 from deemster.domain.problem import Case, Group, Problem, ProgramCheck, ProtocolName
 from deemster.problems.formats.icpc.cases import Jury
-from deemster.problems.formats.icpc.companions import INI_FILE, read_companions
 from deemster.problems.formats.icpc.comparison import comparison
+from deemster.problems.formats.icpc.domjudge_files import INI_FILE, read_domjudge_files
 from deemster.problems.formats.icpc.folder import Folder, below
 from deemster.problems.formats.icpc.languages import CODES
 from deemster.problems.formats.icpc.programs import (
@@ -18,7 +18,7 @@ from deemster.problems.formats.icpc.programs import (
     read_output_validators,
     read_static_validator,
 )
-from deemster.problems.formats.icpc.settings import Settings, Version
+from deemster.problems.formats.icpc.settings import IcpcSettings, Version
 from deemster.problems.formats.icpc.settings_2025 import read_2025
 from deemster.problems.formats.icpc.settings_legacy import read_legacy
 from deemster.problems.formats.icpc.statements import names_of, read_statements
@@ -43,7 +43,7 @@ DIRECTORIES = frozenset(
 
 
 def read_package(root: Path) -> Problem:
-    """From a directory that is safely unpacked; a fault in the package is `Refused`."""
+    """Errors in the package raise `Refused`."""
     folder = Folder(root)
     settings = read_settings(folder)
     folder.strict_names = not settings.version.is_legacy
@@ -66,8 +66,8 @@ def read_package(root: Path) -> Problem:
     else:
         tests = Tests2025(folder, jury, has_static_validator=static_validator is not None)
     groups = tests.read()
-    talks = settings.interactive or settings.multi_pass
-    validator_tests = ValidatorTests(folder, tests.configure, talks).read(
+    has_interaction = settings.interactive or settings.multi_pass
+    validator_tests = ValidatorTests(folder, tests.configure, has_interaction).read(
         sample_outputs(folder, groups)
     )
     slug = slug_of(root)
@@ -107,37 +107,39 @@ def read_package(root: Path) -> Problem:
     )
 
 
-def read_settings(folder: Folder) -> Settings:
+def read_settings(folder: Folder) -> IcpcSettings:
     if not folder.is_file(YAML_FILE) and not folder.is_file(INI_FILE):
-        raise Refused(f"There is no {YAML_FILE}: this is no problem package.")
+        raise Refused(f"There is no {YAML_FILE}: this is not a problem package.")
     given = folder.read_map(YAML_FILE, on_duplicate=folder.warn_duplicate(YAML_FILE))
     version = version_of(given)
     if not version.is_legacy:
-        # Read again: only the older versions let a key stand twice.
+        # Read again: only the older versions allow duplicate keys.
         given = folder.read_map(YAML_FILE)
-    companions = read_companions(folder)
+    domjudge = read_domjudge_files(folder)
     if version is Version.DRAFT:
         folder.warn(f"{YAML_FILE}: drafts are read as 2025-09: set problem_format_version so.")
     if version.is_legacy:
-        return read_legacy(folder, given, version, companions)
-    settings = read_2025(folder, given, version, companions)
+        return read_legacy(folder, given, version, domjudge)
+    settings = read_2025(folder, given, version, domjudge)
     return replace(settings, old_groups=version is Version.DRAFT and has_old_groups(folder))
 
 
 def has_old_groups(folder: Folder) -> bool:
-    """Whether some testdata.yaml has keys that only the legacy format knows."""
+    """Whether a testdata.yaml has keys that only the legacy format has."""
     files = [path for path in folder.files_below("data") if path.endswith(f"/{CONFIG_FILE}")]
     return any(folder.read_map(file).keys() & OLD_KEYS for file in files)
 
 
 def version_of(given: dict[str, object]) -> Version:
-    said = given.get("problem_format_version", "legacy")
-    if not isinstance(said, str) or said not in VERSIONS:
+    given_version = given.get("problem_format_version", "legacy")
+    if not isinstance(given_version, str) or given_version not in VERSIONS:
         known = ", ".join(each.value for each in Version if each is not Version.DRAFT)
         raise key_error(
-            YAML_FILE, "problem_format_version", f"is {said!r}, which isn't known: use {known}."
+            YAML_FILE,
+            "problem_format_version",
+            f"is {given_version!r}, which isn't known: use {known}.",
         )
-    return VERSIONS[said]
+    return VERSIONS[given_version]
 
 
 def format_of(version: Version) -> str:
@@ -145,21 +147,21 @@ def format_of(version: Version) -> str:
 
 
 def slug_of(root: Path) -> str:
-    """From the directory's name, which the format has in small letters and digits."""
+    """The directory's name, reduced to lower-case letters, digits, - and _."""
     return re.sub(r"[^a-z0-9_-]+", "-", root.name.lower()).strip("-_") or "problem"
 
 
 def warn_of_directories(folder: Folder) -> None:
-    strange = [
+    unknown = [
         name
         for name in folder.names("")
         if folder.is_directory(name) and name not in DIRECTORIES
     ]
-    folder.warn_ignored("The package", strange, "the format has no such directories")
+    folder.warn_ignored("The package", unknown, "the format has no such directories")
 
 
 def sample_outputs(folder: Folder, root: Group) -> list[tuple[Case, str]]:
-    """Samples with an `.out`, which their validator must accept."""
+    """Samples with an `.out` file, which the output validator must accept."""
     found = []
     for case in root.cases():
         output = f"{case.input.removesuffix('.in')}.out"

@@ -1,16 +1,10 @@
-"""Finds the jury's programs: validators, graders."""
+"""Finds the validators and graders of an ICPC package."""
 
 from deemster.domain.errors import Refused
-from deemster.domain.problem import (
-    Checker,
-    InputValidator,
-    Program,
-    ProgramCheck,
-    ProtocolName,
-)
+from deemster.domain.problem import Checker, InputValidator, Program, ProgramCheck, ProtocolName
 from deemster.problems.formats.icpc.folder import Folder, below
 from deemster.problems.formats.icpc.languages import is_header, is_python2, is_source
-from deemster.problems.formats.icpc.settings import Settings
+from deemster.problems.formats.icpc.settings import IcpcSettings
 from deemster.problems.formats.yaml_file import key_error
 
 SCRIPTS = ("build", "run")
@@ -18,7 +12,7 @@ GRAMMAR_ENDINGS = (".ctd", ".viva")
 FIRST_LINE_BYTES = 200
 
 
-def read_input_validators(folder: Folder, settings: Settings) -> tuple[InputValidator, ...]:
+def read_input_validators(folder: Folder, settings: IcpcSettings) -> tuple[InputValidator, ...]:
     found: list[InputValidator] = []
     for directory in ("input_validators", "input_format_validators", "input_validator"):
         if directory != "input_validators" and folder.is_directory(directory):
@@ -34,8 +28,8 @@ def read_input_validators(folder: Folder, settings: Settings) -> tuple[InputVali
     return tuple(found)
 
 
-def read_output_validators(folder: Folder, settings: Settings) -> tuple[Program, ...]:
-    """Those of the package, none when it uses the default one."""
+def read_output_validators(folder: Folder, settings: IcpcSettings) -> tuple[Program, ...]:
+    """The package's output validators; empty: the default one is used."""
     legacy = settings.version.is_legacy
     usual, other = ("output_validators", "output_validator")
     if not legacy:
@@ -53,13 +47,13 @@ def read_output_validators(folder: Folder, settings: Settings) -> tuple[Program,
 
 
 def chosen_validators(
-    folder: Folder, settings: Settings, found: tuple[Program, ...], directory: str
+    folder: Folder, settings: IcpcSettings, found: tuple[Program, ...], directory: str
 ) -> tuple[Program, ...]:
     needed = settings.custom or settings.interactive or settings.multi_pass
     if needed and not found:
         key = "validation" if settings.version.is_legacy else "type"
         raise key_error(
-            "problem.yaml", key, f"needs an output validator: put a program into {directory}/."
+            "problem.yaml", key, f"needs an output validator: put a program in {directory}/."
         )
     if settings.custom is False and found:
         folder.warn(f"{directory}: ignored, because problem.yaml says 'validation: default'.")
@@ -73,17 +67,17 @@ def checker_of(programs: tuple[Program, ...], default: Checker) -> Checker:
     return ProgramCheck(programs, ProtocolName.ICPC) if programs else default
 
 
-def read_grader(folder: Folder, settings: Settings) -> Program | None:
-    """For `grading: custom`; only the legacy format has one."""
+def read_grader(folder: Folder, settings: IcpcSettings) -> Program | None:
+    """The program for `grading: custom` of the legacy format."""
     found = list(programs_in(folder, "graders", settings))
     if found and not settings.scoring:
         folder.warn("graders: only scoring problems use a grader.")
     if len(found) > 1:
-        raise Refused(f"graders: there may be one program, and there are {len(found)}.")
+        raise Refused(f"graders: expected one program, found {len(found)}.")
     return found[0] if found else None
 
 
-def read_static_validator(folder: Folder, settings: Settings) -> Program | None:
+def read_static_validator(folder: Folder, settings: IcpcSettings) -> Program | None:
     if settings.version.is_legacy or not folder.is_directory("static_validator"):
         return None
     found = single_program(folder, "static_validator", settings)
@@ -95,8 +89,8 @@ def read_static_validator(folder: Folder, settings: Settings) -> Program | None:
 # ---- programs in directories ----
 
 
-def programs_in(folder: Folder, directory: str, settings: Settings) -> list[Program]:
-    """Each file with a language's ending, and each directory with such files or scripts."""
+def programs_in(folder: Folder, directory: str, settings: IcpcSettings) -> list[Program]:
+    """Each source file, and each directory with source files or scripts."""
     if is_scripted(folder, directory):
         return [Program(directory, directory, scripted=True)]
     names = folder.names(directory)
@@ -114,25 +108,27 @@ def programs_in(folder: Folder, directory: str, settings: Settings) -> list[Prog
         elif is_source(name):
             warn_of_python2(folder, [path], settings)
             found.append(Program(name, path, resources=headers))
-    folder.warn_ignored(directory, ignored, "they hold no program")
+    folder.warn_ignored(directory, ignored, "they contain no program")
     return found
 
 
-def single_program(folder: Folder, directory: str, settings: Settings) -> tuple[Program, ...]:
-    """The directory itself is the program, or holds the one directory that is it."""
+def single_program(
+    folder: Folder, directory: str, settings: IcpcSettings
+) -> tuple[Program, ...]:
+    """The program in a directory: its own files, or its only subdirectory."""
     program = directory_program(folder, directory, settings, own_files_only=True)
     if program is not None:
         return (program,)
     found = programs_in(folder, directory, settings)
     if len(found) > 1:
-        raise Refused(f"{directory}: there may be one program, and there are {len(found)}.")
+        raise Refused(f"{directory}: expected one program, found {len(found)}.")
     if not found:
         raise Refused(f"{directory}: there is no program in it: put one there or remove it.")
     return tuple(found)
 
 
 def directory_program(
-    folder: Folder, directory: str, settings: Settings, *, own_files_only: bool = False
+    folder: Folder, directory: str, settings: IcpcSettings, *, own_files_only: bool = False
 ) -> Program | None:
     name = directory.rpartition("/")[2]
     if is_scripted(folder, directory):
@@ -155,8 +151,8 @@ def is_scripted(folder: Folder, directory: str) -> bool:
     return any(folder.is_file(below(directory, script)) for script in SCRIPTS)
 
 
-def warn_of_python2(folder: Folder, paths: list[str], settings: Settings) -> None:
-    """A legacy package may mean the older Python, which no toolchain here has."""
+def warn_of_python2(folder: Folder, paths: list[str], settings: IcpcSettings) -> None:
+    """Legacy packages may need Python 2, which is not supported."""
     python = [path for path in paths if path.endswith(".py")]
     if not settings.version.is_legacy or len(python) != len(paths):
         return

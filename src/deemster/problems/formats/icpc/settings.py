@@ -1,4 +1,4 @@
-"""What `problem.yaml` and its older companions say, in one form for all versions."""
+"""The settings of an ICPC package, in one form for all versions of the format."""
 
 import math
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ class Version(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LegacyGrading:
-    """What very old packages say in problem.yaml for all groups at once."""
+    """Grading keys that very old packages have in problem.yaml for all groups."""
 
     accept_score: float | None = None
     reject_score: float | None = None
@@ -33,18 +33,18 @@ class LegacyGrading:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class IcpcSettings:
     version: Version
     scoring: bool = False
     interactive: bool = False
     multi_pass: bool = False
     submit_answer: bool = False
     old_groups: bool = False
-    """Groups and labels are those of the legacy format: so problemtools has it for drafts."""
+    """A draft with groups and labels of the legacy format, as problemtools accepts it."""
     custom: bool | None = None
-    """Whether the package says that it has its own output validator; None: its files tell."""
+    """Whether problem.yaml asks for an own output validator; None: the files decide."""
     validator_flags: tuple[str, ...] = ()
-    """For all cases, before those of a group."""
+    """Flags for all cases, before those of their group."""
     names: Mapping[str, str] = field(default_factory=dict)
     limits: ProblemLimits = field(default_factory=ProblemLimits)
     languages: frozenset[str] | None = None
@@ -65,5 +65,5 @@ class Settings:
 
 
 def milliseconds(seconds: float) -> int:
-    """Never less than was asked for."""
+    """Rounded up."""
     return max(1, math.ceil(seconds * 1000 - 1e-6))

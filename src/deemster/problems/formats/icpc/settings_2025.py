@@ -1,4 +1,4 @@
-"""The problem.yaml of `2025-09`, and of the drafts that became it."""
+"""Reads the problem.yaml of `2025-09` and of its drafts."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -7,22 +7,22 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, StrictBool
 
 from deemster.domain.problem import ProblemLimits
-from deemster.problems.formats.icpc.companions import Companions
-from deemster.problems.formats.icpc.folder import Folder
-from deemster.problems.formats.icpc.languages import CODES
-from deemster.problems.formats.icpc.settings import MIB, Settings, Version, milliseconds
-from deemster.problems.formats.icpc.values import (
+from deemster.problems.formats.icpc.domjudge_files import DomjudgeFiles
+from deemster.problems.formats.icpc.field_types import (
     Constants,
     Flags,
     Names,
     People,
     Several,
     credit_text,
-    remarks,
+    metadata_warnings,
 )
+from deemster.problems.formats.icpc.folder import Folder
+from deemster.problems.formats.icpc.languages import CODES
+from deemster.problems.formats.icpc.settings import MIB, IcpcSettings, Version, milliseconds
 from deemster.problems.formats.yaml_file import (
     FileModel,
-    Misfit,
+    InvalidValue,
     checked,
     key_error,
     mapping_of,
@@ -54,7 +54,7 @@ class TimeMultipliers(FileModel):
     time_limit_to_tle: Factor = 1.5
 
 
-class Limits(FileModel):
+class Limits2025(FileModel):
     time_multipliers: TimeMultipliers = TimeMultipliers()
     time_limit: Number | None = None
     time_resolution: Number = 1.0
@@ -86,7 +86,7 @@ class Credits(FileModel):
 
 
 def as_source(value: object) -> object:
-    """One text for all sources, with their addresses."""
+    """One text for all sources, with their URLs."""
     if isinstance(value, list):
         texts = [str(as_source(each)) for each in value]
         return ", ".join(text for text in texts if text)
@@ -96,16 +96,16 @@ def as_source(value: object) -> object:
         if not unknown and name is None and url is None:
             return ""  # as BAPCtools' template leaves it
         if unknown or not isinstance(name, str):
-            raise Misfit("must have a name and may have a url, and nothing else.")
+            raise InvalidValue("must have a name and may have a url, and nothing else.")
         return f"{name} ({url})" if url else name
     if not isinstance(value, str):
-        raise Misfit("must be text, a map with name and url, or a list of these.")
+        raise InvalidValue("must be text, a map with name and url, or a list of these.")
     return value
 
 
 def as_day(value: object) -> object:
     if not isinstance(value, date):
-        raise Misfit("must be a day such as 2026-01-31, or that with a time in UTC.")
+        raise InvalidValue("must be a day such as 2026-01-31, or that with a time in UTC.")
     return value
 
 
@@ -120,7 +120,7 @@ class Yaml2025(FileModel):
     license: str = "unknown"
     rights_owner: str = ""
     embargo_until: Annotated[Any, BeforeValidator(as_day)] = None
-    limits: Limits = Limits()
+    limits: Limits2025 = Limits2025()
     keywords: Several = ()
     languages: Several = ("all",)
     allow_file_writing: StrictBool = False
@@ -131,8 +131,8 @@ class Yaml2025(FileModel):
     ans_is_output: Any = None
 
 
-class DraftLimits(Limits):
-    # Of the legacy format, which BAPCtools goes on taking.
+class DraftLimits(Limits2025):
+    # Of the legacy format; BAPCtools still accepts them.
     time_multiplier: Factor | None = None
     time_safety_margin: Factor | None = None
 
@@ -148,8 +148,8 @@ class DraftYaml(Yaml2025):
 
 
 def read_2025(
-    folder: Folder, given: Mapping[str, object], version: Version, companions: Companions
-) -> Settings:
+    folder: Folder, given: Mapping[str, object], version: Version, domjudge: DomjudgeFiles
+) -> IcpcSettings:
     values = dict(given)
     if version is Version.V2025_09:
         for key, place in MOVED.items():
@@ -164,33 +164,33 @@ def read_2025(
         values["limits"] = limits
     if isinstance(values.get("credits"), dict):
         values["credits"] = mapping_of(values["credits"], FILE, "credits")
-    said = checked(DraftYaml if version is Version.DRAFT else Yaml2025, values, FILE)
-    kinds = kinds_of(folder, said)
-    people = people_of(said)
-    warn_of(folder, said, authors=bool(people["authors"]))
-    return Settings(
+    yaml = checked(DraftYaml if version is Version.DRAFT else Yaml2025, values, FILE)
+    kinds = kinds_of(folder, yaml)
+    people = people_of(yaml)
+    add_warnings(folder, yaml, authors=bool(people["authors"]))
+    return IcpcSettings(
         version=version,
         scoring="scoring" in kinds,
         interactive="interactive" in kinds,
         multi_pass="multi-pass" in kinds,
         submit_answer="submit-answer" in kinds,
-        validator_flags=said.validator_flags if isinstance(said, DraftYaml) else (),
-        names=said.name,
-        limits=limits_of(folder, said.limits, companions, multi_pass="multi-pass" in kinds),
-        languages=languages_of(said.languages),
-        constants=said.constants,
-        keywords=said.keywords,
+        validator_flags=yaml.validator_flags if isinstance(yaml, DraftYaml) else (),
+        names=yaml.name,
+        limits=limits_of(folder, yaml.limits, domjudge, multi_pass="multi-pass" in kinds),
+        languages=languages_of(yaml.languages),
+        constants=yaml.constants,
+        keywords=yaml.keywords,
         credits=credit_text(people),
-        source=said.source,
-        license=said.license,
-        uuid=said.uuid,
-        allow_file_writing=said.allow_file_writing,
+        source=yaml.source,
+        license=yaml.license,
+        uuid=yaml.uuid,
+        allow_file_writing=yaml.allow_file_writing,
     )
 
 
-def kinds_of(folder: Folder, said: Yaml2025) -> frozenset[str]:
-    words = [word for each in said.type for word in each.split()]
-    if len(words) != len(said.type):
+def kinds_of(folder: Folder, yaml: Yaml2025) -> frozenset[str]:
+    words = [word for each in yaml.type for word in each.split()]
+    if len(words) != len(yaml.type):
         folder.warn(f"{FILE}: several types belong in a list: type: [{', '.join(words)}].")
     if not words:
         raise key_error(FILE, "type", "is empty: name a type, or remove it.")
@@ -219,46 +219,46 @@ def languages_of(codes: tuple[str, ...]) -> frozenset[str] | None:
 
 
 def limits_of(
-    folder: Folder, said: Limits, companions: Companions, *, multi_pass: bool
+    folder: Folder, yaml: Limits2025, domjudge: DomjudgeFiles, *, multi_pass: bool
 ) -> ProblemLimits:
-    if said.validation_passes is not None and not multi_pass:
+    if yaml.validation_passes is not None and not multi_pass:
         folder.warn(f"{FILE}: limits.validation_passes is only for multi-pass problems.")
-    seconds = companions.time_limit(folder, said.time_limit)
-    factors = multipliers_of(said)
+    seconds = domjudge.time_limit(folder, yaml.time_limit)
+    factors = multipliers_of(yaml)
     return ProblemLimits(
         time_ms=None if seconds is None else milliseconds(seconds),
         accepted_to_limit=factors.ac_to_time_limit,
         limit_to_tle=factors.time_limit_to_tle,
-        resolution_ms=milliseconds(said.time_resolution),
-        memory_bytes=said.memory * MIB,
-        output_bytes=said.output * MIB,
-        code_bytes=said.code * 1024,
-        compile_ms=said.compilation_time * 1000,
-        compile_memory_bytes=said.compilation_memory * MIB,
-        validation_ms=said.validation_time * 1000,
-        validation_memory_bytes=said.validation_memory * MIB,
-        validation_output_bytes=said.validation_output * MIB,
-        passes=(said.validation_passes or 2) if multi_pass else 1,
+        resolution_ms=milliseconds(yaml.time_resolution),
+        memory_bytes=yaml.memory * MIB,
+        output_bytes=yaml.output * MIB,
+        code_bytes=yaml.code * 1024,
+        compile_ms=yaml.compilation_time * 1000,
+        compile_memory_bytes=yaml.compilation_memory * MIB,
+        validation_ms=yaml.validation_time * 1000,
+        validation_memory_bytes=yaml.validation_memory * MIB,
+        validation_output_bytes=yaml.validation_output * MIB,
+        passes=(yaml.validation_passes or 2) if multi_pass else 1,
     )
 
 
-def multipliers_of(said: Limits) -> TimeMultipliers:
-    """Those of now, and for what they leave open the older ones of a draft."""
-    if not isinstance(said, DraftLimits):
-        return said.time_multipliers
+def multipliers_of(yaml: Limits2025) -> TimeMultipliers:
+    """The multipliers; drafts may have the older keys instead."""
+    if not isinstance(yaml, DraftLimits):
+        return yaml.time_multipliers
     older = {
-        "ac_to_time_limit": said.time_multiplier,
-        "time_limit_to_tle": said.time_safety_margin,
+        "ac_to_time_limit": yaml.time_multiplier,
+        "time_limit_to_tle": yaml.time_safety_margin,
     }
-    given = said.time_multipliers.model_fields_set
+    given = yaml.time_multipliers.model_fields_set
     used = {key: value for key, value in older.items() if value and key not in given}
-    return said.time_multipliers.model_copy(update=used)
+    return yaml.time_multipliers.model_copy(update=used)
 
 
-def people_of(said: Yaml2025) -> dict[str, tuple[str, ...]]:
-    given = said.credits
+def people_of(yaml: Yaml2025) -> dict[str, tuple[str, ...]]:
+    given = yaml.credits
     translators = tuple(name for names in given.translators.values() for name in names)
-    authors = given.authors or (said.author if isinstance(said, DraftYaml) else ())
+    authors = given.authors or (yaml.author if isinstance(yaml, DraftYaml) else ())
     return {
         "authors": authors,
         "contributors": given.contributors,
@@ -269,12 +269,12 @@ def people_of(said: Yaml2025) -> dict[str, tuple[str, ...]]:
     }
 
 
-def warn_of(folder: Folder, said: Yaml2025, *, authors: bool) -> None:
-    for remark in remarks(
-        license_name=said.license,
-        owner=said.rights_owner,
+def add_warnings(folder: Folder, yaml: Yaml2025, *, authors: bool) -> None:
+    for warning in metadata_warnings(
+        license_name=yaml.license,
+        owner=yaml.rights_owner,
         authors=authors,
-        source=bool(said.source),
-        uuid=said.uuid,
+        source=bool(yaml.source),
+        uuid=yaml.uuid,
     ):
-        folder.warn(f"{FILE}: {remark}")
+        folder.warn(f"{FILE}: {warning}")

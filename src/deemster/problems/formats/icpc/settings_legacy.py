@@ -1,4 +1,4 @@
-"""The problem.yaml of `legacy` and `legacy-icpc`, with what the tools of its time added."""
+"""Reads the problem.yaml of `legacy` and `legacy-icpc`, with the additions of tools."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -6,16 +6,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from deemster.domain.problem import ProblemLimits
-from deemster.problems.formats.icpc.companions import Companions
-from deemster.problems.formats.icpc.folder import Folder
-from deemster.problems.formats.icpc.settings import (
-    MIB,
-    LegacyGrading,
-    Settings,
-    Version,
-    milliseconds,
-)
-from deemster.problems.formats.icpc.values import (
+from deemster.problems.formats.icpc.domjudge_files import DomjudgeFiles
+from deemster.problems.formats.icpc.field_types import (
     Constants,
     Finite,
     Flags,
@@ -23,7 +15,15 @@ from deemster.problems.formats.icpc.values import (
     Positive,
     PositiveInt,
     credit_text,
-    remarks,
+    metadata_warnings,
+)
+from deemster.problems.formats.icpc.folder import Folder
+from deemster.problems.formats.icpc.settings import (
+    MIB,
+    IcpcSettings,
+    LegacyGrading,
+    Version,
+    milliseconds,
 )
 from deemster.problems.formats.yaml_file import FileModel, checked, key_error, mapping_of
 
@@ -39,7 +39,7 @@ def as_split(value: object) -> object:
 SplitWords = Annotated[tuple[str, ...], BeforeValidator(as_split)]
 
 
-class Limits(FileModel):
+class LegacyLimits(FileModel):
     time_multiplier: Positive = 5
     time_safety_margin: Positive = 2
     memory: PositiveInt = 2048
@@ -60,7 +60,7 @@ class Limits(FileModel):
     time_for_AC_submissions: Any = None  # noqa: N815
 
 
-class Grading(FileModel):
+class GradingYaml(FileModel):
     objective: Literal["max", "min"] = "max"
     show_test_data_groups: bool = False
     # Before groups had files of their own.
@@ -80,12 +80,12 @@ class LegacyYaml(FileModel):
     source_url: str = ""
     license: str = "unknown"
     rights_owner: str = ""
-    limits: Limits = Limits()
+    limits: LegacyLimits = LegacyLimits()
     validation: SplitWords = ("default",)
     validator_flags: Flags = ()
     # Of DOMjudge, beside or instead of validator_flags.
     validator_args: Flags = ()
-    grading: Grading = Grading()
+    grading: GradingYaml = GradingYaml()
     keywords: SplitWords = ()
     # Of old problemtools.
     languages: SplitWords = ("all",)
@@ -101,52 +101,52 @@ class LegacyYaml(FileModel):
 
 
 def read_legacy(
-    folder: Folder, given: Mapping[str, object], version: Version, companions: Companions
-) -> Settings:
+    folder: Folder, given: Mapping[str, object], version: Version, domjudge: DomjudgeFiles
+) -> IcpcSettings:
     values = dict(given)
     for part in ("limits", "grading"):
         if part in values:
             values[part] = mapping_of(values[part], FILE, part)
-    said = checked(LegacyYaml, values, FILE)
+    yaml = checked(LegacyYaml, values, FILE)
     if version is Version.LEGACY_ICPC and "grading" in values:
         raise key_error(FILE, "grading", "is not of legacy-icpc: remove it.")
-    kinds = kinds_of(said, version)
-    warn_of(folder, said)
-    names = said.name or ({"en": companions.name} if companions.name else {})
-    return Settings(
+    kinds = kinds_of(yaml, version)
+    add_warnings(folder, yaml)
+    names = yaml.name or ({"en": domjudge.name} if domjudge.name else {})
+    return IcpcSettings(
         version=version,
         scoring="scoring" in kinds,
         interactive="interactive" in kinds,
         multi_pass="multi-pass" in kinds,
-        custom=said.validation[0] == "custom" or bool(kinds & {"interactive", "multi-pass"}),
-        validator_flags=said.validator_flags or said.validator_args,
+        custom=yaml.validation[0] == "custom" or bool(kinds & {"interactive", "multi-pass"}),
+        validator_flags=yaml.validator_flags or yaml.validator_args,
         names=names,
-        limits=limits_of(folder, said.limits, companions, multi_pass="multi-pass" in kinds),
-        languages=None if "all" in said.languages else frozenset(said.languages),
-        constants=said.constants,
-        keywords=said.keywords,
-        credits=credit_text({"authors": [said.author] if said.author else []}),
-        source=said.source + (f" ({said.source_url})" if said.source_url else ""),
-        license=said.license.lower(),
-        uuid=said.uuid,
-        objective=said.grading.objective,
-        show_groups=said.grading.show_test_data_groups,
-        allow_file_writing=said.allow_file_writing,
-        grading=grading_of(said.grading, scoring="scoring" in kinds),
+        limits=limits_of(folder, yaml.limits, domjudge, multi_pass="multi-pass" in kinds),
+        languages=None if "all" in yaml.languages else frozenset(yaml.languages),
+        constants=yaml.constants,
+        keywords=yaml.keywords,
+        credits=credit_text({"authors": [yaml.author] if yaml.author else []}),
+        source=yaml.source + (f" ({yaml.source_url})" if yaml.source_url else ""),
+        license=yaml.license.lower(),
+        uuid=yaml.uuid,
+        objective=yaml.grading.objective,
+        show_groups=yaml.grading.show_test_data_groups,
+        allow_file_writing=yaml.allow_file_writing,
+        grading=grading_of(yaml.grading, scoring="scoring" in kinds),
     )
 
 
-def kinds_of(said: LegacyYaml, version: Version) -> frozenset[str]:
-    """The type, with what `validation` says of it."""
-    for word in said.type:
+def kinds_of(yaml: LegacyYaml, version: Version) -> frozenset[str]:
+    """The words of `type` and `validation`."""
+    for word in yaml.type:
         if word not in KINDS:
             raise key_error(FILE, "type", f"is '{word}': write pass-fail or scoring.")
-    kinds = set(said.type)
+    kinds = set(yaml.type)
     if {"pass-fail", "scoring"} <= kinds:
         raise key_error(FILE, "type", "is both pass-fail and scoring: keep one.")
-    if not said.validation or said.validation[0] not in {"default", "custom"}:
+    if not yaml.validation or yaml.validation[0] not in {"default", "custom"}:
         raise key_error(FILE, "validation", "must begin with default or custom.")
-    first, *others = said.validation
+    first, *others = yaml.validation
     for word in others:
         if first == "default" or word not in VALIDATION_WORDS:
             known = ", ".join(sorted(VALIDATION_WORDS))
@@ -162,58 +162,58 @@ def kinds_of(said: LegacyYaml, version: Version) -> frozenset[str]:
 
 
 def limits_of(
-    folder: Folder, said: Limits, companions: Companions, *, multi_pass: bool
+    folder: Folder, yaml: LegacyLimits, domjudge: DomjudgeFiles, *, multi_pass: bool
 ) -> ProblemLimits:
-    if said.validation_passes is not None and not multi_pass:
+    if yaml.validation_passes is not None and not multi_pass:
         folder.warn(f"{FILE}: limits.validation_passes is only for multi-pass problems.")
-    seconds = companions.time_limit(folder, said.time_limit)
+    seconds = domjudge.time_limit(folder, yaml.time_limit)
     return ProblemLimits(
         time_ms=None if seconds is None else milliseconds(seconds),
-        accepted_to_limit=said.time_multiplier,
-        limit_to_tle=said.time_safety_margin,
-        resolution_ms=milliseconds(said.time_resolution),
-        memory_bytes=said.memory * MIB,
-        output_bytes=said.output * MIB,
-        code_bytes=said.code * 1024,
-        compile_ms=milliseconds(said.compilation_time),
-        compile_memory_bytes=said.compilation_memory * MIB,
-        validation_ms=milliseconds(said.validation_time),
-        validation_memory_bytes=said.validation_memory * MIB,
-        validation_output_bytes=said.validation_output * MIB,
-        passes=(said.validation_passes or 2) if multi_pass else 1,
+        accepted_to_limit=yaml.time_multiplier,
+        limit_to_tle=yaml.time_safety_margin,
+        resolution_ms=milliseconds(yaml.time_resolution),
+        memory_bytes=yaml.memory * MIB,
+        output_bytes=yaml.output * MIB,
+        code_bytes=yaml.code * 1024,
+        compile_ms=milliseconds(yaml.compilation_time),
+        compile_memory_bytes=yaml.compilation_memory * MIB,
+        validation_ms=milliseconds(yaml.validation_time),
+        validation_memory_bytes=yaml.validation_memory * MIB,
+        validation_output_bytes=yaml.validation_output * MIB,
+        passes=(yaml.validation_passes or 2) if multi_pass else 1,
     )
 
 
-def grading_of(said: Grading, *, scoring: bool) -> LegacyGrading:
-    if said.show_test_data_groups and not scoring:
+def grading_of(yaml: GradingYaml, *, scoring: bool) -> LegacyGrading:
+    if yaml.show_test_data_groups and not scoring:
         raise key_error(
             FILE, "grading.show_test_data_groups", "is only for 'type: scoring': remove it."
         )
     if not scoring:
         for key in ("accept_score", "reject_score", "range"):
-            if getattr(said, key) is not None:
+            if getattr(yaml, key) is not None:
                 raise key_error(
                     FILE, f"grading.{key}", "is only for 'type: scoring': remove it."
                 )
     stops = {"first_error": True, "grade": False}
     return LegacyGrading(
-        accept_score=said.accept_score,
-        reject_score=said.reject_score,
-        range=said.range,
-        stop_at_reject=stops.get(said.on_reject or ""),
+        accept_score=yaml.accept_score,
+        reject_score=yaml.reject_score,
+        range=yaml.range,
+        stop_at_reject=stops.get(yaml.on_reject or ""),
     )
 
 
-def warn_of(folder: Folder, said: LegacyYaml) -> None:
-    for remark in remarks(
-        license_name=said.license.lower(),
-        owner=said.rights_owner,
-        authors=bool(said.author),
-        source=bool(said.source),
-        uuid=said.uuid,
+def add_warnings(folder: Folder, yaml: LegacyYaml) -> None:
+    for warning in metadata_warnings(
+        license_name=yaml.license.lower(),
+        owner=yaml.rights_owner,
+        authors=bool(yaml.author),
+        source=bool(yaml.source),
+        uuid=yaml.uuid,
     ):
-        folder.warn(f"{FILE}: {remark}")
-    if said.source_url and not said.source:
+        folder.warn(f"{FILE}: {warning}")
+    if yaml.source_url and not yaml.source:
         folder.warn(f"{FILE}: source_url is given without a source.")
-    if said.libraries:
+    if yaml.libraries:
         folder.warn(f"{FILE}: libraries is not supported, and ignored.")

@@ -1,13 +1,13 @@
-"""Finds the statements of a package, and what the problem is called in each language."""
+"""Finds the statements of an ICPC package and the problem's name in each language."""
 
 import re
 from collections.abc import Mapping
 from typing import Literal
 
 from deemster.domain.problem import Statement
+from deemster.problems.formats.icpc.field_types import LANGUAGE_CODE
 from deemster.problems.formats.icpc.folder import Folder, below
-from deemster.problems.formats.icpc.settings import Settings
-from deemster.problems.formats.icpc.values import LANGUAGE_CODE
+from deemster.problems.formats.icpc.settings import IcpcSettings
 from deemster.problems.formats.tex.convert import plain_tex, tex_argument
 
 Kind = Literal["md", "tex", "pdf", "html", "txt"]
@@ -18,7 +18,7 @@ SEARCHED_BYTES = 256 * 1024
 PLAIN_NAME = re.compile(r"^%%\s*plainproblemname:(.*)$", re.MULTILINE)
 
 
-def read_statements(folder: Folder, settings: Settings) -> tuple[Statement, ...]:
+def read_statements(folder: Folder, settings: IcpcSettings) -> tuple[Statement, ...]:
     usual, other = "problem_statement", "statement"
     if not settings.version.is_legacy:
         usual, other = other, usual
@@ -33,7 +33,7 @@ def read_statements(folder: Folder, settings: Settings) -> tuple[Statement, ...]
     return tuple(sorted(found, key=lambda each: (each.language, KINDS.index(each.kind))))
 
 
-def statements_in(folder: Folder, directory: str, settings: Settings) -> list[Statement]:
+def statements_in(folder: Folder, directory: str, settings: IcpcSettings) -> list[Statement]:
     found: list[Statement] = []
     for name in folder.names(directory):
         match = NAME.fullmatch(name)
@@ -42,7 +42,9 @@ def statements_in(folder: Folder, directory: str, settings: Settings) -> list[St
             continue
         language = match["language"] or "en"
         if not LANGUAGE_CODE.fullmatch(language):
-            folder.warn(f"{path}: ignored, because '{language}' is no language, such as en.")
+            folder.warn(
+                f"{path}: ignored, because '{language}' is not a language code such as en."
+            )
             continue
         kind = next(each for each in KINDS if each == match["kind"])
         title = title_of(folder, path, kind, language, settings)
@@ -50,19 +52,21 @@ def statements_in(folder: Folder, directory: str, settings: Settings) -> list[St
     return found
 
 
-def title_of(folder: Folder, path: str, kind: Kind, language: str, settings: Settings) -> str:
+def title_of(
+    folder: Folder, path: str, kind: Kind, language: str, settings: IcpcSettings
+) -> str:
     given = settings.names.get(language)
     if given is None and settings.version.is_legacy:
-        # There problem.yaml has one name, in a language that isn't said.
+        # There problem.yaml has one name, without its language.
         given = next(iter(settings.names.values()), None)
-    written = written_title(folder, path) if kind == "tex" else ""
+    written = title_in_tex(folder, path) if kind == "tex" else ""
     if settings.version.is_legacy:
         return written or given or ""
     return given or written
 
 
-def written_title(folder: Folder, path: str) -> str:
-    """In TeX: the plain name of its own, else the formatted one without its formatting."""
+def title_in_tex(folder: Folder, path: str) -> str:
+    """The `plainproblemname` of a TeX file, else its `problemname` without formatting."""
     with folder.path(path).open("rb") as stream:
         text = stream.read(SEARCHED_BYTES).decode("utf-8-sig", errors="replace")
     plain = PLAIN_NAME.search(text)
@@ -72,9 +76,9 @@ def written_title(folder: Folder, path: str) -> str:
 
 
 def names_of(
-    folder: Folder, statements: tuple[Statement, ...], settings: Settings, slug: str
+    folder: Folder, statements: tuple[Statement, ...], settings: IcpcSettings, slug: str
 ) -> Mapping[str, str]:
-    """In each language of a statement; the directory's name where nothing else is known."""
+    """Names by language; the slug if there is no other name."""
     written = {each.language: each.title for each in statements if each.title}
     if settings.version.is_legacy:
         names = written or dict(settings.names)

@@ -1,4 +1,4 @@
-"""`submissions.yaml` of 2025-09: what is expected of which submissions, on which cases."""
+"""Reads `submissions.yaml` of 2025-09: the expected results of submissions."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -7,22 +7,14 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, StrictBool
 
-from deemster.domain.expectation import (
-    AC,
-    RTE,
-    TLE,
-    WA,
-    CaseRule,
-    Expectation,
-    matches_name,
-)
+from deemster.domain.expectation import AC, RTE, TLE, WA, CaseRule, Expectation, matches_name
 from deemster.domain.verdict import Verdict
+from deemster.problems.formats.icpc.field_types import People, ShortVerdict, is_number
 from deemster.problems.formats.icpc.folder import Folder
 from deemster.problems.formats.icpc.labels import ordered
-from deemster.problems.formats.icpc.values import People, ShortVerdict, is_number
 from deemster.problems.formats.yaml_file import (
     FileModel,
-    Misfit,
+    InvalidValue,
     checked,
     key_error,
     mapping_of,
@@ -49,19 +41,19 @@ def as_score(value: object) -> object:
         return (value, value)
     if isinstance(value, list) and len(value) == 2 and all(map(is_number, value)):
         if value[0] > value[1]:
-            raise Misfit("must have its smaller number first.")
+            raise InvalidValue("must have its smaller number first.")
         return tuple(value)
-    raise Misfit("must be a number, or a list of two: [10, 20].")
+    raise InvalidValue("must be a number, or a list of two: [10, 20].")
 
 
 def as_time_use(value: object) -> object:
     if value not in (True, False, "lower", "upper"):
-        raise Misfit("must be true, false, lower or upper.")
+        raise InvalidValue("must be true, false, lower or upper.")
     return value
 
 
-class Demand(FileModel):
-    """For all cases, or for those that a pattern names."""
+class CaseExpectation(FileModel):
+    """Expected results for all cases, or for those that match a pattern."""
 
     permitted: tuple[ShortVerdict, ...] | None = None
     required: tuple[ShortVerdict, ...] | None = None
@@ -72,7 +64,7 @@ class Demand(FileModel):
     ] = True
 
 
-class ExpectationEntry(Demand):
+class ExpectationEntry(CaseExpectation):
     language: str | None = None
     entrypoint: str | None = None
     authors: People = ()
@@ -81,20 +73,20 @@ class ExpectationEntry(Demand):
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """One entry of the file."""
+    """An entry of the file: a pattern for submissions, and its expectations."""
 
     glob: str
     entry: ExpectationEntry
-    parts: tuple[tuple[str, Demand], ...] = ()
-    """By pattern of cases."""
+    parts: tuple[tuple[str, CaseExpectation], ...] = ()
+    """Expectations for the cases that match a pattern."""
 
-    def demands(self) -> Iterable[tuple[str, Demand]]:
+    def demands(self) -> Iterable[tuple[str, CaseExpectation]]:
         yield "", self.entry
         yield from self.parts
 
 
 def read_patterns(folder: Folder, *, scoring: bool) -> list[Pattern]:
-    """The default directories, where the file doesn't say otherwise, and all of the file."""
+    """The default directories, changed and extended by the file."""
     given = folder.read_map(FILE)
     said: dict[str, dict[str, object]] = {}
     for name, value in given.items():
@@ -112,13 +104,13 @@ def read_pattern(glob: str, values: Mapping[str, object], *, scoring: bool) -> P
     own = {key: value for key, value in values.items() if key in ExpectationEntry.model_fields}
     others = {key: value for key, value in values.items() if key not in own}
     entry = checked(ExpectationEntry, own, FILE, glob)
-    parts: list[tuple[str, Demand]] = []
+    parts: list[tuple[str, CaseExpectation]] = []
     for name, value in others.items():
         if name.strip("/").split("/")[0] not in {"sample", "secret", "*"} and "{" not in name:
-            # Not a pattern of cases: a key with a slip in it.
+            # Not a pattern of cases but a misspelt key.
             checked(ExpectationEntry, {name: value}, FILE, glob)
         where = f"{glob}.{name}"
-        demand = checked(Demand, mapping_of(value, FILE, where), FILE, where)
+        demand = checked(CaseExpectation, mapping_of(value, FILE, where), FILE, where)
         parts.append((clean_pattern(name, where), demand))
     pattern = Pattern(glob, entry, tuple(parts))
     for name, each in pattern.demands():
@@ -129,7 +121,7 @@ def read_pattern(glob: str, values: Mapping[str, object], *, scoring: bool) -> P
 
 
 def clean_pattern(pattern: str, key: str) -> str:
-    """As the judge's own matcher takes it."""
+    """The pattern as `matches_name` expects it."""
     if UNSUPPORTED.search(pattern):
         raise key_error(FILE, key, "has a pattern with more than * and {a,b}: write it out.")
     tidy = BRACES.sub(lambda braces: re.sub(r"\s*,\s*", ",", braces[0]), pattern)
@@ -140,8 +132,8 @@ def clean_pattern(pattern: str, key: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """All that the patterns say of one submission."""
+class SubmissionExpectation:
+    """The merged entries of all patterns that match a submission."""
 
     expectation: Expectation
     language: str | None = None
@@ -149,24 +141,26 @@ class Wanted:
     is_model: bool = False
 
 
-def wanted_of(
+def find_expectation(
     folder: Folder, name: str, patterns: Iterable[Pattern], *, scoring: bool
-) -> Wanted | None:
-    """None: no pattern speaks of it."""
-    fitting = [pattern for pattern in patterns if matches_name(pattern.glob, name)]
-    if not fitting:
+) -> SubmissionExpectation | None:
+    """None: no pattern matches the submission."""
+    matching = [pattern for pattern in patterns if matches_name(pattern.glob, name)]
+    if not matching:
         return None
     rules: list[CaseRule] = []
     bounds: set[Literal["lower", "upper"]] = set()
-    for pattern in fitting:
+    for pattern in matching:
         for cases, demand in pattern.demands():
             rules.extend(rules_of(cases, demand))
             bound = bound_of(demand)
             if bound is not None:
                 bounds.add(bound)
-    permitted, required = of_whole_submission(rules)
+    permitted, required = rules_for_submission(rules)
     if not permitted:
-        raise key_error(FILE, name, "is permitted nothing: its patterns contradict each other.")
+        raise key_error(
+            FILE, name, "has no permitted verdict: its patterns contradict each other."
+        )
     if any(not permitted & each for each in required):
         folder.warn(f"{FILE}: {name} must get a verdict that it isn't permitted.")
     expectation = Expectation(
@@ -174,15 +168,15 @@ def wanted_of(
         rules=tuple(rules),
         time_bound="upper" if "upper" in bounds else "lower" if bounds else None,
     )
-    return Wanted(
+    return SubmissionExpectation(
         expectation,
-        language=last_said(folder, name, "language", [p.entry.language for p in fitting]),
-        entry=last_said(folder, name, "entrypoint", [p.entry.entrypoint for p in fitting]),
-        is_model=any(pattern.entry.model_solution for pattern in fitting),
+        language=last_given(folder, name, "language", [p.entry.language for p in matching]),
+        entry=last_given(folder, name, "entrypoint", [p.entry.entrypoint for p in matching]),
+        is_model=any(pattern.entry.model_solution for pattern in matching),
     )
 
 
-def rules_of(cases: str, demand: Demand) -> Iterable[CaseRule]:
+def rules_of(cases: str, demand: CaseExpectation) -> Iterable[CaseRule]:
     permitted, required = demand.permitted, demand.required
     if demand.use_for_time_limit == "lower":
         permitted = tuple(each for each in permitted or ALL if each != "TLE")
@@ -200,13 +194,13 @@ def rules_of(cases: str, demand: Demand) -> Iterable[CaseRule]:
 
 
 def union(words: Iterable[str] | None) -> frozenset[Verdict] | None:
-    """None for all four too: then there is nothing to check."""
+    """None if all four verdicts are given: then there is nothing to check."""
     if words is None or set(words) == set(ALL):
         return None
     return frozenset().union(*(VERDICTS[word] for word in words))
 
 
-def bound_of(demand: Demand) -> Literal["lower", "upper"] | None:
+def bound_of(demand: CaseExpectation) -> Literal["lower", "upper"] | None:
     use = demand.use_for_time_limit
     if not isinstance(use, bool):
         return use
@@ -219,10 +213,10 @@ def bound_of(demand: Demand) -> Literal["lower", "upper"] | None:
     return None
 
 
-def of_whole_submission(
+def rules_for_submission(
     rules: Iterable[CaseRule],
 ) -> tuple[frozenset[str], list[frozenset[str]]]:
-    """Which of the four verdicts cases may have, and which some case must have."""
+    """The permitted verdicts of all cases, and the sets of which one case needs a verdict."""
     permitted = frozenset(ALL)
     required: list[frozenset[str]] = []
     for rule in rules:
@@ -243,15 +237,15 @@ def words_of(verdicts: frozenset[Verdict] | None) -> frozenset[str]:
 def final_verdicts(
     permitted: frozenset[str], required: list[frozenset[str]], *, scoring: bool
 ) -> tuple[Verdict, ...]:
-    """A failing submission ends with its first failure, whichever of these that is."""
+    """The possible verdicts of the submission: judging ends at its first failure."""
     passes = all("AC" in each for each in required)
     possible = [word for word in ALL if word in permitted and (word != "AC" or passes)]
     verdicts = ordered(*(VERDICTS[word] for word in possible))
     return (*verdicts, Verdict.PARTIAL) if scoring and "AC" in permitted else verdicts
 
 
-def last_said(folder: Folder, name: str, key: str, said: list[str | None]) -> str | None:
-    """Directories come first, so that what is said of a single submission counts."""
+def last_given(folder: Folder, name: str, key: str, said: list[str | None]) -> str | None:
+    """Directories come first, so that the entry of a single submission counts."""
     given = list(dict.fromkeys(each for each in said if each is not None))
     if len(given) > 1:
         folder.warn(f"{FILE}: {name} has several {key}s: {given[-1]} is used.")

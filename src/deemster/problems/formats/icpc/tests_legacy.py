@@ -1,4 +1,4 @@
-"""Test data of the legacy format: groups in groups, with a testdata.yaml or their parent's."""
+"""Reads the test data of the legacy format: nested groups with testdata.yaml files."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -21,17 +21,18 @@ from deemster.domain.problem import (
     ValidatorArgs,
 )
 from deemster.problems.formats.icpc.cases import (
-    CaseConfig,
+    CaseSettings,
+    InheritedKeys,
     Jury,
-    Shows,
+    SampleRules,
     check_pairs,
     make_case,
-    read_shelf,
+    read_case_files,
     samples_without_case,
 )
+from deemster.problems.formats.icpc.field_types import Finite, Flags, as_flags
 from deemster.problems.formats.icpc.folder import Folder, below
-from deemster.problems.formats.icpc.values import Finite, Flags, as_flags
-from deemster.problems.formats.yaml_file import FileModel, Misfit, checked, key_error
+from deemster.problems.formats.yaml_file import FileModel, InvalidValue, checked, key_error
 
 CONFIG_FILE = "testdata.yaml"
 VerdictMode = Literal["worst_error", "first_error", "always_accept"]
@@ -40,28 +41,28 @@ SCORE_MODES = frozenset({"sum", "avg", "min", "max"})
 GRADER_FLAGS = SCORE_MODES | {*VERDICT_MODES, "ignore_sample", "accept_if_any_accepted"}
 SCORING_KEYS = ("accept_score", "reject_score", "range")
 OLD_KEYS = frozenset({"on_reject", "grading", "grader_flags", *SCORING_KEYS})
-"""By which a draft's groups are seen to be of this format."""
+"""Keys that show that the groups of a draft have the legacy format."""
 
 
 def score_range(value: object) -> tuple[float, float]:
-    """Two numbers in a text; infinity is allowed."""
+    """Two numbers in a string; infinity is allowed."""
     parts = value.split() if isinstance(value, str) else []
     try:
         low, high = (float(part) for part in parts)
     except ValueError:
-        raise Misfit("must be two numbers with a space between, such as 0 100.") from None
+        raise InvalidValue("must be two numbers with a space between, such as 0 100.") from None
     if not low <= high:
-        raise Misfit("must have its smaller number first.")
+        raise InvalidValue("must have the smaller number first.")
     return (low, high)
 
 
 def as_validator_flags(value: object) -> object:
-    """For all validators, under '', or by the name of each."""
+    """Flags by validator; the key '' stands for all."""
     if not isinstance(value, dict):
         return {"": as_flags(value)}
     if value.keys() <= {"name", "flags"}:
         if not isinstance(value.get("name"), str):
-            raise Misfit("names no validator: give it a name.")
+            raise InvalidValue("names no validator: give it a name.")
         return {value["name"]: as_flags(value.get("flags") or "")}
     return {name: as_flags(flags or "") for name, flags in value.items()}
 
@@ -84,20 +85,6 @@ class TestdataYaml(FileModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Inherited:
-    """The keys that hold for a group, with the file that each is from."""
-
-    values: Mapping[str, object] = field(default_factory=dict)
-    files: Mapping[str, str] = field(default_factory=dict)
-
-    def model(self) -> TestdataYaml:
-        return TestdataYaml.model_validate(dict(self.values))
-
-    def file(self, key: str, otherwise: str = "problem.yaml") -> str:
-        return self.files.get(key, otherwise)
-
-
-@dataclass(frozen=True, slots=True)
 class LegacyTests:
     """Reads the groups of one package."""
 
@@ -107,11 +94,11 @@ class LegacyTests:
     samples: list[SampleFiles] = field(default_factory=list)
 
     def read(self) -> Group:
-        shelf = read_shelf(self.folder, "data", with_files=False)
-        if any("in" in files for files in shelf.cases.values()):
-            raise Refused("data: test cases belong into data/sample and data/secret.")
-        config = self.inherit("data", Inherited())
-        parts = [name for name in ("sample", "secret") if name in shelf.directories]
+        case_files = read_case_files(self.folder, "data", with_files=False)
+        if any("in" in files for files in case_files.cases.values()):
+            raise Refused("data: test cases belong in data/sample and data/secret.")
+        config = self.inherit("data", InheritedKeys())
+        parts = [name for name in ("sample", "secret") if name in case_files.directories]
         groups = [self.read_group(name, config) for name in parts]
         if not any(True for group in groups for _ in group.cases()):
             raise Refused("data/secret: there are no test cases: add .in and .ans files.")
@@ -119,32 +106,34 @@ class LegacyTests:
             self.folder.warn("data/secret is missing: only the samples are judged.")
         return self.make_group("", "data", [g for g in groups if g.items], config)
 
-    def read_group(self, name: str, above: Inherited) -> Group:
+    def read_group(self, name: str, above: InheritedKeys) -> Group:
         directory = f"data/{name}"
         config = self.inherit(directory, above)
-        shelf = read_shelf(self.folder, directory, with_files=False)
+        case_files = read_case_files(self.folder, directory, with_files=False)
         settings = self.jury.settings
-        talks = settings.interactive or settings.multi_pass
-        check_pairs(self.folder, shelf, answerless=talks)
-        shows = Shows(talks, hides_files=settings.interactive)
+        has_interaction = settings.interactive or settings.multi_pass
+        check_pairs(self.folder, case_files, answerless=has_interaction)
+        sample_rules = SampleRules(has_interaction, hides_files=settings.interactive)
         items: list[Group | Case] = []
-        case_config = self.case_config(config)
-        for base, files in shelf.in_order():
+        case_settings = self.case_settings(config)
+        for base, files in case_files.in_order():
             full_name = f"{name}/{base}"
             if files is not None:
-                items.append(make_case(self.folder, full_name, files, case_config, shows))
+                items.append(
+                    make_case(self.folder, full_name, files, case_settings, sample_rules)
+                )
                 continue
             group = self.read_group(full_name, config)
             if group.items:
                 items.append(group)
         if name == "sample":
-            self.samples.extend(samples_without_case(shelf))
+            self.samples.extend(samples_without_case(case_files))
         if not items and name != "sample":
             self.folder.warn(f"{directory}: ignored, because there are no test cases in it.")
         return self.make_group(name, directory, items, config)
 
-    def inherit(self, directory: str, above: Inherited) -> Inherited:
-        """Its own keys, and those of the groups above it for the rest, as the tools have it."""
+    def inherit(self, directory: str, above: InheritedKeys) -> InheritedKeys:
+        """The keys of the directory's own file, and the others of its parents."""
         file = below(directory, CONFIG_FILE)
         own = self.folder.read_map(file, on_duplicate=self.folder.warn_duplicate(file))
         checked(TestdataYaml, own, file)
@@ -152,35 +141,34 @@ class LegacyTests:
             for key in SCORING_KEYS:
                 if key in own:
                     raise key_error(file, key, "is only for 'type: scoring': remove it.")
-        files = {**above.files, **dict.fromkeys(own, file)}
-        return Inherited({**above.values, **own}, files)
+        return above.with_own(own, file)
 
-    def configure(self, directory: str, _: dict[str, str]) -> CaseConfig:
-        """For a case that is in no group, such as those that try validators."""
-        config = Inherited()
+    def configure(self, directory: str, _: dict[str, str]) -> CaseSettings:
+        """Settings of a case outside of the groups, such as a validator test."""
+        config = InheritedKeys()
         parts = directory.split("/")
         for depth in range(1, len(parts) + 1):
             config = self.inherit("/".join(parts[:depth]), config)
-        return self.case_config(config)
+        return self.case_settings(config)
 
     # ---- conversion ----
 
     def make_group(
-        self, name: str, directory: str, items: "list[Group | Case]", config: Inherited
+        self, name: str, directory: str, items: "list[Group | Case]", config: InheritedKeys
     ) -> Group:
-        said = config.model()
+        yaml = TestdataYaml.model_validate(config.values)
         overruled = self.jury.settings.grading
-        low, high = said.range
+        low, high = yaml.range
         if overruled.range is not None:
             low, high = range_of_problem(overruled.range)
         stops = overruled.stop_at_reject
         group = Group(
             name=name,
             items=tuple(items),
-            grading=self.grading(name, directory, said, config),
-            stop_at_reject=said.on_reject == "break" if stops is None else stops,
-            accept_score=first_given(overruled.accept_score, said.accept_score),
-            reject_score=first_given(overruled.reject_score, said.reject_score),
+            grading=self.grading(name, directory, yaml, config),
+            stop_at_reject=yaml.on_reject == "break" if stops is None else stops,
+            accept_score=first_given(overruled.accept_score, yaml.accept_score),
+            reject_score=first_given(overruled.reject_score, yaml.reject_score),
             lowest=low,
             highest=high,
         )
@@ -188,24 +176,24 @@ class LegacyTests:
         return group
 
     def grading(
-        self, name: str, directory: str, said: TestdataYaml, config: Inherited
+        self, name: str, directory: str, yaml: TestdataYaml, config: InheritedKeys
     ) -> Grading:
         file = config.file("grader_flags", below(directory, CONFIG_FILE))
-        if said.grading == "custom":
+        if yaml.grading == "custom":
             if not self.has_grader:
                 raise key_error(
                     config.file("grading"), "grading", "is custom: put a program into graders/."
                 )
-            return CustomGrader(said.grader_flags)
-        unknown = [flag for flag in said.grader_flags if flag not in GRADER_FLAGS]
+            return CustomGrader(yaml.grader_flags)
+        unknown = [flag for flag in yaml.grader_flags if flag not in GRADER_FLAGS]
         if unknown:
             self.folder.warn(f"{file}: the default grader doesn't know {', '.join(unknown)}.")
         own_file = below(directory, CONFIG_FILE)
-        if "ignore_sample" in said.grader_flags and name and file == own_file:
+        if "ignore_sample" in yaml.grader_flags and name and file == own_file:
             raise key_error(
                 file, "grader_flags", "has ignore_sample: only data/ may have that."
             )
-        return default_grader(said.grader_flags, is_root=not name)
+        return default_grader(yaml.grader_flags, is_root=not name)
 
     def check_ignore_sample(self, group: Group, directory: str) -> None:
         grading = group.grading
@@ -220,17 +208,17 @@ class LegacyTests:
                 "must be continue where samples are ignored: a failed one would end judging.",
             )
 
-    def case_config(self, config: Inherited) -> CaseConfig:
-        said = config.model()
+    def case_settings(self, config: InheritedKeys) -> CaseSettings:
+        yaml = TestdataYaml.model_validate(config.values)
         key = "output_validator_flags"
         checker, args = self.output_validation(
-            said.output_validator_flags, config.file(key), config.files.get(key) is not None
+            yaml.output_validator_flags, config.file(key), config.files.get(key) is not None
         )
-        return CaseConfig(
+        return CaseSettings(
             checker=checker,
             checker_args=args,
             input_validator_args=self.input_args(
-                said.input_validator_flags, config.file("input_validator_flags")
+                yaml.input_validator_flags, config.file("input_validator_flags")
             ),
         )
 
@@ -246,7 +234,7 @@ class LegacyTests:
             raise key_error(file, key, "names several validators: name one.")
         programs = [each for each in self.jury.validators if is_called(each.name, name)]
         if not programs:
-            raise key_error(file, key, f"names '{name}', which is no output validator.")
+            raise key_error(file, key, f"names '{name}', which is not an output validator.")
         if self.jury.settings.interactive:
             return None, (*always, *own)
         return ProgramCheck(tuple(programs), ProtocolName.ICPC), (*always, *own)
@@ -258,7 +246,7 @@ class LegacyTests:
         for name, own in flags.items():
             fitting = [each for each in self.jury.input_validators if is_called(each, name)]
             if not fitting:
-                self.folder.warn(f"{file}: '{name}' is no input validator of this package.")
+                self.folder.warn(f"{file}: '{name}' is not an input validator of this package.")
             named.update(dict.fromkeys(fitting, own))
         return ValidatorArgs(by_name=named)
 
@@ -279,7 +267,7 @@ def range_of_problem(text: str) -> tuple[float, float]:
 
 
 def default_grader(flags: tuple[str, ...], *, is_root: bool) -> DefaultGrader:
-    """The last of flags that exclude each other counts."""
+    """Of flags that exclude each other, the last one counts."""
     verdicts = [mode for flag in flags for mode in VERDICT_MODES if mode == flag]
     scores = [Aggregation(flag) for flag in flags if flag in SCORE_MODES]
     return DefaultGrader(

@@ -1,16 +1,16 @@
-"""Tests of the jury's own validators: inputs and outputs that must pass, or must not."""
+"""Reads the tests of the package's validators: inputs and outputs to accept or reject."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from deemster.domain.problem import Case, ValidatorTest
-from deemster.problems.formats.icpc.cases import CaseConfig, CaseFiles, read_shelf
+from deemster.problems.formats.icpc.cases import CaseFiles, CaseSettings, read_case_files
 from deemster.problems.formats.icpc.folder import Folder
 
 Kind = Literal["invalid_input", "valid_output", "invalid_output"]
-Configure = Callable[[str, dict[str, str]], CaseConfig]
-"""What is said of a case in a directory, with its files."""
+Configure = Callable[[str, dict[str, str]], CaseSettings]
+"""Returns the settings of a case from its directory and files."""
 
 DIRECTORIES: dict[str, Kind] = {
     "invalid_input": "invalid_input",
@@ -21,7 +21,7 @@ DIRECTORIES: dict[str, Kind] = {
     "valid_output": "valid_output",
     "valid_outputs": "valid_output",
 }
-ANSWER_TRIALS = ("invalid_answer", "invalid_answers")
+ANSWER_TESTS = ("invalid_answer", "invalid_answers")
 OTHERS = frozenset({"sample", "secret", "testing_tool_test"})
 
 
@@ -29,24 +29,24 @@ OTHERS = frozenset({"sample", "secret", "testing_tool_test"})
 class ValidatorTests:
     folder: Folder
     configure: Configure
-    talks: bool
-    """Interactive, or of several passes: its outputs can't be tried."""
+    has_interaction: bool
+    """Interactive or multi-pass: single outputs can't be validated."""
 
     def read(self, samples: list[tuple[Case, str]]) -> tuple[ValidatorTest, ...]:
-        """With samples that have an output of their own, which must be right."""
+        """Includes the samples with an output, which must be accepted."""
         found: list[ValidatorTest] = []
-        strange: list[str] = []
+        unknown: list[str] = []
         for name in self.folder.names("data"):
             if not self.folder.is_directory(f"data/{name}") or name in OTHERS:
                 continue
             if name in DIRECTORIES:
                 found.extend(self.read_directory(name, DIRECTORIES[name]))
-            elif name in ANSWER_TRIALS:
+            elif name in ANSWER_TESTS:
                 self.folder.warn(f"data/{name}: ignored, because answers aren't validated.")
             else:
-                strange.append(name)
-        self.folder.warn_ignored("data", strange, "only sample and secret are judged")
-        if not self.talks:
+                unknown.append(name)
+        self.folder.warn_ignored("data", unknown, "only sample and secret are judged")
+        if not self.has_interaction:
             found.extend(
                 ValidatorTest(case.name, "valid_output", case, output)
                 for case, output in samples
@@ -56,18 +56,22 @@ class ValidatorTests:
     def read_directory(self, name: str, kind: Kind) -> Iterator[ValidatorTest]:
         if name != kind:
             self.folder.warn(f"data/{name}: the name is outdated: call it {kind}.")
-        if kind != "invalid_input" and self.talks:
-            self.folder.warn(f"data/{name}: ignored, because outputs of talks can't be tried.")
+        if kind != "invalid_input" and self.has_interaction:
+            self.folder.warn(
+                f"data/{name}: ignored, because interactive outputs can't be validated."
+            )
             return
-        shelf = read_shelf(self.folder, f"data/{name}", with_files=True)
-        yield from self.read_shelf(name, kind, shelf)
+        case_files = read_case_files(self.folder, f"data/{name}", with_files=True)
+        yield from self.read_case_files(name, kind, case_files)
 
-    def read_shelf(self, name: str, kind: Kind, shelf: CaseFiles) -> Iterator[ValidatorTest]:
-        for base, files in shelf.in_order():
+    def read_case_files(
+        self, name: str, kind: Kind, case_files: CaseFiles
+    ) -> Iterator[ValidatorTest]:
+        for base, files in case_files.in_order():
             full_name = f"{name}/{base}"
             if files is None:
-                inside = read_shelf(self.folder, f"data/{full_name}", with_files=True)
-                yield from self.read_shelf(full_name, kind, inside)
+                inside = read_case_files(self.folder, f"data/{full_name}", with_files=True)
+                yield from self.read_case_files(full_name, kind, inside)
                 continue
             lacking = [] if kind == "invalid_input" else ["ans", "out"]
             lacking = [ending for ending in lacking if ending not in files]
@@ -77,7 +81,7 @@ class ValidatorTests:
             if name.startswith("bad") and "ans" in files:
                 self.folder.warn(f"{files['in']}: ignored, because answers aren't validated.")
                 continue
-            yield self.test(full_name, kind, shelf.directory, files)
+            yield self.test(full_name, kind, case_files.directory, files)
 
     def test(
         self, name: str, kind: Kind, directory: str, files: dict[str, str]

@@ -1,6 +1,5 @@
-"""Reads packages of Codeforces Polygon: `problem.xml` and what it names."""
+"""Reads packages of Codeforces Polygon: `problem.xml` and its files."""
 
-from deemster.problems.formats.polygon.package import read_package
-from deemster.problems.formats.polygon.prepare import prepare
+from deemster.problems.formats.polygon.package import prepare, read_package
 
 __all__ = ["prepare", "read_package"]

@@ -1,4 +1,4 @@
-"""`problem.xml`, read as text without entities, and paths in it that stay in the package."""
+"""Parses `problem.xml` without entities, and checks the paths in it."""
 
 import re
 from collections.abc import Iterator
@@ -17,10 +17,10 @@ PATTERN = re.compile(r"[^%]*%(0\d)?d[^%]*")
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """An element, with the road that leads to it for messages."""
+    """An element, with its location for messages."""
 
     element: Element
-    road: str
+    location: str
 
     def get(self, attribute: str, default: str = "") -> str:
         return self.element.get(attribute, default).strip()
@@ -33,11 +33,11 @@ class Node:
 
     def child(self, path: str) -> "Node | None":
         found = self.element.find(path)
-        return None if found is None else Node(found, f"{self.road}/{path}")
+        return None if found is None else Node(found, f"{self.location}/{path}")
 
     def children(self, path: str) -> Iterator["Node"]:
         for number, found in enumerate(self.element.findall(path), start=1):
-            yield Node(found, f"{self.road}/{path}[{number}]")
+            yield Node(found, f"{self.location}/{path}[{number}]")
 
     def text(self, path: str, default: str = "") -> str:
         return (self.element.findtext(path) or default).strip()
@@ -52,42 +52,44 @@ class Node:
         return self.get(attribute).lower() == "true"
 
     def refused(self, what: str) -> Refused:
-        return Refused(f"{FILE}: {self.road} {what}: correct it at Polygon, and build again.")
+        return Refused(
+            f"{FILE}: {self.location} {what}: correct it in Polygon, and build again."
+        )
 
 
 def read_document(root: Path) -> Node:
     path = root / FILE
     if path.stat().st_size > MAX_BYTES:
-        raise Refused(f"{FILE} has more than {MAX_BYTES // MIB} MB, which no problem needs.")
+        raise Refused(f"{FILE} has more than {MAX_BYTES // MIB} MB: shorten it.")
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise Refused(f"{FILE} isn't UTF-8: build the package again at Polygon.") from None
-    # Without these there are no entities, so nothing grows and nothing is fetched.
+        raise Refused(f"{FILE} is not UTF-8: build the package again in Polygon.") from None
+    # Without these there are no entities, which could expand or load files.
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
-        raise Refused(f"{FILE} has a document type or entities, as none of Polygon's has.")
+        raise Refused(f"{FILE} has a document type or entities, which Polygon never writes.")
     try:
         element = fromstring(text)  # noqa: S314 - see above
     except ParseError as fault:
         raise Refused(f"{FILE} can't be read: {fault}.") from None
     if element.tag != "problem":
-        raise Refused(f"{FILE} describes a <{element.tag[:40]}> and no <problem>.")
+        raise Refused(f"{FILE} contains <{element.tag[:40]}> instead of <problem>.")
     return Node(element, "problem")
 
 
 def path_of(node: Node, attribute: str = "path") -> str:
-    """A path that is named there, and stays in the package."""
+    """The path in an attribute, checked to be inside of the package."""
     return clean_name(node.need(attribute).replace("\\", "/"))
 
 
-def existing(root: Path, node: Node) -> str:
+def existing_file(root: Path, node: Node) -> str:
     path = path_of(node)
     if not (root / path).is_file():
         raise node.refused(f"names {path}, which is not in the package")
     return path
 
 
-def numbered(node: Node, path: str, default: str = "") -> str:
+def path_pattern(node: Node, path: str, default: str = "") -> str:
     """A pattern such as `tests/%02d`."""
     pattern = node.text(path, default)
     if not PATTERN.fullmatch(pattern):

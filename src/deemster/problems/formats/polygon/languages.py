@@ -1,4 +1,4 @@
-"""What Polygon calls natural and programming languages, in our words."""
+"""Maps Polygon's names of natural and programming languages to ours."""
 
 import re
 
@@ -30,7 +30,7 @@ PROGRAMMING = [
     (r"(js|nodejs|javascript)(\..*)?", "javascript"),
     (r"(go|rust|ruby|perl|php|haskell|ocaml|typescript)\W.*", r"\1"),
 ]
-"""By family: Polygon names a new compiler every year. What is none of these stays as it is."""
+"""By family, because Polygon adds a compiler every year; other names stay as they are."""
 
 
 def language_code(name: str) -> str:
@@ -38,7 +38,7 @@ def language_code(name: str) -> str:
 
 
 def program_language(kind: str) -> str | None:
-    """The language of a source of that type; None: its file's name tells."""
+    """The language of a source type; None: the file name decides."""
     if not kind or kind.lower().endswith("pypy2"):
         return kind or None
     for pattern, language in PROGRAMMING:

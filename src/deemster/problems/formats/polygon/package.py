@@ -1,18 +1,24 @@
-"""Puts together what `problem.xml` says."""
+"""Reads a Polygon package into a `Problem`, after preparing its files once."""
 
+import os
 import re
+import shutil
 from pathlib import Path
 
+from deemster.domain.errors import Refused
 from deemster.domain.limits import MIB
 from deemster.domain.problem import Problem, ProblemLimits, Subtask
+from deemster.problems.formats.line_endings import windows_to_unix
 from deemster.problems.formats.polygon.document import Node, path_of, read_document
 from deemster.problems.formats.polygon.programs import (
+    INCLUDE,
+    grader_files,
     read_checker,
     read_includes,
     read_interactor,
     read_validator_tests,
     read_validators,
-    refuse_unknown_ways,
+    refuse_unsupported,
 )
 from deemster.problems.formats.polygon.solutions import NOT_RUN, read_solutions
 from deemster.problems.formats.polygon.statements import (
@@ -20,7 +26,7 @@ from deemster.problems.formats.polygon.statements import (
     read_names,
     read_statements,
 )
-from deemster.problems.formats.polygon.testset import main_testset, read_group
+from deemster.problems.formats.polygon.testset import main_testset, read_group, test_paths
 
 OUTPUT_BYTES = 64 * MIB
 STANDARD_STREAMS = frozenset({"", "stdin", "stdout", "standard input", "standard output"})
@@ -42,9 +48,35 @@ KNOWN = frozenset(
 )
 
 
+def prepare(root: Path) -> None:
+    """Changes a newly unpacked package once, so that it can be judged on Linux."""
+    document = read_document(root)
+    testset = main_testset(document)
+    for path in test_paths(testset):
+        # Packages for Windows have tests with CR LF.
+        if (root / path).is_file():
+            windows_to_unix(root / path)
+    gather_graders(root, document)
+
+
+def gather_graders(root: Path, document: Node) -> None:
+    """Copies the files that are added to submissions into directories by language."""
+    found = grader_files(root, document)
+    if not found or (root / INCLUDE).exists():
+        return
+    for language, paths in found.items():
+        place = root / INCLUDE / language
+        place.mkdir(parents=True)
+        for path in paths:
+            target = place / os.path.basename(path)  # noqa: PTH119 - a path in the package
+            if target.exists():
+                raise Refused(f"{path}: two files of this name are added to submissions.")
+            shutil.copyfile(root / path, target)
+
+
 def read_package(root: Path) -> Problem:
     document = read_document(root)
-    refuse_unknown_ways(document)
+    refuse_unsupported(document)
     names = read_names(root, document)
     tests = read_group(root, document)
     interactor = read_interactor(root, document)
@@ -87,7 +119,7 @@ def file_name(document: Node, attribute: str) -> str:
     if name.lower() in STANDARD_STREAMS:
         return ""
     if not re.fullmatch(r"\w[\w.-]{0,63}", name):
-        raise document.refused(f"has the {attribute} {name[:60]!r}, which is no plain name")
+        raise document.refused(f"has the {attribute} {name[:60]!r}, which is not a plain name")
     return name
 
 
@@ -114,7 +146,7 @@ def read_warnings(document: Node) -> tuple[str, ...]:
         if each.get("name") != testset.get("name")
     ]
     said += [
-        f"problem.xml: {node.text('source') or node.road} is not to be run, and ignored."
+        f"problem.xml: {node.text('source') or node.location} is tagged do-not-run: ignored."
         for node in document.children("assets/solutions/solution")
         if node.get("tag").lower().replace("_", "-") == NOT_RUN
     ]

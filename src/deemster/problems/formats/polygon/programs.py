@@ -1,4 +1,4 @@
-"""The programs of the jury that a package names: checker, interactor, validators, graders."""
+"""Reads the checker, interactor, validators and graders of a Polygon package."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -15,14 +15,19 @@ from deemster.domain.problem import (
     ProtocolName,
     ValidatorTest,
 )
-from deemster.problems.formats.polygon.document import Node, existing, numbered, path_of
+from deemster.problems.formats.polygon.document import (
+    Node,
+    existing_file,
+    path_of,
+    path_pattern,
+)
 from deemster.problems.formats.polygon.languages import program_language
 from deemster.problems.formats.testlib_checkers import COMPARISONS
 
 HEADERS = frozenset({".h", ".hh", ".hpp", ".hxx", ".inc", ".tpp"})
 TESTLIB = "testlib.h"
 INCLUDE = "_include"
-"""Where `prepare.py` puts what is added to submissions, by language."""
+"""Directory for files that are added to submissions, by language."""
 REFUSED_ASSETS = {
     "scorer": "a scorer, which adds up points by a program of its own",
     "arbiter": "an arbiter, which compares submissions with each other",
@@ -30,16 +35,16 @@ REFUSED_ASSETS = {
 }
 
 
-def refuse_unknown_ways(document: Node) -> None:
+def refuse_unsupported(document: Node) -> None:
     for name, what in REFUSED_ASSETS.items():
         asset = document.child(f"assets/{name}")
         if asset is not None:
-            raise asset.refused(f"asks for {what}, and that can't be done")
+            raise asset.refused(f"has {what}, which is not supported")
     judging = document.child("judging")
     tags = [tag.get("value") for tag in document.children("tags/tag")]
     runs = judging.get("run-count", "1") if judging is not None else "1"
     if runs not in {"", "1"} or "run-twice" in tags:
-        raise document.refused("is run twice on each test, and that can't be done")
+        raise document.refused("is run twice on each test, which is not supported")
 
 
 def read_checker(root: Path, document: Node, interactive: bool) -> Checker:
@@ -48,8 +53,8 @@ def read_checker(root: Path, document: Node, interactive: bool) -> Checker:
         if node is not None and (known := known_checker(node)) is not None:
             return known
         return Comparison()
-    # A testlib interactor hands its own output to the checker: that must be a program.
-    if not interactive and node.get("name") in EXACTLY_ALIKE:
+    # The interactor's output goes to the checker, which must then be a program.
+    if not interactive and node.get("name") in EQUIVALENT:
         return COMPARISONS[checker_name(node)]
     judging = document.child("judging")
     percent = judging is not None and judging.is_true("treat-points-from-checker-as-percent")
@@ -60,10 +65,10 @@ def read_checker(root: Path, document: Node, interactive: bool) -> Checker:
     )
 
 
-EXACTLY_ALIKE = frozenset(
+EQUIVALENT = frozenset(
     f"std::{name}.cpp" for name in ("wcmp", "ncmp", "hcmp", "icmp", "yesno", "nyesno")
 )
-"""Standard checkers that accept what our own comparison accepts, and cost far more."""
+"""Standard checkers that accept exactly what the faster built-in comparison accepts."""
 
 
 def known_checker(node: Node) -> Comparison | None:
@@ -79,7 +84,7 @@ def read_interactor(root: Path, document: Node) -> ProgramCheck | None:
     if node is None:
         return None
     if node.child("runs") is not None:
-        raise node.refused("talks to two runs of a program, and that can't be done")
+        raise node.refused("interacts with two runs of a program, which is not supported")
     return ProgramCheck(
         (read_program(root, document, node, "interactor"),), ProtocolName.TESTLIB
     )
@@ -96,8 +101,8 @@ def read_validators(root: Path, document: Node) -> Iterator[InputValidator]:
 def read_program(root: Path, document: Node, node: Node, asset: str) -> Program:
     sources = list(node.children("source"))
     if len(sources) != 1:
-        raise node.refused(f"has {len(sources)} sources, and must have one")
-    path = existing(root, sources[0])
+        raise node.refused(f"has {len(sources)} sources instead of one")
+    path = existing_file(root, sources[0])
     return Program(
         name=asset,
         path=path,
@@ -107,15 +112,15 @@ def read_program(root: Path, document: Node, node: Node, asset: str) -> Program:
 
 
 def resources_of(root: Path, document: Node, asset: str, own: str) -> Iterator[str]:
-    """Headers that lie beside a program when it is compiled."""
+    """Headers and other files that a program is compiled with."""
     for node in document.children("files/resources/file"):
         named = {each.get("name").lower() for each in node.children("assets/asset")}
         path = path_of(node)
         is_header = node.get("type").startswith("h.") or Path(path).suffix in HEADERS
         if Path(path).name == TESTLIB and not (root / path).is_file():
-            continue  # left out of repositories: the judge adds its own
+            continue  # often missing in repositories; the judge adds its own
         if path != own and (asset in named or (not named and is_header)):
-            yield existing(root, node)
+            yield existing_file(root, node)
 
 
 # ---- code that is added to submissions ----
@@ -128,7 +133,7 @@ def grader_files(root: Path, document: Node) -> dict[str, list[str]]:
         named = {each.get("name").lower() for each in node.children("assets/asset")}
         if "solution" in named:
             for language in languages_of(node):
-                found.setdefault(language, []).append(existing(root, node))
+                found.setdefault(language, []).append(existing_file(root, node))
     return found
 
 
@@ -151,12 +156,12 @@ def read_includes(root: Path, document: Node) -> Mapping[str, tuple[str, ...]]:
 def read_validator_tests(root: Path, document: Node) -> Iterator[ValidatorTest]:
     checker = document.child("assets/checker/testset")
     if checker is not None:
-        yield from checker_trials(root, checker)
+        yield from checker_tests(root, checker)
     for number, testset in enumerate(document.children("assets/validators/validator/testset")):
-        yield from validator_trials(root, testset, number + 1)
+        yield from input_validator_tests(root, testset, number + 1)
 
 
-def checker_trials(root: Path, testset: Node) -> Iterator[ValidatorTest]:
+def checker_tests(root: Path, testset: Node) -> Iterator[ValidatorTest]:
     kinds: dict[str, Literal["valid_output", "invalid_output"]] = {
         "ok": "valid_output",
         "wrong-answer": "invalid_output",
@@ -165,7 +170,7 @@ def checker_trials(root: Path, testset: Node) -> Iterator[ValidatorTest]:
     for number, test in enumerate(testset.children("tests/test"), start=1):
         kind = kinds.get(test.get("verdict").lower())
         paths = [
-            numbered(testset, f"{name}-path-pattern", "%d") % number
+            path_pattern(testset, f"{name}-path-pattern", "%d") % number
             for name in ("input", "output", "answer")
         ]
         if kind is not None and all((root / path).is_file() for path in paths):
@@ -174,9 +179,9 @@ def checker_trials(root: Path, testset: Node) -> Iterator[ValidatorTest]:
             yield ValidatorTest(name, kind, case, output=paths[1])
 
 
-def validator_trials(root: Path, testset: Node, validator: int) -> Iterator[ValidatorTest]:
+def input_validator_tests(root: Path, testset: Node, validator: int) -> Iterator[ValidatorTest]:
     for number, test in enumerate(testset.children("tests/test"), start=1):
-        path = numbered(testset, "input-path-pattern", "%d") % number
+        path = path_pattern(testset, "input-path-pattern", "%d") % number
         if test.get("verdict").lower() == "invalid" and (root / path).is_file():
             name = f"validator-{validator}-test-{number:02}"
             yield ValidatorTest(name, "invalid_input", Case(name, path, ""))

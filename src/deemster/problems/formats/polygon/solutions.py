@@ -1,4 +1,4 @@
-"""The solutions that a package carries, with what their tags promise."""
+"""Reads the solutions of a Polygon package and the results that their tags stand for."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Literal
 from deemster.domain.expectation import CaseRule, Expectation
 from deemster.domain.problem import ExampleSubmission
 from deemster.domain.verdict import Verdict
-from deemster.problems.formats.polygon.document import Node, existing
+from deemster.problems.formats.polygon.document import Node, existing_file
 from deemster.problems.formats.polygon.languages import program_language
 from deemster.problems.formats.polygon.testset import group_name
 
@@ -32,7 +32,7 @@ FAILURES: dict[str, frozenset[Verdict]] = {
     "failed": CRASHED,
     "runtime-error": CRASHED,
 }
-"""How it may fail; Polygon's own name for `failed` is RE."""
+"""Verdicts with which a solution may fail, by tag; `failed` is Polygon's RE."""
 MAY_PASS = frozenset({"main", "accepted", "time-limit-exceeded-or-accepted"})
 NOT_RUN = "do-not-run"
 
@@ -44,9 +44,9 @@ def read_solutions(root: Path, document: Node, *, scoring: bool) -> Iterator[Exa
             continue
         sources = list(node.children("source"))
         if len(sources) != 1:
-            raise node.refused(f"has {len(sources)} sources, and must have one")
+            raise node.refused(f"has {len(sources)} sources instead of one")
         yield ExampleSubmission(
-            path=existing(root, sources[0]),
+            path=existing_file(root, sources[0]),
             label=tag,
             expectation=expectation_of(node, tag, scoring=scoring),
             language=program_language(sources[0].get("type")),
@@ -90,7 +90,7 @@ def failing_rule(tag: str, cases: str = "") -> CaseRule:
 
 
 def rules_of(extra: Node) -> Iterator[CaseRule]:
-    """What is promised of one group; what is promised of a testset goes for all there is."""
+    """Expectations for one group; those for a testset are covered by the main tag."""
     group = group_name(extra.get("group"))
     tag = tag_of(extra)
     if not group or tag == NOT_RUN:

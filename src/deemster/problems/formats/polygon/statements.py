@@ -1,4 +1,4 @@
-"""Names and statements of a package, and who wrote it."""
+"""Reads the names, the statements and the authors of a Polygon package."""
 
 import json
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ def read_names(root: Path, document: Node) -> dict[str, str]:
 
 
 def read_statements(root: Path, document: Node, names: dict[str, str]) -> Iterator[Statement]:
-    """Those that are there: a standard package has no PDF."""
+    """The statements that exist: a standard package has no PDF."""
     first = next(iter(names.values()))
     for node in document.children("statements/statement"):
         kind = KINDS.get(node.get("type").lower())
@@ -43,7 +43,7 @@ def read_statements(root: Path, document: Node, names: dict[str, str]) -> Iterat
 
 
 def read_authors(root: Path) -> str:
-    """From the properties that lie beside statements; they say nothing else that counts."""
+    """The authors in the property files of the statements."""
     found: list[str] = []
     for path in sorted((root / "statements").glob(f"*/{PROPERTIES}")):
         if path.stat().st_size > MAX_PROPERTIES_BYTES:

@@ -1,4 +1,4 @@
-"""The tests of a package, and how their points add up."""
+"""Reads the tests of a Polygon package, their groups and their points."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,7 +15,7 @@ from deemster.domain.problem import (
     ValidatorArgs,
 )
 from deemster.problems.formats.group_order import sort_groups
-from deemster.problems.formats.polygon.document import FILE, Node, numbered
+from deemster.problems.formats.polygon.document import FILE, Node, path_pattern
 
 MAIN = "tests"
 UNGROUPED = "ungrouped"
@@ -34,8 +34,8 @@ class Test:
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
-    """Of a group."""
+class GroupPolicy:
+    """How a group gives its points."""
 
     all_or_nothing: bool
     points: float | None = None
@@ -43,13 +43,13 @@ class Policy:
 
 
 def main_testset(document: Node) -> Node:
-    """The one that decides: others, such as `pretests`, hold a part of its tests."""
+    """The testset that is judged; others, such as `pretests`, are subsets of it."""
     testsets = list(document.children("judging/testset"))
     named = [each for each in testsets if each.get("name") == MAIN]
     if len(named or testsets) == 1:
         return (named or testsets)[0]
     names = ", ".join(each.get("name") for each in testsets)
-    raise document.refused(f"needs one testset that is called '{MAIN}', and has: {names}")
+    raise document.refused(f"needs one testset named '{MAIN}' but has {names}")
 
 
 def test_paths(testset: Node) -> Iterator[str]:
@@ -58,8 +58,8 @@ def test_paths(testset: Node) -> Iterator[str]:
 
 
 def read_tests(testset: Node) -> list[Test]:
-    inputs = numbered(testset, "input-path-pattern")
-    answers = numbered(testset, "answer-path-pattern")
+    inputs = path_pattern(testset, "input-path-pattern")
+    answers = path_pattern(testset, "answer-path-pattern")
     found = [
         Test(
             number,
@@ -78,7 +78,7 @@ def read_tests(testset: Node) -> list[Test]:
 
 
 def read_group(root: Path, document: Node) -> Group:
-    """All tests: in order, up to the first failure, unless there are points to be had."""
+    """All tests; without points, judging ends at the first failure."""
     testset = main_testset(document)
     tests = read_tests(testset)
     refuse_missing(root, tests)
@@ -90,10 +90,10 @@ def read_group(root: Path, document: Node) -> Group:
     if not scored:
         return Group("", tuple(case_of(test, shown, scored=False) for test in tests))
     if not policies:
-        return scored_group("", tests, Policy(all_or_nothing=False), shown)
+        return scored_group("", tests, GroupPolicy(all_or_nothing=False), shown)
     groups = list(scored_groups(tests, policies, shown))
-    most = sum(maximum(group) for group in groups)
-    return Group("", tuple(groups), Subtask(most, Aggregation.SUM, whole_score_only=False))
+    max_score = sum(maximum(group) for group in groups)
+    return Group("", tuple(groups), Subtask(max_score, Aggregation.SUM, whole_score_only=False))
 
 
 def maximum(group: Group) -> float:
@@ -102,29 +102,29 @@ def maximum(group: Group) -> float:
 
 
 def scored_groups(
-    tests: Iterable[Test], policies: Mapping[str, Policy], shown: Mapping[int, SampleFiles]
+    tests: Iterable[Test], policies: Mapping[str, GroupPolicy], shown: Mapping[int, SampleFiles]
 ) -> Iterator[Group]:
     members: dict[str, list[Test]] = {}
     for test in tests:
         members.setdefault(test.group or UNGROUPED, []).append(test)
     requires = {name: policy.requires for name, policy in policies.items()}
     for name in sort_groups(list(members), requires, FILE):
-        policy = policies.get(name, Policy(all_or_nothing=False))
+        policy = policies.get(name, GroupPolicy(all_or_nothing=False))
         yield scored_group(name, members[name], policy, shown)
 
 
 def scored_group(
-    name: str, tests: Iterable[Test], policy: Policy, shown: Mapping[int, SampleFiles]
+    name: str, tests: Iterable[Test], policy: GroupPolicy, shown: Mapping[int, SampleFiles]
 ) -> Group:
     tests = list(tests)
     own = sum(test.points for test in tests)
     by_test = not policy.all_or_nothing and own > 0
-    most = own if by_test or policy.points is None else policy.points
+    max_score = own if by_test or policy.points is None else policy.points
     how = Aggregation.ALL_OR_NOTHING if policy.all_or_nothing else Aggregation.SUM
     return Group(
         name,
         tuple(case_of(test, shown, scored=by_test) for test in tests),
-        Subtask(most, how, policy.requires, whole_score_only=False),
+        Subtask(max_score, how, policy.requires, whole_score_only=False),
         stop_at_reject=policy.all_or_nothing,
     )
 
@@ -132,7 +132,7 @@ def scored_group(
 def case_of(test: Test, shown: Mapping[int, SampleFiles], *, scored: bool) -> Case:
     name = f"{test.number:02}"
     args = ("--testset", MAIN, *(("--group", test.group) if test.group else ()))
-    # A sample earns no points: one that has some is only shown like one.
+    # A sample with points is shown like a sample but judged like other tests.
     worth_points = scored and test.points > 0
     return Case(
         name=f"{test.group}/{name}" if test.group else name,
@@ -155,13 +155,13 @@ def refuse_missing(root: Path, tests: Iterable[Test]) -> None:
     listed = ", ".join(missing[:SHOWN_MISSING])
     more = f" and {len(missing) - SHOWN_MISSING:,} more" if len(missing) > SHOWN_MISSING else ""
     raise Refused(
-        f"The package lacks {listed}{more}: a standard package leaves it to scripts to make "
-        "them. Take a full package from Polygon (Packages, then linux or windows)."
+        f"The package lacks {listed}{more}: a standard package generates them by scripts. "
+        "Download a full package from Polygon (Packages, then linux or windows)."
     )
 
 
 def shown_samples(root: Path, document: Node, tests: Iterable[Test]) -> dict[int, SampleFiles]:
-    """Statements may show samples in other words, as `example.01` and `example.01.a`."""
+    """Samples as a statement shows them, in `example.01` and `example.01.a`."""
     samples = [test.number for test in tests if test.is_sample]
     for statement in document.children("statements/statement"):
         place = Path(statement.get("path")).parent
@@ -178,7 +178,7 @@ def shown_samples(root: Path, document: Node, tests: Iterable[Test]) -> dict[int
 # ---- groups ----
 
 
-def read_policies(testset: Node) -> dict[str, Policy]:
+def read_policies(testset: Node) -> dict[str, GroupPolicy]:
     found = {}
     for node in testset.children("groups/group"):
         policy = node.get("points-policy", "each-test").lower().replace("_", "-")
@@ -187,14 +187,14 @@ def read_policies(testset: Node) -> dict[str, Policy]:
         requires = [
             group_name(each.need("group")) for each in node.children("dependencies/dependency")
         ]
-        found[group_name(node.need("name"))] = Policy(
+        found[group_name(node.need("name"))] = GroupPolicy(
             policy == "complete-group", points_of(node), tuple(requires)
         )
     return found
 
 
 def group_name(name: str) -> str:
-    """As it can stand in the name of a case."""
+    """The name of a group as a part of case names."""
     return re.sub(r"[^\w.-]", "_", name)
 
 
@@ -203,5 +203,5 @@ def points_of(node: Node) -> float | None:
     if not text:
         return None
     if not re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text):
-        raise node.refused(f"has points that are no number ({text[:40]!r})")
+        raise node.refused(f"has invalid points ({text[:40]!r})")
     return float(text)

@@ -1,1 +1,1 @@
-"""TeX statements as readable Markdown."""
+"""Converts TeX statements to Markdown."""

@@ -1,4 +1,4 @@
-"""TeX as readable Markdown, with math kept; odd TeX gives odd text, never an error."""
+"""Converts TeX to Markdown and keeps formulas; invalid TeX never raises an error."""
 
 import re
 import unicodedata
@@ -6,16 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from deemster.problems.formats.tex.prepare import (
-    ENVIRONMENT,
-    MAX_DEPTH,
-    VERBATIM,
-    expand_macros,
-    find_environments,
-    matching_braces,
-    without_comments,
-)
-from deemster.problems.formats.tex.words import (
+from deemster.problems.formats.tex.commands import (
     ACCENTS,
     ALIGNED_MATH,
     DISPLAY_MATH,
@@ -30,10 +21,19 @@ from deemster.problems.formats.tex.words import (
     TYPED,
     WRAPPED,
 )
+from deemster.problems.formats.tex.preprocess import (
+    ENVIRONMENT,
+    MAX_DEPTH,
+    VERBATIM,
+    expand_macros,
+    find_environments,
+    matching_braces,
+    without_comments,
+)
 
 COMMAND = re.compile(r"\\([a-zA-Z]+)\*?|\\(.)", re.DOTALL)
 ROW_END, AMPERSAND = "\ue000", "\ue001"
-"""Stand for `\\\\` and `\\&` until it is known that no table is parted by them."""
+"""Placeholders for `\\\\` and `\\&` until tables are converted."""
 ITEM = re.compile(r"\\item\b\s*(?:\[([^\]]*)\])?\s*")
 
 
@@ -47,12 +47,12 @@ def tex_to_markdown(text: str, constants: Mapping[str, str]) -> str:
 
 
 def plain_tex(text: str) -> str:
-    """A short text without its formatting: a problem's name."""
+    """A short text without formatting, such as a problem's name."""
     return " ".join(re.sub(r"[$*`{}]", "", tex_to_markdown(text, {})).split())
 
 
 def tex_argument(text: str, command: str) -> str | None:
-    """What stands in braces after the first use of a command."""
+    """The argument in braces after the first use of a command."""
     clean = without_comments(text)
     found = re.search(rf"\\{command}\s*(?=\{{)", clean)
     if found is None:
@@ -63,17 +63,17 @@ def tex_argument(text: str, command: str) -> str | None:
 
 @dataclass(slots=True)
 class Page:
-    """A text, with what belongs together found beforehand, so that all is read once."""
+    """A text with the positions of its braces and environments, so that it is read once."""
 
     text: str
     constants: Mapping[str, str]
     braces: Mapping[int, int]
     environments: Mapping[int, tuple[str, int, int, int]]
-    """By where it begins: its name, where its inside begins and ends, where it ends."""
+    """By start: name, start and end of the content, end."""
     lists: Sequence[int]
-    """Where lists begin, in order."""
+    """Starts of lists, sorted."""
     absent: set[str] = field(default_factory=set)
-    """Closing marks of which there are no more."""
+    """Closing marks that do not occur any more."""
 
     @classmethod
     def of(cls, text: str, constants: Mapping[str, str]) -> "Page":
@@ -95,7 +95,7 @@ class Page:
         return "".join(out)
 
     def step(self, at: int, end: int, depth: int) -> tuple[str, int]:
-        """One element of the text, and where the next begins."""
+        """Converts one element; returns the start of the next."""
         character = self.text[at]
         if character == "\\":
             return self.command(at, end, depth)
@@ -115,7 +115,7 @@ class Page:
         return meant, at + len(typed)
 
     def group(self, at: int, end: int, depth: int) -> str:
-        """In braces: an old font switch at its beginning holds for all of it."""
+        """Text in braces; an old font switch at its start applies to all of it."""
         found = COMMAND.match(self.text, at, end)
         inside = self.convert(at, end, depth + 1)
         if found and found[1] in SWITCHES:
@@ -127,7 +127,7 @@ class Page:
         return self.math(at + len(mark), end, mark, mark) or (mark, at + len(mark))
 
     def math(self, at: int, end: int, closing: str, shown: str) -> tuple[str, int] | None:
-        """Kept as it is, up to the closing mark; None when there is none."""
+        """The formula up to the closing mark; None: there is no closing mark."""
         found = self.find(closing, at)
         while found > 0 and self.text[found - 1] == "\\" and closing[0] == "$":
             found = self.find(closing, found + 1)
@@ -206,7 +206,7 @@ class Page:
     # ---- arguments ----
 
     def argument(self, at: int, end: int, depth: int) -> tuple[str, int]:
-        """The next braces, or the next single element, as text."""
+        """The text of the next braces or the next single element."""
         start = self.after_space(at, end)
         if start >= end:
             return "", end
@@ -225,7 +225,7 @@ class Page:
         return at
 
     def after_option(self, at: int, end: int) -> int:
-        """Past `[…]`, if it comes next."""
+        """The position after `[…]`, if that comes next."""
         start = self.after_space(at, end)
         if start >= end or self.text[start] != "[":
             return at
@@ -280,7 +280,7 @@ class Page:
         return "\n\n" + "\n".join(lines) + "\n\n"
 
     def own_items(self, at: int, end: int) -> Iterator[re.Match[str]]:
-        """The items of a list, not those of lists in it."""
+        """The items of a list without those of nested lists."""
         while found := ITEM.search(self.text, at, end):
             inner = bisect_left(self.lists, at)
             if inner < len(self.lists) and self.lists[inner] < found.start():
@@ -291,7 +291,7 @@ class Page:
 
 
 def wrap(mark: str, inside: str) -> str:
-    """Marks around a text, within its outer spaces."""
+    """Puts marks around a text but inside its outer spaces."""
     text = inside.strip()
     if not text:
         return inside
@@ -300,7 +300,7 @@ def wrap(mark: str, inside: str) -> str:
 
 
 def table(body: str) -> str:
-    """Rows of a tabular, whose cells `&` parts, as a table of Markdown."""
+    """A Markdown table from the rows of a tabular."""
     rows = [" ".join(row.split()) for row in body.split(ROW_END)]
     cells = [
         [cell.strip() for cell in row.replace("|", "\\|").split("&")] for row in rows if row
@@ -312,7 +312,7 @@ def table(body: str) -> str:
     return "\n".join([lines[0], "|" + " --- |" * width, *lines[1:]])
 
 
-# ---- commands with arguments of their own ----
+# ---- commands with special arguments ----
 
 
 def constant(page: Page, _: str, at: int, end: int, __: int) -> tuple[str, int]:

@@ -1,1 +1,1 @@
-"""Programs that `prepare.py` copies into packages; nothing here is ever imported."""
+"""Programs that are copied into DMOJ packages; Deemster itself never imports them."""

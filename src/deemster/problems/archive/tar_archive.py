@@ -1,4 +1,4 @@
-"""Reads tar archives, packed by any of the usual ways, whose every field may lie."""
+"""Reads untrusted tar archives: plain or compressed by gzip, bzip2, xz or zstd."""
 
 import bz2
 import gzip
@@ -13,32 +13,32 @@ from pathlib import Path
 
 from deemster.domain.errors import Refused
 from deemster.domain.limits import MIB
-from deemster.problems.archive.intake import CHUNK_BYTES, Intake
 from deemster.problems.archive.names import shown
+from deemster.problems.archive.writer import CHUNK_BYTES, PackageWriter
 
 MAX_HEADER_BYTES = 64 * 1024
 DIGITS = re.compile(rb"\d{100}")
-"""In no sound header, and slow to parse for years of versions of tarfile."""
+"""Not in any valid header, and slow to parse in many versions of tarfile."""
 BLOCK_BYTES = 512
 BLOCKS_PER_FILE = 6
-"""A header, one for a long name with the name, one for attributes, and the rounding."""
+"""Header, long name with its header, attributes with their header, and padding."""
 XZ_MEMORY_BYTES = 256 * MIB
 DAMAGE = (tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, UnicodeError, ValueError)
-"""Beside OSError, which the libraries raise too."""
+"""Exceptions of the libraries for damaged archives, besides OSError."""
 
 
-def take_tar(source: Path, magic: bytes, intake: Intake) -> None:
+def read_tar(source: Path, magic: bytes, writer: PackageWriter) -> None:
     try:
-        with opened(source, magic) as stream:
-            meter = Metered(stream, intake)
-            with tarfile.open(fileobj=meter, mode="r:") as tar:
+        with open_stream(source, magic) as stream:
+            reader = CountingReader(stream, writer)
+            with tarfile.open(fileobj=reader, mode="r:") as tar:
                 for member in tar:
-                    take_member(tar, member, meter, intake)
+                    read_member(tar, member, reader, writer)
     except (*DAMAGE, OSError) as fault:
         raise Refused(f"The tar {source.name} is damaged ({fault}): pack it again.") from fault
 
 
-def opened(source: Path, magic: bytes) -> io.BufferedIOBase:
+def open_stream(source: Path, magic: bytes) -> io.BufferedIOBase:
     if magic.startswith(b"\x1f\x8b"):
         return gzip.open(source)
     if magic.startswith(b"BZh"):
@@ -46,11 +46,11 @@ def opened(source: Path, magic: bytes) -> io.BufferedIOBase:
     if magic.startswith(b"\xfd7zXZ"):
         return io.BufferedReader(XzStream(io.FileIO(source)), CHUNK_BYTES)
     if magic.startswith(b"\x28\xb5\x2f\xfd"):
-        return opened_zstd(source)
+        return open_zstd(source)
     return source.open("rb")
 
 
-def opened_zstd(source: Path) -> io.BufferedIOBase:
+def open_zstd(source: Path) -> io.BufferedIOBase:
     if sys.version_info >= (3, 14):
         from compression import zstd  # noqa: PLC0415 - not there before
 
@@ -62,12 +62,12 @@ def opened_zstd(source: Path) -> io.BufferedIOBase:
 
 
 class XzStream(io.RawIOBase):
-    """Like the library's, with a bound on the memory that an archive may ask for."""
+    """Like `lzma.LZMAFile`, with a bound on the memory that an archive may need."""
 
     def __init__(self, raw: io.FileIO) -> None:
         self._raw = raw
         self._xz = lzma.LZMADecompressor(lzma.FORMAT_XZ, XZ_MEMORY_BYTES)
-        self._ahead = b""
+        self._pending = b""
 
     def readable(self) -> bool:
         return True
@@ -80,16 +80,16 @@ class XzStream(io.RawIOBase):
     def _next(self, most: int) -> bytes:
         while True:
             if self._xz.eof:
-                self._ahead = self._xz.unused_data or self._raw.read(CHUNK_BYTES)
-                self._ahead = self._ahead.lstrip(b"\0")
-                if not self._ahead:
+                self._pending = self._xz.unused_data or self._raw.read(CHUNK_BYTES)
+                self._pending = self._pending.lstrip(b"\0")
+                if not self._pending:
                     return b""
                 self._xz = lzma.LZMADecompressor(lzma.FORMAT_XZ, XZ_MEMORY_BYTES)
-            elif self._xz.needs_input and not self._ahead:
-                self._ahead = self._raw.read(CHUNK_BYTES)
-                if not self._ahead:
+            elif self._xz.needs_input and not self._pending:
+                self._pending = self._raw.read(CHUNK_BYTES)
+                if not self._pending:
                     raise EOFError("it ends too early")
-            given, self._ahead = self._ahead, b""
+            given, self._pending = self._pending, b""
             data = self._xz.decompress(given, most)
             if data:
                 return data
@@ -99,16 +99,16 @@ class XzStream(io.RawIOBase):
         super().close()
 
 
-class Metered(io.BufferedIOBase):
-    """What tarfile reads from: counts what comes out, and only goes forward."""
+class CountingReader(io.BufferedIOBase):
+    """The input of tarfile: counts the unpacked bytes and only moves forward."""
 
-    def __init__(self, stream: io.BufferedIOBase, intake: Intake) -> None:
+    def __init__(self, stream: io.BufferedIOBase, writer: PackageWriter) -> None:
         self._stream = stream
-        self._bounds = intake.bounds
-        self._packed = intake.packed_bytes
+        self._bounds = writer.bounds
+        self._packed = writer.packed_bytes
         self._at = 0
         self.in_file = False
-        """Whether a file is read, and not a header."""
+        """Whether the content of a file is being read, not a header."""
         self._spare = (self._bounds.files + 20) * BLOCKS_PER_FILE * BLOCK_BYTES
 
     def readable(self) -> bool:
@@ -124,13 +124,13 @@ class Metered(io.BufferedIOBase):
             raise Refused("The tar has a header that is too large: pack it again.")
         header = self._pull(size)
         if DIGITS.search(header):
-            raise tarfile.ReadError("a header holds nothing but digits")
+            raise tarfile.ReadError("a header consists of digits")
         return header
 
     def seek(self, position: int, whence: int = io.SEEK_SET) -> int:
-        """Skips by reading, so that what is skipped counts too."""
+        """Reads what it skips, so that the skipped bytes count too."""
         if whence != io.SEEK_SET or position < self._at:
-            raise tarfile.ReadError("its parts don't follow each other")
+            raise tarfile.ReadError("its parts are not in order")
         while self._at < position and self._pull(min(CHUNK_BYTES, position - self._at)):
             pass
         return self._at
@@ -142,32 +142,34 @@ class Metered(io.BufferedIOBase):
         return data
 
 
-def take_member(
-    tar: tarfile.TarFile, member: tarfile.TarInfo, meter: Metered, intake: Intake
+def read_member(
+    tar: tarfile.TarFile, member: tarfile.TarInfo, reader: CountingReader, writer: PackageWriter
 ) -> None:
     name = member.name
     if member.issparse():
-        raise Refused(
-            f"The tar's file {shown(name)} is a sparse one: pack it without --sparse."
-        )
+        raise Refused(f"The file {shown(name)} in the tar is sparse: pack it without --sparse.")
     if member.isdir():
-        intake.add_directory(name)
+        writer.add_directory(name)
     elif member.issym() or member.islnk():
-        intake.add_link(name, member.linkname, from_root=member.islnk())
+        writer.add_link(name, member.linkname, from_root=member.islnk())
     elif member.isreg():
-        intake.add_file(
-            name, chunks_of(tar, member, meter), executable=bool(member.mode & 0o100)
+        writer.add_file(
+            name, chunks_of(tar, member, reader), executable=bool(member.mode & 0o100)
         )
     else:
-        raise Refused(f"The tar's entry {shown(name)} is a device, pipe or the like.")
+        raise Refused(
+            f"The tar's entry {shown(name)} is a device or a pipe: use plain files only."
+        )
 
 
-def chunks_of(tar: tarfile.TarFile, member: tarfile.TarInfo, meter: Metered) -> Iterator[bytes]:
+def chunks_of(
+    tar: tarfile.TarFile, member: tarfile.TarInfo, reader: CountingReader
+) -> Iterator[bytes]:
     file = tar.extractfile(member)
     assert file is not None
-    meter.in_file = True
+    reader.in_file = True
     try:
         while chunk := file.read(CHUNK_BYTES):
             yield chunk
     finally:
-        meter.in_file = False
+        reader.in_file = False

@@ -1,4 +1,4 @@
-"""TeX before it is read: comments out, the author's macros filled in, pairs of marks found."""
+"""Prepares TeX: removes comments, expands macros, and finds matching braces."""
 
 import re
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ def without_comments(text: str) -> str:
 
 
 def matching_braces(text: str) -> dict[int, int]:
-    """For each opening brace that is closed, where."""
+    """The position of the closing brace for each opening one."""
     found: dict[int, int] = {}
     opened: list[int] = []
     for mark in re.finditer(r"\\.|[{}]", text, re.DOTALL):
@@ -75,7 +75,7 @@ class Macro:
 
 
 def expand_macros(text: str) -> str:
-    """Macros that the text defines itself; those that unfold to too much stay as they are."""
+    """Expands macros that the text defines, up to a bound on the size."""
     macros, text = take_definitions(text)
     if not macros:
         return text

@@ -1,7 +1,7 @@
-"""The directory that a package is written to: only plain files, under bounds, never a link.
+"""Writes the files of a package into a directory, within bounds and without links.
 
-Nobody else may enter the directory meanwhile. No link is ever made in it, and names are clean,
-so that no path in it can lead anywhere else.
+Only this process may enter the directory. It never contains a link, and all names are checked,
+so that no path in it leads outside.
 """
 
 import os
@@ -13,11 +13,11 @@ from typing import BinaryIO
 
 from deemster.domain.errors import Refused, Unavailable
 from deemster.problems.archive.bounds import Bounds
-from deemster.problems.archive.names import clean_name, is_leftover, shown
+from deemster.problems.archive.names import clean_name, is_tool_file, shown
 
 CHUNK_BYTES = 1 << 20
 MAX_TARGET_BYTES = 4_096
-"""Of a link: the longest path that the system knows."""
+"""The longest path of the system, as the target of a link."""
 SCRIPTS = frozenset({"build", "run"})
 
 
@@ -25,49 +25,49 @@ SCRIPTS = frozenset({"build", "run"})
 class Link:
     target: str
     from_root: bool = False
-    """A hard link of a tar, which names its target from the top."""
+    """A hard link in a tar, whose target is relative to the package's root."""
 
 
 @dataclass(slots=True)
-class Intake:
+class PackageWriter:
     target: Path
     bounds: Bounds
     packed_bytes: int | None = None
-    """The size of the archive; None: it is a directory."""
+    """Size of the archive; None: the package is a directory."""
     files: dict[str, bool] = field(default_factory=dict)
-    """By name; whether it may be executed."""
+    """Whether each file is executable, by name."""
     directories: set[str] = field(default_factory=set)
     links: dict[str, Link] = field(default_factory=dict)
-    """Resolved when all is there, by `links.py`."""
+    """Replaced by copies at the end, by `links.py`."""
     _count: int = 0
     _bytes: int = 0
 
     def add_directory(self, raw: str) -> None:
         name = clean_name(raw)
-        if name and not is_leftover(name):
+        if name and not is_tool_file(name):
             self.make_directories(name)
 
     def add_link(self, raw: str, target: str, *, from_root: bool = False) -> None:
         name = clean_name(raw)
-        if is_leftover(name):
+        if is_tool_file(name):
             return
         self._claim(name)
         if target.startswith("/") or not target or len(target) > MAX_TARGET_BYTES:
             raise Refused(
                 f"The link {shown(name)} leads outside of the package ({shown(target)}): "
-                "put a copy of the file in its place."
+                "replace it by a copy of the file."
             )
         self.links[name] = Link(target, from_root)
 
     def add_file(self, raw: str, chunks: Iterable[bytes], *, executable: bool) -> None:
         name = clean_name(raw)
-        if is_leftover(name):
+        if is_tool_file(name):
             return
         self._claim(name)
         self.write(name, chunks, executable=executable)
 
     def write(self, name: str, chunks: Iterable[bytes], *, executable: bool) -> None:
-        """The bytes are counted as they come."""
+        """Counts the bytes while it writes."""
         with self._on_disk():
             file = self._create(name, 0o755 if executable else 0o644)
         try:
@@ -92,24 +92,24 @@ class Intake:
 
     @contextmanager
     def _on_disk(self) -> Iterator[None]:
-        """Faults of our own disk are no fault of the package."""
+        """A fault of the disk is not a fault of the package."""
         try:
             yield
         except OSError as fault:
             raise Unavailable(
                 f"The package can't be written to {self.target} ({fault.strerror}): "
-                "make room there, or name another place with DEEMSTER_DATA_DIR."
+                "make room there, or set DEEMSTER_DATA_DIR to another directory."
             ) from fault
 
     def _claim(self, name: str) -> None:
-        """Makes sure that a file or a link can get this name."""
+        """Refuses a name that is taken, and creates its directories."""
         if not name or name in self.files or name in self.directories or name in self.links:
             raise clash(name)
         self.count_entry(name)
         self.make_directories(name.rpartition("/")[0])
 
     def make_directories(self, name: str) -> None:
-        """A directory, and those above it."""
+        """Creates a directory and those above it."""
         if not name or name in self.directories:
             return
         if name in self.files or name in self.links:

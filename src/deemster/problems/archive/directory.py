@@ -1,7 +1,7 @@
-"""Copies a directory that may change, or turn hostile, while it is read.
+"""Copies a package from a directory that an attacker may change meanwhile.
 
-Every name is opened beside its parent's descriptor and never through a link, so that a file
-that is swapped meanwhile leads nowhere else.
+Every file is opened relative to its parent's descriptor and never through a link, so that a
+file that is replaced meanwhile leads nowhere else.
 """
 
 import os
@@ -10,58 +10,58 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from deemster.domain.errors import Refused
-from deemster.problems.archive.intake import CHUNK_BYTES, Intake
-from deemster.problems.archive.names import check_part, is_leftover, shown
+from deemster.problems.archive.names import check_part, is_tool_file, shown
+from deemster.problems.archive.writer import CHUNK_BYTES, PackageWriter
 
 OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-def take_folder(source: Path, intake: Intake) -> None:
+def read_directory(source: Path, writer: PackageWriter) -> None:
     descriptor = os.open(source, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        take_entries(descriptor, "", intake)
+        read_entries(descriptor, "", writer)
     finally:
         os.close(descriptor)
 
 
-def take_entries(directory_fd: int, above: str, intake: Intake) -> None:
+def read_entries(directory_fd: int, above: str, writer: PackageWriter) -> None:
     with os.scandir(directory_fd) as found:
         entries = sorted(entry.name for entry in found)
     for entry in entries:
         name = f"{above}/{entry}" if above else entry
         check_part(entry, name)
-        if not is_leftover(entry):
-            take_entry(directory_fd, entry, name, intake)
+        if not is_tool_file(entry):
+            read_entry(directory_fd, entry, name, writer)
 
 
-def take_entry(directory_fd: int, entry: str, name: str, intake: Intake) -> None:
+def read_entry(directory_fd: int, entry: str, name: str, writer: PackageWriter) -> None:
     try:
         kind = os.stat(entry, dir_fd=directory_fd, follow_symlinks=False).st_mode
         if stat.S_ISLNK(kind):
-            intake.add_link(name, os.readlink(entry, dir_fd=directory_fd))
+            writer.add_link(name, os.readlink(entry, dir_fd=directory_fd))
             return
         if not stat.S_ISREG(kind) and not stat.S_ISDIR(kind):
-            raise no_plain_file(name)
+            raise not_a_plain_file(name)
         descriptor = os.open(entry, OPEN_FLAGS, dir_fd=directory_fd)
     except OSError as fault:
         raise Refused(f"{shown(name)} can't be read ({fault.strerror}).") from fault
     try:
-        take_opened(descriptor, name, intake)
+        read_opened(descriptor, name, writer)
     finally:
         os.close(descriptor)
 
 
-def take_opened(descriptor: int, name: str, intake: Intake) -> None:
-    """Asks again what it is: it may have been swapped since."""
+def read_opened(descriptor: int, name: str, writer: PackageWriter) -> None:
+    """Checks the type again: the file may have been replaced."""
     kind = os.fstat(descriptor).st_mode
     if stat.S_ISDIR(kind):
-        intake.add_directory(name)
-        take_entries(descriptor, name, intake)
+        writer.add_directory(name)
+        read_entries(descriptor, name, writer)
     elif stat.S_ISREG(kind):
         executable = bool(kind & stat.S_IXUSR)
-        intake.add_file(name, chunks_from(descriptor, name), executable=executable)
+        writer.add_file(name, chunks_from(descriptor, name), executable=executable)
     else:
-        raise no_plain_file(name)
+        raise not_a_plain_file(name)
 
 
 def chunks_from(descriptor: int, name: str) -> Iterator[bytes]:
@@ -72,5 +72,5 @@ def chunks_from(descriptor: int, name: str) -> Iterator[bytes]:
         raise Refused(f"{shown(name)} can't be read ({fault.strerror}).") from fault
 
 
-def no_plain_file(name: str) -> Refused:
-    return Refused(f"{shown(name)} is a device, pipe or socket: a package holds plain files.")
+def not_a_plain_file(name: str) -> Refused:
+    return Refused(f"{shown(name)} is a device, pipe or socket: use plain files only.")

@@ -1,4 +1,4 @@
-"""Line ends of Windows and old Macs in test data, made those of Unix in constant memory."""
+"""Converts line endings of test data to those of Unix, in constant memory."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,7 +9,7 @@ CRLF, CR, LF = b"\r\n", b"\r", b"\n"
 
 
 def windows_to_unix(path: Path) -> None:
-    """Only where every line ends in CR LF; anything else is left as it is."""
+    """Changes a file only if every line ends with CR LF."""
     with path.open("rb") as file:
         windows = is_windows(file)
     if windows:
@@ -17,7 +17,7 @@ def windows_to_unix(path: Path) -> None:
 
 
 def all_to_unix(path: Path) -> None:
-    """CR LF and CR become LF, and the last line ends too: what DMOJ's judge does."""
+    """Replaces CR LF and CR by LF and ends the last line, as DMOJ's judge does."""
     with path.open("rb") as file:
         unix = is_unix(file)
     if not unix:
@@ -26,7 +26,7 @@ def all_to_unix(path: Path) -> None:
 
 def is_windows(file: BinaryIO) -> bool:
     found = False
-    for chunk in whole_line_ends(file):
+    for chunk in chunks_of(file):
         pairs = chunk.count(CRLF)
         if pairs != chunk.count(LF) or pairs != chunk.count(CR):
             return False
@@ -36,15 +36,15 @@ def is_windows(file: BinaryIO) -> bool:
 
 def is_unix(file: BinaryIO) -> bool:
     last = LF
-    for chunk in whole_line_ends(file):
+    for chunk in chunks_of(file):
         if CR in chunk:
             return False
         last = chunk[-1:]
     return last == LF
 
 
-def whole_line_ends(file: BinaryIO) -> Iterator[bytes]:
-    """Chunks that never part a CR from its LF."""
+def chunks_of(file: BinaryIO) -> Iterator[bytes]:
+    """Chunks that never separate a CR from its LF."""
     while chunk := file.read(CHUNK_BYTES):
         while chunk.endswith(CR) and (following := file.read(1)):
             chunk += following
@@ -55,7 +55,7 @@ def rewrite(path: Path, change: Callable[[bytes], bytes], *, end: bool = False) 
     changed = path.with_name(f".{path.name[:200]}.changed")
     last = LF
     with path.open("rb") as source, changed.open("xb") as target:
-        for chunk in whole_line_ends(source):
+        for chunk in chunks_of(source):
             data = change(chunk)
             target.write(data)
             last = data[-1:]

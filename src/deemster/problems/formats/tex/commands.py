@@ -1,4 +1,4 @@
-"""What TeX commands and environments mean in Markdown."""
+"""The Markdown equivalents of TeX commands and environments."""
 
 WRAPPED = {
     **dict.fromkeys(("emph", "textit", "textsl", "em", "it", "itshape"), "*"),
@@ -14,7 +14,7 @@ ALIGNED_MATH = frozenset({"align", "gather", "eqnarray", "multline", "alignat", 
 TABLES = {"tabular": 1, "tabularx": 2, "tabulary": 2, "longtable": 1, "array": 1}
 LISTS = {"itemize": "-", "enumerate": "1.", "description": "-"}
 PLACED = {"wrapfigure": 2, "minipage": 1, "multicols": 1, "figure": 0, "table": 0}
-"""Environments with arguments that only say where to put them."""
+"""Environments with the number of arguments that only concern layout."""
 DROPPED = {
     **dict.fromkeys(("problemname", "label", "vspace", "hspace", "input", "color"), 1),
     **dict.fromkeys(("usepackage", "documentclass", "bibliography", "pagestyle", "cline"), 1),
@@ -23,7 +23,7 @@ DROPPED = {
     **dict.fromkeys(("multirow", "multicolumn", "resizebox"), 2),
     "definecolor": 3,
 }
-"""Commands, with how many of their arguments are no text."""
+"""Commands with the number of arguments that are not text."""
 SYMBOLS = {
     **dict.fromkeys(("ldots", "dots", "textellipsis"), "…"),
     **dict.fromkeys(("quad", "qquad", "hfill", "enspace", "thinspace"), " "),

@@ -1,4 +1,4 @@
-"""Rules of submissions.yaml, held against what judging showed."""
+"""Rules over cases, compared with results."""
 
 from deemster.domain.expectation import (
     AC,
@@ -13,7 +13,7 @@ from deemster.domain.expectation import (
 from deemster.domain.verdict import Verdict
 
 
-def seen(*cases: tuple[str, Verdict], skipped: tuple[str, ...] = ()) -> Observed:
+def observed(*cases: tuple[str, Verdict], skipped: tuple[str, ...] = ()) -> Observed:
     return Observed(
         Verdict.WRONG_ANSWER,
         [ObservedCase(name, verdict) for name, verdict in cases],
@@ -21,19 +21,19 @@ def seen(*cases: tuple[str, Verdict], skipped: tuple[str, ...] = ()) -> Observed
     )
 
 
-def test_a_verdict_that_is_required_may_be_that_of_a_case_that_was_not_run() -> None:
+def test_a_required_verdict_may_belong_to_a_skipped_case() -> None:
     rule = CaseRule(cases="secret/b", required=TLE, message="slow")
     ran = ("secret/a/1", Verdict.WRONG_ANSWER)
-    assert not disagreements(Expectation(rules=(rule,)), seen(ran, skipped=("secret/b/1",)))
-    told = disagreements(Expectation(rules=(rule,)), seen(ran, skipped=("secret/a/2",)))
+    assert not disagreements(Expectation(rules=(rule,)), observed(ran, skipped=("secret/b/1",)))
+    told = disagreements(Expectation(rules=(rule,)), observed(ran, skipped=("secret/a/2",)))
     assert len(told) == 2
 
 
-def test_a_verdict_that_isnt_permitted_is_told_even_if_cases_were_not_run() -> None:
+def test_a_forbidden_verdict_is_reported_even_if_cases_were_skipped() -> None:
     rule = CaseRule(permitted=AC | WA)
     told = disagreements(
         Expectation(rules=(rule,)),
-        seen(("secret/1", Verdict.TIME_LIMIT), skipped=("secret/2",)),
+        observed(("secret/1", Verdict.TIME_LIMIT), skipped=("secret/2",)),
     )
     expected = "Accepted or Output Limit Exceeded or Wrong Answer"
     assert told == [f"Case secret/1 is Time Limit Exceeded, expected {expected}."]

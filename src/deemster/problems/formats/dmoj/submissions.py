@@ -1,4 +1,4 @@
-"""Submissions that lie in `tests/`, as DMOJ's own test suite has them, with their codes."""
+"""Reads submissions in `tests/` with their expected codes, as in DMOJ's test suite."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from deemster.problems.formats.yaml_file import (
 
 PLACE = "tests"
 FILES = ("test.yml", "test.posix.yml", "test.linux.yml")
-"""Later ones win over earlier ones."""
+"""Later files override earlier ones."""
 CODES = {
     "AC": {Verdict.ACCEPTED, Verdict.PARTIAL},
     "WA": {Verdict.WRONG_ANSWER, Verdict.PARTIAL},
@@ -35,8 +35,8 @@ CODES = {
     "IE": {Verdict.JUDGE_ERROR},
     "SC": set[Verdict](),
 }
-"""A case that has a part of its points may be called either. SC is one that wasn't run."""
-WHOLE = frozenset({"CE", "IE"})
+"""A partially accepted case may count as AC or WA. SC: the case was not run."""
+SUBMISSION_CODES = frozenset({"CE", "IE"})
 """Codes of a submission, not of a case."""
 
 Codes = str | list[str]
@@ -62,14 +62,14 @@ class TestFile(FileModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class TestSubmissions:
     submissions: tuple[ExampleSubmission, ...]
     time_s: float | None
-    """The most that one of them is given."""
+    """The longest time limit of the submissions."""
     memory_kb: int | None
 
 
-def read_labelled(root: Path, tests: Group) -> Labelled:
+def read_test_submissions(root: Path, tests: Group) -> TestSubmissions:
     names = [case.name for case in tests.cases()]
     found: list[ExampleSubmission] = []
     times, memories = [], []
@@ -81,15 +81,15 @@ def read_labelled(root: Path, tests: Group) -> Labelled:
         memories.append(file.memory)
         found += submissions_of(root, f"{PLACE}/{place.name}", file, names)
     most_time, most_memory = max(times, default=None), max(memories, default=None)
-    return Labelled(tuple(found), most_time, most_memory)
+    return TestSubmissions(tuple(found), most_time, most_memory)
 
 
 def read_test_file(place: Path) -> TestFile | None:
     values: dict[str, object] = {}
     for name in FILES:
         if (place / name).is_file():
-            road = f"{PLACE}/{place.name}/{name}"
-            values |= mapping_of(read_yaml(place / name, road), road)
+            key_path = f"{PLACE}/{place.name}/{name}"
+            values |= mapping_of(read_yaml(place / name, key_path), key_path)
     if not values:
         return None
     return checked(TestFile, values, f"{PLACE}/{place.name}/{FILES[0]}")
@@ -98,13 +98,15 @@ def read_test_file(place: Path) -> TestFile | None:
 def submissions_of(
     root: Path, place: str, file: TestFile, names: list[str]
 ) -> Iterator[ExampleSubmission]:
-    road = f"{place}/{FILES[0]}"
-    expectation = expectation_of(file, names, road)
+    key_path = f"{place}/{FILES[0]}"
+    expectation = expectation_of(file, names, key_path)
     sources = [file.source] if isinstance(file.source, str) else file.source
     for source in sources:
         path = clean_name(f"{place}/{source}")
         if not (root / path).is_file():
-            raise key_error(road, "source", f"names {source!r}, which is not there: add it.")
+            raise key_error(
+                key_path, "source", f"names {source!r}, which does not exist: add it."
+            )
         yield ExampleSubmission(path, label_of(file), expectation, file.language)
 
 
@@ -115,18 +117,20 @@ def label_of(file: TestFile) -> str:
     return ",".join(codes_of(file.expect))
 
 
-def expectation_of(file: TestFile, names: list[str], road: str) -> Expectation:
-    """One rule for all cases, or for those that have none of their own."""
-    everywhere = verdicts_of(file.expect, f"{road}: expect", road)
+def expectation_of(file: TestFile, names: list[str], key_path: str) -> Expectation:
+    """One rule for all cases, or one for each case."""
+    everywhere = verdicts_of(file.expect, f"{key_path}: expect", key_path)
     own = own_codes(file)
     rules = [CaseRule(permitted=everywhere)] if not own else []
     for number, name in enumerate(names, start=1):
         if own:
             codes = own.get(number, file.expect)
-            rules.append(CaseRule(name, permitted=verdicts_of(codes, f"cases.{number}", road)))
+            rules.append(
+                CaseRule(name, permitted=verdicts_of(codes, f"cases.{number}", key_path))
+            )
     expected = codes_of(file.expect)
     verdicts: tuple[Verdict, ...] = ()
-    if set(expected) <= WHOLE and not own:
+    if set(expected) <= SUBMISSION_CODES and not own:
         verdicts = tuple(verdict for code in expected for verdict in CODES[code])
         rules = []
     elif expected == ["AC"] and not own:
@@ -146,9 +150,9 @@ def codes_of(given: Codes) -> list[str]:
     return [given] if isinstance(given, str) else given
 
 
-def verdicts_of(given: Codes, key: str, road: str) -> frozenset[Verdict]:
+def verdicts_of(given: Codes, key: str, key_path: str) -> frozenset[Verdict]:
     codes = codes_of(given)
     for code in codes:
         if code not in CODES:
-            raise key_error(road, key, f"has the code '{code[:20]}', which is not known.")
+            raise key_error(key_path, key, f"has the code '{code[:20]}', which is not known.")
     return frozenset(verdict for code in codes for verdict in CODES[code])

@@ -1,4 +1,4 @@
-"""The kinds of value that several files of a package have."""
+"""Pydantic types for values that several files of an ICPC package have."""
 
 import re
 import shlex
@@ -8,7 +8,7 @@ from uuid import UUID
 
 from pydantic import BeforeValidator, Field
 
-from deemster.problems.formats.yaml_file import Misfit
+from deemster.problems.formats.yaml_file import InvalidValue
 
 LICENSES = frozenset(
     {"unknown", "public domain", "cc0", "cc by", "cc by-sa", "educational", "permission"}
@@ -25,7 +25,7 @@ Finite = Annotated[float, Field(allow_inf_nan=False)]
 
 
 def split_flags(text: str) -> tuple[str, ...]:
-    """Flags in one string, as a shell would part them; by spaces where quotes don't match."""
+    """Splits flags like a shell; at spaces if quotes don't match."""
     try:
         return tuple(shlex.split(text))
     except ValueError:
@@ -39,7 +39,7 @@ def as_flags(value: object) -> object:
 
 
 def as_words(value: object) -> object:
-    """Numbers among arguments are what they are written as."""
+    """Turns numbers among arguments into text."""
     if is_number(value):
         return (str(value),)
     if isinstance(value, list):
@@ -48,7 +48,7 @@ def as_words(value: object) -> object:
 
 
 def as_sequence(value: object) -> object:
-    """A single value where several may stand."""
+    """Accepts a single value in place of a list."""
     return (value,) if isinstance(value, str) else value
 
 
@@ -65,18 +65,20 @@ Several = Annotated[tuple[str, ...], BeforeValidator(as_sequence)]
 
 
 def as_person(value: object) -> object:
-    """`Full Name <mail>`, or a map with `name`; what counts is the name."""
+    """The name in `Full Name <mail>` or in a map with `name`."""
     if isinstance(value, str):
         return value.partition("<")[0].strip() or value.strip()
     if isinstance(value, dict):
         unknown = set(value) - {"name", "email", "orcid", "kattis"}
         if unknown:
-            raise Misfit(f"has '{min(map(str, unknown))}', which no person has: remove it.")
+            raise InvalidValue(
+                f"has '{min(map(str, unknown))}', which no person has: remove it."
+            )
         name = value.get("name")
         if not isinstance(name, str):
-            raise Misfit("names nobody: give each person a name.")
+            raise InvalidValue("names nobody: give each person a name.")
         return as_person(name)
-    raise Misfit("must be a name, or a map with a name, for each person.")
+    raise InvalidValue("must be a name, or a map with a name, for each person.")
 
 
 def as_people(value: object) -> object:
@@ -89,37 +91,37 @@ People = Annotated[tuple[str, ...], BeforeValidator(as_people)]
 
 
 def as_names(value: object) -> object:
-    """By language; a single name is the English one."""
+    """Names by language; a single name is English."""
     if isinstance(value, str):
         return {"en": value}
     if isinstance(value, dict):
         for code, name in value.items():
             if not isinstance(code, str) or not LANGUAGE_CODE.fullmatch(code):
-                raise Misfit(f"has {code!r}, which is no language: write en, or pt-BR.")
+                raise InvalidValue(f"has {code!r}, which is no language: write en, or pt-BR.")
             if not isinstance(name, str):
-                raise Misfit(f"has no text for {code}: write the name in quotes.")
+                raise InvalidValue(f"has no text for {code}: write the name in quotes.")
         return value
-    raise Misfit("must be text, or a map of languages to texts: write it in quotes.")
+    raise InvalidValue("must be text, or a map of languages to texts: write it in quotes.")
 
 
 Names = Annotated[dict[str, str], BeforeValidator(as_names)]
 
 
 def as_constants(value: object) -> object:
-    """Values as text; `x: {value: 5, word: five}` also gives `x.word`, as BAPCtools has it."""
+    """Values as text; `x: {value: 5, word: five}` also defines `x.word`, as in BAPCtools."""
     if not isinstance(value, dict):
-        raise Misfit("must be a map of names to values.")
+        raise InvalidValue("must be a map of names to values.")
     constants: dict[str, str] = {}
     for name, given in value.items():
         if not isinstance(name, str) or not CONSTANT_NAME.fullmatch(name):
-            raise Misfit(f"has the name {name!r}: use letters, digits and _ only.")
+            raise InvalidValue(f"has the name {name!r}: use letters, digits and _ only.")
         variants = given if isinstance(given, dict) else {"value": given}
         for variant, each in variants.items():
             if not isinstance(each, str) and not is_number(each):
-                raise Misfit(f"gives {name} {each!r}: use a number or text.")
+                raise InvalidValue(f"gives {name} {each!r}: use a number or text.")
             constants[f"{name}.{variant}"] = str(each)
         if "value" not in variants:
-            raise Misfit(f"gives {name} no value.")
+            raise InvalidValue(f"gives {name} no value.")
         constants[name] = constants[f"{name}.value"]
         if not isinstance(given, dict):
             del constants[f"{name}.value"]
@@ -134,23 +136,25 @@ Constants = Annotated[dict[str, str], BeforeValidator(as_constants)]
 ShortVerdict = Literal["AC", "WA", "TLE", "RTE"]
 
 
-# ---- remarks on what doesn't change judging ----
+# ---- metadata ----
 
 
-def remarks(
+def metadata_warnings(
     *, license_name: str, owner: str | None, authors: bool, source: bool, uuid: str
 ) -> Sequence[str]:
-    """What the format forbids about rights and names, each as a sentence."""
+    """Warnings about license, owner and UUID."""
     found: list[str] = []
     if license_name not in LICENSES:
-        found.append(f"the license '{license_name}' is none of: {', '.join(sorted(LICENSES))}.")
+        found.append(
+            f"the license '{license_name}' is not one of: {', '.join(sorted(LICENSES))}."
+        )
     elif license_name == "public domain":
         if owner:
             found.append("a problem in the public domain has no rights_owner.")
     elif license_name != "unknown" and not (owner or authors or source):
         found.append(f"the license '{license_name}' needs an author, source or rights_owner.")
     if uuid and not is_uuid(uuid):
-        found.append(f"'{uuid}' is no UUID.")
+        found.append(f"'{uuid}' is not a UUID.")
     return found
 
 
@@ -163,7 +167,7 @@ def is_uuid(text: str) -> bool:
 
 
 def credit_text(people: Mapping[str, Sequence[str]]) -> str:
-    """Authors alone, or each role with its people."""
+    """The authors, or each role with its people."""
     given = {role: names for role, names in people.items() if names}
     if set(given) == {"authors"}:
         return ", ".join(given["authors"])

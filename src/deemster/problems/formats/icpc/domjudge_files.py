@@ -1,4 +1,4 @@
-"""The small files beside problem.yaml that DOMjudge reads: time limits, names, entry points."""
+"""Reads DOMjudge's additional files: .timelimit, domjudge-problem.ini, submissions.json."""
 
 import json
 import math
@@ -19,13 +19,13 @@ JUDGE_PROGRAMS = frozenset({"special_run", "special_compare"})
 
 
 @dataclass(frozen=True, slots=True)
-class Companions:
+class DomjudgeFiles:
     name: str = ""
     time_limits: Mapping[str, float] = field(default_factory=dict)
-    """In seconds, by file; the first counts."""
+    """In seconds, by file; the first one counts."""
 
     def time_limit(self, folder: Folder, of_yaml: float | None) -> float | None:
-        """In seconds: problem.yaml's own first."""
+        """In seconds; that of problem.yaml comes first."""
         limits = dict(self.time_limits)
         if of_yaml is not None:
             limits = {"problem.yaml": of_yaml, **limits}
@@ -41,7 +41,7 @@ class Companions:
         return chosen[1]
 
 
-def read_companions(folder: Folder) -> Companions:
+def read_domjudge_files(folder: Folder) -> DomjudgeFiles:
     time_limits: dict[str, float] = {}
     if folder.is_file(TIME_FILE):
         text = read_text(folder.path(TIME_FILE), TIME_FILE).strip()
@@ -49,7 +49,7 @@ def read_companions(folder: Folder) -> Companions:
     ini = read_ini(folder)
     if "timelimit" in ini:
         time_limits[INI_FILE] = seconds_of(ini["timelimit"], INI_FILE, "timelimit")
-    return Companions(name=ini.get("name", ""), time_limits=time_limits)
+    return DomjudgeFiles(name=ini.get("name", ""), time_limits=time_limits)
 
 
 def seconds_of(text: str, file: str, key: str) -> float:
@@ -64,7 +64,7 @@ def seconds_of(text: str, file: str, key: str) -> float:
 
 
 def read_ini(folder: Folder) -> dict[str, str]:
-    """`key = value` lines; what else DOMjudge would skip is skipped."""
+    """Lines with `key = value`; other lines are skipped, as DOMjudge does."""
     if not folder.is_file(INI_FILE):
         return {}
     found: dict[str, str] = {}
@@ -76,7 +76,7 @@ def read_ini(folder: Folder) -> dict[str, str]:
         found[key] = unquoted(value)
     for key in found:
         if key in JUDGE_PROGRAMS:
-            folder.warn(f"{INI_FILE}: {key} names a program of that judge, and is ignored.")
+            folder.warn(f"{INI_FILE}: {key} names a program of DOMjudge, and is ignored.")
         elif key not in INI_KEYS:
             folder.warn(f"{INI_FILE}: the key '{key}' is not known, and is ignored.")
     return found
@@ -90,27 +90,29 @@ def unquoted(value: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
-    """How DOMjudge is told to start a submission."""
+class EntryPoint:
+    """Entry point and language of a submission."""
 
     entry: str | None = None
     language: str | None = None
 
 
-def read_starts(folder: Folder) -> dict[str, Start]:
-    """From submissions.json, by the submission's path."""
+def read_entry_points(folder: Folder) -> dict[str, EntryPoint]:
+    """The entries of submissions.json, by the submission's path."""
     if not folder.is_file(SUBMISSIONS_FILE):
         return {}
     try:
-        said = json.loads(read_text(folder.path(SUBMISSIONS_FILE), SUBMISSIONS_FILE))
+        parsed = json.loads(read_text(folder.path(SUBMISSIONS_FILE), SUBMISSIONS_FILE))
     except (ValueError, RecursionError) as error:
-        raise Refused(f"{SUBMISSIONS_FILE} is no valid JSON: {error}.") from None
-    if not isinstance(said, dict):
-        raise Refused(f"{SUBMISSIONS_FILE} must be a map of submissions to what starts them.")
-    starts: dict[str, Start] = {}
-    for path, details in said.items():
+        raise Refused(f"{SUBMISSIONS_FILE} is not valid JSON: {error}.") from None
+    if not isinstance(parsed, dict):
+        raise Refused(f"{SUBMISSIONS_FILE} must be a map of submissions to their entry points.")
+    entry_points: dict[str, EntryPoint] = {}
+    for path, details in parsed.items():
         if not isinstance(details, dict):
             raise key_error(SUBMISSIONS_FILE, path, "must be a map.")
         texts = {key: value for key, value in details.items() if isinstance(value, str)}
-        starts[path.strip("/")] = Start(texts.get("entry_point"), texts.get("langid"))
-    return starts
+        entry_points[path.strip("/")] = EntryPoint(
+            texts.get("entry_point"), texts.get("langid")
+        )
+    return entry_points
