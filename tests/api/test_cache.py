@@ -47,6 +47,7 @@ async def test_a_status_is_told_again_until_its_time_is_over(
 ) -> None:
     """C3."""
     submission = await make_submission(pool, ada.user.id)
+    await here.hear()
     path = f"/v1/submissions/{submission}"
     first = await here.get(ada, path)
     await falsify(pool)
