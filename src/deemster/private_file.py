@@ -1,4 +1,4 @@
-"""Writes a file that only its owner can read, all of it or nothing."""
+"""Writes a file that only its owner can read, atomically."""
 
 import os
 import tempfile

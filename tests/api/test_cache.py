@@ -12,7 +12,7 @@ from deemster.api.http.etag import holds
 from deemster.cache.cache import Cache
 from deemster.cache.kinds import PROBLEM, RUNNING_STATUS_S, STATUS
 from deemster.domain.ids import ProblemId, SubmissionId, WorkerId
-from deemster.domain.submission import Progress
+from deemster.domain.submission import JudgingProgress
 from deemster.domain.verdict import Verdict
 from deemster.store import leases, problems, workers
 from deemster.store.artifacts import Artifacts
@@ -80,7 +80,7 @@ async def test_progress_is_no_older_than_a_second(here: Process, ada: Api, pool:
     path = f"/v1/submissions/{submission}"
     assert (await here.get(ada, path)).json().get("progress") != {"case": 17, "of": 72}
     async with connection(pool) as acquired:
-        done = {(submission, begun.attempt): Progress(17, 72)}
+        done = {(submission, begun.attempt): JudgingProgress(17, 72)}
         await leases.renew(acquired, worker, done)
     here.clock.now_s += RUNNING_STATUS_S
     assert (await here.get(ada, path)).json()["progress"] == {"case": 17, "of": 72}

@@ -8,7 +8,7 @@ from deemster.domain.ids import SubmissionId, WorkerId
 from deemster.domain.judgement import JuryJudgement, ProgramExit
 from deemster.domain.lifecycle import Event
 from deemster.domain.run_status import RunStatus
-from deemster.domain.submission import Progress
+from deemster.domain.submission import JudgingProgress
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.verdict.retry import retry_or_fail
 from deemster.store import leases, submissions, workers
@@ -65,7 +65,7 @@ async def test_a_running_one_says_how_far_it_is(ada: Api, pool: Pool) -> None:
     worker = WorkerId("wrk_x")
     running = await start_submission(pool, submission, worker)
     async with connection(pool) as acquired:
-        done = {(submission, running.attempt): Progress(17, 72)}
+        done = {(submission, running.attempt): JudgingProgress(17, 72)}
         assert await leases.renew(acquired, worker, done) == {submission}
     shown = await ada.show(submission)
     assert shown["status"] == "running"

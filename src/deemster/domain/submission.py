@@ -73,7 +73,7 @@ class JobDetails:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class JudgingProgress:
     done: int
     total: int
 
@@ -109,7 +109,7 @@ class SubmissionView:
     superseded_by: SubmissionId | None = None
     limit_ms: int | None = None
     revision_number: int | None = None
-    progress: Progress | None = None
+    progress: JudgingProgress | None = None
     judgement: Mapping[str, Any] | None = None
     """The contestant's judgement as JSON, stored when the submission was settled."""
 

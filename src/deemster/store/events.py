@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from deemster.domain.ids import AccountId, ContestId, ProblemId, SubmissionId
 from deemster.domain.lifecycle import TERMINAL, State
-from deemster.domain.submission import Progress
+from deemster.domain.submission import JudgingProgress
 from deemster.domain.verdict import Verdict
 from deemster.store.pool import Connection
 from deemster.store.queries import rows_changed, statements
@@ -146,10 +146,12 @@ async def list_of_submissions(
 
 async def running_progress(
     connection: Connection, submissions: Collection[SubmissionId]
-) -> dict[SubmissionId, Progress]:
+) -> dict[SubmissionId, JudgingProgress]:
     rows = SQL.running_progress(connection, submissions=list(submissions))
     return {
-        SubmissionId(row["submission_id"]): Progress(row["cases_done"], row["cases_total"])
+        SubmissionId(row["submission_id"]): JudgingProgress(
+            row["cases_done"], row["cases_total"]
+        )
         async for row in rows
     }
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from deemster.domain.ids import AccountId, SubmissionId, WorkerId
-from deemster.domain.submission import Progress
+from deemster.domain.submission import JudgingProgress
 from deemster.store.pool import Connection
 from deemster.store.queries import statements
 
@@ -42,7 +42,7 @@ async def take(
 async def renew(
     connection: Connection,
     worker: WorkerId,
-    running: Mapping[tuple[SubmissionId, int], Progress],
+    running: Mapping[tuple[SubmissionId, int], JudgingProgress],
 ) -> set[SubmissionId]:
     """Returns what this worker still holds; the rest was rescued or cancelled."""
     rows = SQL.renew(

@@ -16,7 +16,7 @@ from deemster.domain.job import PRIORITY_CLASS_WIDTH, Job, PriorityClass, Task
 from deemster.domain.lifecycle import WAITING, State
 from deemster.domain.submission import (
     JobDetails,
-    Progress,
+    JudgingProgress,
     QueuePosition,
     SubmissionView,
 )
@@ -207,6 +207,6 @@ def view_from_row(row: Mapping[str, Any]) -> SubmissionView:
         superseded_by=SubmissionId(superseded_by) if superseded_by else None,
         limit_ms=row.get("limit_ms"),
         revision_number=row.get("revision_number"),
-        progress=Progress(done, row["cases_total"]) if done is not None else None,
+        progress=JudgingProgress(done, row["cases_total"]) if done is not None else None,
         judgement=row.get("contestant"),
     )

@@ -7,7 +7,7 @@ from deemster.api.feed import feed as feed_module
 from deemster.api.feed import stream
 from deemster.api.feed.feed import Feed
 from deemster.domain.ids import WORKER, WorkerId, new_id
-from deemster.domain.submission import Progress
+from deemster.domain.submission import JudgingProgress
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.verdict.cancel import cancel
 from deemster.pipeline.verdict.settle import settle
@@ -101,7 +101,7 @@ async def test_progress_is_told_while_it_runs(
         for _ in range(3):
             await ear.event()
         for done in (1, 2):
-            beat = {(submission, running.attempt): Progress(done, 3)}
+            beat = {(submission, running.attempt): JudgingProgress(done, 3)}
             async with connection(pool) as acquired:
                 assert await leases.renew(acquired, worker, beat) == {submission}
             told = await ear.event()

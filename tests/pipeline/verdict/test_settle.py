@@ -10,7 +10,7 @@ from deemster.domain.ids import SubmissionId, WorkerId
 from deemster.domain.judgement import JuryCase, JuryJudgement, JuryText
 from deemster.domain.lifecycle import State
 from deemster.domain.retry_policy import JUDGE_FAILED
-from deemster.domain.submission import Progress, SubmissionView
+from deemster.domain.submission import JudgingProgress, SubmissionView
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.verdict.cancel import cancel
 from deemster.pipeline.verdict.dead_letter_actions import discard, requeue
@@ -318,7 +318,7 @@ async def test_a_heartbeat_returns_the_jobs_of_the_worker(pool: Pool) -> None:
     mine = await start_submission(pool, await make_submission(pool), worker)
     gone = await start_submission(pool, await make_submission(pool), worker)
     await cancel(pool, gone.id)
-    shown = Progress(2, 3)
+    shown = JudgingProgress(2, 3)
     async with connection(pool) as acquired:
         ours = await leases.renew(
             acquired, worker, {(each.id, each.attempt): shown for each in (mine, gone)}

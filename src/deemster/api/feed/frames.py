@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from deemster.api.http.errors import FieldFault, Invalid
-from deemster.domain.submission import Progress
+from deemster.domain.submission import JudgingProgress
 from deemster.store.events import LAST_ID, EventCursor
 
 RETRY_MS: Final = 2000
@@ -32,7 +32,7 @@ def opening(mark: EventCursor | None) -> bytes:
     return f"retry: {RETRY_MS}\n{place}\n".encode()
 
 
-def progress_frame(progress: Progress) -> bytes:
+def progress_frame(progress: JudgingProgress) -> bytes:
     data = f'{{"case":{progress.done},"of":{progress.total}}}'
     return Frame("progress", data).encoded
 

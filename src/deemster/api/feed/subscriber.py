@@ -8,7 +8,7 @@ from typing import Final
 
 from deemster.api.feed.message import EventMessage
 from deemster.domain.ids import AccountId, ContestId, SubmissionId
-from deemster.domain.submission import Progress
+from deemster.domain.submission import JudgingProgress
 from deemster.store.events import EventCursor
 
 MOST_KEPT: Final = 2_000
@@ -55,8 +55,8 @@ class Subscriber:
         self.is_closed = False
         self.is_running = False
         """Of a submission's listener: by what was told last."""
-        self._progress: Progress | None = None
-        self._news: Progress | None = None
+        self._progress: JudgingProgress | None = None
+        self._news: JudgingProgress | None = None
         self._most = most
         self._kept: deque[EventMessage] = deque()
         self._wake = asyncio.Event()
@@ -70,12 +70,12 @@ class Subscriber:
         self._kept.append(notice)
         self._wake.set()
 
-    def show(self, progress: Progress) -> None:
+    def show(self, progress: JudgingProgress) -> None:
         if progress != self._progress:
             self._progress = self._news = progress
             self._wake.set()
 
-    def take_progress(self) -> Progress | None:
+    def take_progress(self) -> JudgingProgress | None:
         """What was shown last, once."""
         news, self._news = self._news, None
         return news

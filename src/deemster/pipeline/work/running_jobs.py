@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import structlog
 
 from deemster.domain.ids import SubmissionId, WorkerId
-from deemster.domain.submission import JobDetails, Progress
+from deemster.domain.submission import JobDetails, JudgingProgress
 from deemster.store import leases
 from deemster.store.pool import Pool, connection
 
@@ -61,7 +61,7 @@ class RunningJobs:
         if not running:
             return
         shown = {
-            (job.details.id, job.details.attempt): Progress(job.done, job.total)
+            (job.details.id, job.details.attempt): JudgingProgress(job.done, job.total)
             for job in running
         }
         async with connection(self._pool) as acquired:

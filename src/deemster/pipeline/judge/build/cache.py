@@ -17,10 +17,10 @@ from pydantic import JsonValue
 
 from deemster.directory_store import DirectoryStore, staged, sweep
 from deemster.pipeline.judge.build.manifest import (
+    DirectoryManifest,
     FileRecord,
     FileTimes,
     InvalidEntry,
-    Manifest,
     compare,
     compare_content,
     copy_tree,
@@ -129,7 +129,7 @@ class DirectoryCache:
             files = None
             if directory is not None:
                 files = copy_tree(directory, path / FILES, durable=self._durable)
-            manifest = Manifest(record=dict(record), files=files)
+            manifest = DirectoryManifest(record=dict(record), files=files)
             write_manifest(path, manifest, durable=self._durable)
             size = disk_bytes(path)
             if abandoned.is_set() or (lock := self._directories.publish(path, key)) is None:

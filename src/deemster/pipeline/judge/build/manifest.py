@@ -29,7 +29,7 @@ class FileRecord(BaseModel):
     sha256: str
 
 
-class Manifest(BaseModel):
+class DirectoryManifest(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     format: Literal[1] = 1
@@ -38,7 +38,7 @@ class Manifest(BaseModel):
     """None if the entry has only its record."""
 
 
-def write_manifest(directory: Path, manifest: Manifest, *, durable: bool) -> None:
+def write_manifest(directory: Path, manifest: DirectoryManifest, *, durable: bool) -> None:
     text = manifest.model_dump_json().encode()
     descriptor = os.open(directory / MANIFEST, WRITE_FLAGS, 0o600)
     try:
@@ -49,7 +49,7 @@ def write_manifest(directory: Path, manifest: Manifest, *, durable: bool) -> Non
         os.close(descriptor)
 
 
-def read_manifest(directory: Path) -> tuple[float, Manifest]:
+def read_manifest(directory: Path) -> tuple[float, DirectoryManifest]:
     """Returns also the time at which the manifest was written."""
     with (directory / MANIFEST).open("rb") as opened:
         written_at = os.fstat(opened.fileno()).st_mtime
@@ -57,7 +57,7 @@ def read_manifest(directory: Path) -> tuple[float, Manifest]:
     if hashlib.sha256(text).hexdigest().encode() != check:
         raise InvalidEntry("the manifest was changed")
     try:
-        return written_at, Manifest.model_validate_json(text)
+        return written_at, DirectoryManifest.model_validate_json(text)
     except ValidationError as fault:
         raise InvalidEntry("the manifest has another format") from fault
 
