@@ -1,19 +1,23 @@
-"""The real app over a real database and a real queue, asked as clients ask it."""
+"""The real app over a real database and a real queue, called as clients call it."""
 
 import hashlib
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 import structlog
+from argon2 import PasswordHasher
 from fastapi import FastAPI
 from structlog.typing import EventDict
 
 from deemster.api.app import create_app
+from deemster.api.auth import auth
+from deemster.api.auth.passwords import Passwords
 from deemster.api.dependencies import Dependencies
 from deemster.cache.cache import Cache
 from deemster.domain.account import Role
@@ -31,11 +35,12 @@ from deemster.wiring.problems import open_importer
 from tests.builders import make_artifacts, make_problem
 
 CATALOGUE = load_catalogue()
+QUICK = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 
 
 @pytest.fixture(autouse=True)
 def log_lines() -> Iterator[Sequence[EventDict]]:
-    """What is logged, as it would be written."""
+    """The log entries of the test."""
     capture = structlog.testing.LogCapture()
     structlog.configure(processors=[structlog.contextvars.merge_contextvars, capture])
     yield capture.entries
@@ -65,6 +70,12 @@ async def cache(queue_env: str) -> AsyncIterator[Cache]:
         yield opened
 
 
+@pytest.fixture(autouse=True)
+def quick_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Passwords are hashed with small parameters, because tests log in often."""
+    monkeypatch.setattr(auth, "Passwords", partial(Passwords, QUICK))
+
+
 MakeDependencies = Callable[..., Dependencies]
 
 
@@ -73,9 +84,9 @@ def make_dependencies(
     pool: Pool, artifacts: Artifacts, producer: Producer, cache: Cache, tmp_path: Path
 ) -> MakeDependencies:
     def make(**settings: Any) -> Dependencies:
-        # Most tests hand in again at once; those of the pace say so.
-        paced = {"submit_interval_s": 0, "requests_per_second_user": 100_000, **settings}
-        given = Settings(data_dir=tmp_path, work_dir=tmp_path / "work", **paced)
+        # Most tests submit repeatedly; tests of the limits set them.
+        defaults = {"submit_interval_s": 0, "requests_per_second_user": 100_000, **settings}
+        given = Settings(data_dir=tmp_path, work_dir=tmp_path / "work", **defaults)
         accept = AcceptService(
             pool,
             artifacts,
@@ -103,7 +114,7 @@ def make_dependencies(
 
 @asynccontextmanager
 async def running(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
-    """A client without a token; what the app does beside its requests is done too."""
+    """A client without a token; the app's background tasks run."""
     transport = httpx.ASGITransport(app=app)
     async with (
         app.router.lifespan_context(app),
@@ -131,8 +142,8 @@ class Api:
     user: User
 
     async def get(self, path: str, **options: Any) -> httpx.Response:
-        """After the app heard of what tests wrote past it, as other processes do."""
-        await caught_up(self.client)
+        """Reads after the app has seen what the test wrote directly to the database."""
+        await catch_up_with_events(self.client)
         return await self.client.get(path, headers=self.user.headers, **options)
 
     async def delete(self, path: str) -> httpx.Response:
@@ -153,7 +164,7 @@ class Api:
         return shown
 
 
-async def caught_up(client: httpx.AsyncClient) -> None:
+async def catch_up_with_events(client: httpx.AsyncClient) -> None:
     transport = client._transport
     if isinstance(transport, httpx.ASGITransport):
         app: Any = transport.app
@@ -211,17 +222,17 @@ async def admin(client: httpx.AsyncClient, pool: Pool) -> Api:
 
 
 async def change_problem(pool: Pool, **changes: Any) -> ProblemSummary:
-    """A revision of the usual problem that differs in this; or another problem like it."""
-    sheet = await make_problem(pool)
+    """Publishes a changed revision of the usual problem, or a similar problem."""
+    summary = await make_problem(pool)
     digest = RevisionDigest(hashlib.sha256(repr(changes).encode()).hexdigest())
-    changed = replace(sheet, **{"digest": digest, **changes})
+    changed = replace(summary, **{"digest": digest, **changes})
     async with connection(pool) as acquired, acquired.transaction():
         await problems.publish(acquired, changed)
     return changed
 
 
 def program(problem: str = "prob_sum", **more: Any) -> dict[str, Any]:
-    """What a client sends."""
+    """The body of a submission."""
     return {
         "problem_id": problem,
         "language": "python3",

@@ -1,4 +1,4 @@
-"""A7: the document is of version 3.1, complete, and names errors as they are."""
+"""A7: the OpenAPI document has version 3.1, is complete, and documents errors."""
 
 import subprocess
 import sys
@@ -19,18 +19,20 @@ async def document(client: httpx.AsyncClient) -> dict[str, Any]:
     return found
 
 
-async def test_the_document_is_of_the_right_version(document: dict[str, Any]) -> None:
+async def test_the_document_has_the_right_openapi_version(document: dict[str, Any]) -> None:
     assert document["openapi"].startswith("3.1")
 
 
-async def test_package_command_and_document_have_one_version(document: dict[str, Any]) -> None:
+async def test_package_command_and_document_have_the_same_version(
+    document: dict[str, Any],
+) -> None:
     command = [sys.executable, "-m", "deemster", "--version"]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout  # noqa: ASYNC221
     assert printed == f"deemster {__version__}\n"
     assert document["info"]["version"] == version("deemster") == __version__
 
 
-async def test_every_reference_leads_somewhere(document: dict[str, Any]) -> None:
+async def test_every_reference_resolves(document: dict[str, Any]) -> None:
     references = set(references_in(document))
     assert "#/components/schemas/SubmissionIn" in references
     assert "#/components/schemas/Problem" in references
@@ -57,7 +59,7 @@ def kinds_expected(path: str, status: int) -> set[str]:
     return {"text/event-stream" if path.endswith("/events") else "application/json"}
 
 
-async def test_errors_are_problem_documents(document: dict[str, Any]) -> None:
+async def test_errors_are_documented_as_problem_details(document: dict[str, Any]) -> None:
     for path, methods in document["paths"].items():
         if not path.startswith("/v1/"):
             continue
@@ -72,7 +74,7 @@ async def test_errors_are_problem_documents(document: dict[str, Any]) -> None:
     assert document["components"]["securitySchemes"]["session"]["in"] == "cookie"
 
 
-async def test_handing_in_is_described_as_it_is(document: dict[str, Any]) -> None:
+async def test_the_document_describes_submitting(document: dict[str, Any]) -> None:
     operation = document["paths"]["/v1/submissions"]["post"]
     assert [each["name"] for each in operation["parameters"]] == ["Idempotency-Key"]
     assert "202" in operation["responses"]

@@ -1,4 +1,4 @@
-"""O6: every route against everyone who may ask: let in where the table says, and only there."""
+"""O6: every route with every kind of caller admits exactly those that the table names."""
 
 import asyncio
 import re
@@ -11,7 +11,7 @@ from starlette.routing import Route
 from starlette.types import Message
 
 from deemster.api.app import create_app
-from deemster.api.permissions import PERMISSIONS, need_of
+from deemster.api.permissions import PERMISSIONS, permission_of
 from deemster.domain.account import ALL_SCOPES, Role, Scope
 from deemster.store import accounts
 from deemster.store.pool import Pool, connection
@@ -31,7 +31,7 @@ def routes_of(app: FastAPI) -> Iterator[tuple[str, str]]:
 
 
 def filled(path: str) -> str:
-    """With ids that nobody has."""
+    """The path with ids that do not exist."""
 
     def fill(found: re.Match[str]) -> str:
         room = path[: found.start()].rstrip("/").rsplit("/", 1)[-1]
@@ -87,23 +87,25 @@ async def token_of(pool: Pool, name: str, role: Role, scopes: frozenset[Scope]) 
         return await accounts.add_token(acquired, user.id, "x", scopes=scopes)
 
 
-async def test_nobody_gets_in_but_where_anyone_may(app: FastAPI, client: object) -> None:
+async def test_only_public_routes_accept_requests_without_credentials(
+    app: FastAPI, client: object
+) -> None:
     found = {route: await ask(app, *route) for route in routes_of(app)}
     for (method, path), status in found.items():
-        if need_of(method, path) is None:
+        if permission_of(method, path) is None:
             assert status not in REFUSED, (method, path, status)
         else:
             assert status == 401, (method, path, status)
 
 
 @pytest.mark.parametrize("role", list(Role))
-async def test_each_role_gets_in_where_the_table_says(
+async def test_each_role_is_admitted_where_the_table_says(
     app: FastAPI, client: object, pool: Pool, role: Role
 ) -> None:
     await make_user(pool, "last", Role.ADMIN)
     token = await token_of(pool, "who", role, ALL_SCOPES)
     for method, path in routes_of(app):
-        need = need_of(method, path)
+        need = permission_of(method, path)
         status = await ask(app, method, path, token)
         if need is not None and not role.includes(need.role):
             assert status == 403, (method, path, status)
@@ -112,14 +114,14 @@ async def test_each_role_gets_in_where_the_table_says(
 
 
 @pytest.mark.parametrize("scope", list(Scope))
-async def test_a_token_without_the_scope_gets_in_nowhere(
+async def test_a_token_without_the_scope_is_refused(
     app: FastAPI, client: object, pool: Pool, scope: Scope
 ) -> None:
-    """An admin's token with all scopes but one, and one with that scope alone."""
+    """An admin's token with all scopes except one, and one with that scope only."""
     without = await token_of(pool, "without", Role.ADMIN, ALL_SCOPES - {scope})
     alone = await token_of(pool, "alone", Role.ADMIN, frozenset({scope}))
     for method, path in routes_of(app):
-        need = need_of(method, path)
+        need = permission_of(method, path)
         refused = need is not None and need.scope is scope
         status = await ask(app, method, path, without)
         assert (status == 403) == refused, (method, path, status)
@@ -127,20 +129,20 @@ async def test_a_token_without_the_scope_gets_in_nowhere(
         assert (status == 403) == (need is not None and not refused), (method, path, status)
 
 
-def test_every_route_that_asks_who_it_is_says_so_in_its_document(app: FastAPI) -> None:
-    """A7, A6: 401 and 403 are among its answers, and a token among what it takes."""
+def test_every_route_that_needs_credentials_documents_it(app: FastAPI) -> None:
+    """A7, A6: it documents 401, 403 and the token."""
     document = app.openapi()
     for route in app.routes:
         if not isinstance(route, APIRoute) or not route.include_in_schema:
             continue
         for method in route.methods or ():
             operation = document["paths"][route.path][method.lower()]
-            asks = need_of(method, route.path) is not None
+            asks = permission_of(method, route.path) is not None
             assert bool(operation.get("security")) == asks, (method, route.path)
             if asks:
                 missing = {"401", "403"} - operation["responses"].keys()
                 assert not missing, (method, route.path, missing)
 
 
-def test_the_table_is_of_this_app(app: FastAPI) -> None:
+def test_the_table_has_exactly_the_routes_of_the_app(app: FastAPI) -> None:
     assert set(routes_of(app)) == set(PERMISSIONS)

@@ -8,7 +8,7 @@ from deemster.pipeline.verdict.dead_letter_actions import requeue
 from deemster.sandbox.runner import PACKAGED_RUNNER
 from deemster.store import dead_letters
 from deemster.store.audit import Actor
-from deemster.store.pool import connection
+from deemster.store.pool import connection, transaction
 from tests.sandbox.conftest import RUNNER
 from tests.system.conftest import OpenService
 from tests.system.programs import sleepy
@@ -53,7 +53,8 @@ async def test_a_judge_that_fails_is_tried_three_times_and_then_an_admin_has_it_
         assert (letter.submission, letter.attempt, letter.outcome) == (submission, 3, None)
         assert letter.error
         mend(runner)
-        again = await requeue(service.pool, letter.id, actor=Actor("test"))
+        async with transaction(service.pool) as writing:
+            again = await requeue(writing, letter.id, actor=Actor("test"))
         await service.until_state("COMPLETED", again.id)
         found = await service.view(again.id)
         assert (found.verdict, found.rejudge_of) == (program.verdict, submission)

@@ -1,1 +1,1 @@
-"""The HTTP API: what programs and people ask of the service, and what they are answered."""
+"""The HTTP API."""

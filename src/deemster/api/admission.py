@@ -1,39 +1,67 @@
-"""Whether a submission may come now: rates, the floodgate, and who would judge it (D1, D2)."""
+"""Decides whether a submission is accepted now: rate limits, load, live workers (D1, D2)."""
 
 import math
+from collections.abc import Sequence
 from typing import Final
 
 from starlette.requests import Request
 
 from deemster.api.dependencies import Dependencies
-from deemster.api.live_workers import LiveWorkers
+from deemster.api.http.errors import NoWorkers
+from deemster.cache.single_flight import SingleFlightCache
 from deemster.domain.account import Account, Role
-from deemster.domain.errors import LimitReached, Unavailable
+from deemster.domain.errors import LimitReached
 from deemster.limits.rate_limiter import Decision, Limit, MemoryRateLimiter, network_of
 from deemster.pipeline.accept.load_shedding import LoadShedder
+from deemster.store import workers
 from deemster.store.pool import connection
-from deemster.store.submission_inserts import is_key_taken
+from deemster.store.workers import WorkerView
 
 MINUTE_S: Final = 60
+WORKERS_KEPT_S: Final = 1.0
+WARNING: Final = '199 deemster "No worker takes jobs: the submission waits until one does."'
 
 
-class TooMany(LimitReached):
-    """Faster than the rate that is allowed."""
-
+class RateLimited(LimitReached):
     code = "rate_limited"
+
+
+class LiveWorkers:
+    """The workers that take jobs, read from the database at most once a second (Q15)."""
+
+    def __init__(self, dependencies: Dependencies) -> None:
+        self._dependencies = dependencies
+        self._workers: SingleFlightCache[None, Sequence[WorkerView]] = SingleFlightCache(
+            self._read, keep_s=WORKERS_KEPT_S
+        )
+
+    async def get(self) -> Sequence[WorkerView]:
+        return await self._workers.get(None)
+
+    async def warning(self) -> str | None:
+        """A header for submissions that no worker would judge; the setting may refuse them."""
+        if await self.get():
+            return None
+        if self._dependencies.settings.without_workers == "accept":
+            return WARNING
+        raise NoWorkers("No worker takes jobs, so nothing can be judged: try again later.")
+
+    async def _read(self, _: None) -> Sequence[WorkerView]:
+        async with connection(self._dependencies.pool) as acquired:
+            return [each for each in await workers.list_alive(acquired) if not each.draining]
 
 
 class Admission:
     def __init__(self, dependencies: Dependencies, live_workers: LiveWorkers) -> None:
-        self._dependencies = dependencies
-        self._live_workers = live_workers
         settings = dependencies.settings
-        self._own = MemoryRateLimiter()
-        self._a_second = settings.requests_per_second_user
-        self._gate = LoadShedder(
+        self._settings = settings
+        self._rate_limiter = dependencies.rate_limiter
+        self._live_workers = live_workers
+        self._process_limiter = MemoryRateLimiter()
+        self._load_shedder = LoadShedder(
             dependencies.pool, high=settings.queue_high, low=settings.queue_low
         )
-        self._policy = policy_of(
+        self._policy = rate_limit_policy(
             {
                 "user": (settings.submits_per_minute_user, MINUTE_S),
                 "problem-interval": (1, settings.submit_interval_s),
@@ -42,86 +70,68 @@ class Admission:
         )
 
     def count_request(self, caller: Account) -> None:
-        """Of any kind. Counted by each process for itself: it must cost next to nothing."""
+        """Counts any request. Each process counts for itself, because this must be cheap."""
         if caller.role is not Role.ADMIN:
-            limit = Limit("request.user", caller.id, self._a_second, self._a_second)
-            refuse(self._own.take_now([limit]), "You send requests too fast")
+            per_s = self._settings.requests_per_second_user
+            limit = Limit("request.user", caller.id, per_s, per_s)
+            refuse(self._process_limiter.take_now([limit]), "You send requests too fast")
 
-    async def admit(self, request: Request, caller: Account, key: str | None) -> dict[str, str]:
-        """Headers for the answer; a refusal makes nothing and says why."""
+    async def admit(self, request: Request, caller: Account) -> dict[str, str]:
+        """Returns headers for the response, or refuses; a refused request creates nothing."""
         headers = {}
         if caller.role is not Role.ADMIN:
-            taken = await self._dependencies.rate_limiter.take(self._limits(request, caller))
-            headers = {**rate_headers(taken), "RateLimit-Policy": self._policy}
-            await self._refuse(taken, "You send submissions too fast", caller, key)
-        try:
-            await self._gate.check()
-            warning = await self._live_workers.warning()
-        except Unavailable:
-            if not await self.was_answered(caller, key):
-                raise
-            warning = None
+            settings = self._settings
+            decision = await self._rate_limiter.take(
+                [
+                    per_minute("submit.user", caller.id, settings.submits_per_minute_user),
+                    per_minute(
+                        "submit.ip", network_address(request), settings.submits_per_minute_ip
+                    ),
+                ]
+            )
+            refuse(decision, "You send submissions too fast")
+            headers = {**rate_limit_headers(decision), "RateLimit-Policy": self._policy}
+        await self._load_shedder.check()
+        warning = await self._live_workers.warning()
         return {**headers, "Warning": warning} if warning else headers
 
-    async def admit_for(self, problem: str, caller: Account, key: str | None) -> None:
-        """When it is known what for."""
+    async def admit_to_problem(self, problem: str, caller: Account) -> None:
         if caller.role is Role.ADMIN:
             return
-        limit = a_minute(
-            "submit.problem", problem, self._dependencies.settings.submits_per_minute_problem
+        per_problem = self._settings.submits_per_minute_problem
+        decision = await self._rate_limiter.take(
+            [per_minute("submit.problem", problem, per_problem)]
         )
-        taken = await self._dependencies.rate_limiter.take([limit])
-        said = "Too many people hand in for this problem just now"
-        await self._refuse(taken, said, caller, key)
-
-    async def was_answered(self, caller: Account, key: str | None) -> bool:
-        """Then it is answered as before, whatever holds now: that makes nothing (I1)."""
-        if key is None:
-            return False
-        async with connection(self._dependencies.pool) as acquired:
-            return await is_key_taken(acquired, caller.id, key)
-
-    async def _refuse(
-        self, taken: Decision, said: str, caller: Account, key: str | None
-    ) -> None:
-        if not taken.ok and not await self.was_answered(caller, key):
-            refuse(taken, said)
-
-    def _limits(self, request: Request, caller: Account) -> list[Limit]:
-        settings = self._dependencies.settings
-        return [
-            a_minute("submit.user", caller.id, settings.submits_per_minute_user),
-            a_minute("submit.ip", address_of(request), settings.submits_per_minute_ip),
-        ]
+        refuse(decision, "This problem gets too many submissions")
 
 
-def address_of(request: Request) -> str:
-    """Whom a request comes from, as limits see it."""
+def network_address(request: Request) -> str:
+    """The client's address; IPv6 addresses of one network count as one."""
     return network_of(request.client.host if request.client else None)
 
 
-def a_minute(name: str, key: str, most: int) -> Limit:
+def per_minute(name: str, key: str, most: int) -> Limit:
     return Limit(name, key, most / MINUTE_S, most)
 
 
-def refuse(taken: Decision, said: str) -> None:
-    if not taken.ok:
-        wait_s = max(taken.retry_after_s, 1.0)
-        most = taken.limit.burst
-        raise TooMany(f"{said}: try again in {math.ceil(wait_s)} s.", wait_s, limit=most)
+def refuse(decision: Decision, reason: str) -> None:
+    """Raises `RateLimited` if the limit is reached."""
+    if not decision.ok:
+        wait_s = max(decision.retry_after_s, 1.0)
+        message = f"{reason}: try again in {math.ceil(wait_s)} s."
+        raise RateLimited(message, wait_s, limit=decision.limit.burst)
 
 
-def rate_headers(taken: Decision) -> dict[str, str]:
-    """Of the limit that is nearest."""
+def rate_limit_headers(decision: Decision) -> dict[str, str]:
     return {
-        "RateLimit-Limit": str(taken.limit.burst),
-        "RateLimit-Remaining": str(taken.left),
-        "RateLimit-Reset": str(math.ceil(taken.full_in_s)),
+        "RateLimit-Limit": str(decision.limit.burst),
+        "RateLimit-Remaining": str(decision.left),
+        "RateLimit-Reset": str(math.ceil(decision.full_in_s)),
     }
 
 
-def policy_of(policies: dict[str, tuple[int | None, float]]) -> str:
-    """What holds here: `60;w=60;name="user"` is sixty in sixty seconds."""
+def rate_limit_policy(policies: dict[str, tuple[int | None, float]]) -> str:
+    """Writes all limits in one header: `60;w=60;name="user"` is sixty in sixty seconds."""
     return ", ".join(
         f'{most};w={math.ceil(window_s)};name="{name}"'
         for name, (most, window_s) in policies.items()

@@ -1,4 +1,4 @@
-"""Who asks, and whether they may: before anything else of a request is looked at."""
+"""Finds the account of a request and checks its permission, before the body is read."""
 
 from typing import Annotated, Final
 
@@ -8,82 +8,92 @@ from fastapi.openapi.models import HTTPBearer as HTTPBearerModel
 from fastapi.security.base import SecurityBase
 from starlette.requests import Request
 
-from deemster.api.auth.jwt_auth import looks_like_jwt
+from deemster.api.auth.jwt_auth import is_jwt
 from deemster.api.http.errors import Unauthorised, request_id_of
-from deemster.api.permissions import check, need_of
+from deemster.api.permissions import check_permission, permission_of
 from deemster.api.state import AppState, app_state
 from deemster.domain.account import Account, Role, Scope
 from deemster.domain.ids import AccountId
 from deemster.store.accounts import token_digest
 from deemster.store.audit import Actor
 
-REMEMBERED: Final = frozenset({Scope.READ, Scope.SUBMIT, Scope.METRICS})
-"""For the rest nobody is let in from memory: who was shut out elsewhere a moment ago could make
-a token or an admin in that moment, and stay.
+CACHED_SCOPES: Final = frozenset({Scope.READ, Scope.SUBMIT, Scope.METRICS})
+"""Other scopes never use cached credentials: with a token that another process revoked a moment
+ago, a caller could create a new token or an admin, and keep access.
 """
 
 
+NO_CREDENTIALS: Final = "Send your token in the header Authorization: Bearer …."
+
+
 class Bearer(SecurityBase):
-    """Named in the OpenAPI document, so that its page can log in."""
+    """The OpenAPI document names it, so that the page /docs can send a token."""
 
     def __init__(self) -> None:
-        self.model = HTTPBearerModel(description="`deemster user token NAME` makes a token.")
+        self.model = HTTPBearerModel(
+            description="A token. `deemster user token NAME` creates one."
+        )
         self.scheme_name = "token"
 
     async def __call__(self, request: Request) -> Account:
-        need = need_of(request.method, request.scope["route"].path)
-        assert need is not None, "a route for anyone does not ask who it is"
-        account = await identify(request, afresh=need.scope not in REMEMBERED)
+        permission = permission_of(request.method, request.scope["route"].path)
+        assert permission is not None, "a public route does not need the caller"
+        account = await authenticate(request, fresh=permission.scope not in CACHED_SCOPES)
         structlog.contextvars.bind_contextvars(userId=account.id)
         app_state(request).admission.count_request(account)
-        check(account, need)
+        check_permission(account, permission)
         return account
 
 
-async def identify(request: Request, *, afresh: bool = False) -> Account:
-    """By the header, if there is one; else by the cookie of a log-in."""
+async def authenticate(request: Request, *, fresh: bool = False) -> Account:
+    """Uses the token in the header, if there is one; else the cookie of a log-in.
+
+    With `fresh`, the credentials are read from the database, not from the cache.
+    """
     state = app_state(request)
     header = request.headers.get("authorization")
     if header is not None:
-        return await by_token(request, state, header, afresh=afresh)
+        return await account_of_token(request, state, header, fresh=fresh)
     digest = session_of(request)
     if digest is None:
-        raise Unauthorised("Send your token in the header Authorization: Bearer ….")
-    if afresh:
+        raise Unauthorised(NO_CREDENTIALS)
+    if fresh:
         state.credentials.forget([digest])
     account = await state.credentials.of_session(digest)
     if account is None:
-        await state.auth.throttle.count_stranger(request)
-        raise Unauthorised("Your log-in is over: log in again.")
-    state.auth.cookies.check_meant(request, digest)
+        await state.auth.throttle.count_unknown_credentials(request)
+        raise Unauthorised("Your log-in has expired: log in again.")
+    state.auth.cookies.check_csrf(request, digest)
     return account
 
 
-async def by_token(request: Request, state: AppState, header: str, *, afresh: bool) -> Account:
+async def account_of_token(
+    request: Request, state: AppState, header: str, *, fresh: bool
+) -> Account:
     scheme, _, token = header.partition(" ")
     token = token.strip()
     if scheme.lower() != "bearer" or not token:
-        raise Unauthorised("Send your token in the header Authorization: Bearer ….")
-    if state.auth.jwt is not None and looks_like_jwt(token):
+        raise Unauthorised(NO_CREDENTIALS)
+    if state.auth.jwt is not None and is_jwt(token):
         try:
-            return await state.auth.jwt.account(token, afresh=afresh)
+            return await state.auth.jwt.account(token, fresh=fresh)
         except Unauthorised:
-            await state.auth.throttle.count_stranger(request)
+            await state.auth.throttle.count_unknown_credentials(request)
             raise
     digest = token_digest(token)
-    if afresh:
+    if fresh:
         state.credentials.forget([digest])
     account = await state.credentials.of_token(digest)
     if account is None:
-        await state.auth.throttle.count_stranger(request)
+        await state.auth.throttle.count_unknown_credentials(request)
         raise Unauthorised(
-            "This token is not known, has expired or was revoked: get a new one."
+            "This token is unknown, has expired or was revoked: create a new one."
         )
     return account
 
 
 def session_of(request: Request) -> bytes | None:
-    """The log-in by which a request comes; None: it comes by a token, or by nothing."""
+    """Digest of the session cookie; None if the request has a token, or no credentials."""
     if "authorization" in request.headers:
         return None
     cookie = app_state(request).auth.cookies.read(request)
@@ -92,7 +102,7 @@ def session_of(request: Request) -> bytes | None:
 
 BEARER: Final = Bearer()
 SECURED: Final = {"security": [{BEARER.scheme_name: list[str]()}]}
-"""For the OpenAPI document, where a route asks for its caller by itself."""
+"""Documents a route that authenticates its caller itself."""
 Caller = Annotated[Account, Security(BEARER)]
 
 
@@ -101,5 +111,5 @@ def may_see(caller: Account, owner: AccountId) -> bool:
 
 
 def actor_of(request: Request, caller: Account) -> Actor:
-    """For the audit log."""
+    """The caller, as the audit log names it."""
     return Actor(caller.name, caller.id, request_id_of(request))

@@ -1,4 +1,4 @@
-"""What the API remembers of its answers, and what makes it forget them (C1)."""
+"""Drops cached responses when a submission or a problem changes (C1)."""
 
 from typing import Final
 
@@ -9,7 +9,7 @@ from deemster.store import problems
 from deemster.store.pool import Pool, connection
 
 KEPT_S: Final = 1.0
-"""What another process changes of a problem is seen after so long."""
+"""A change of a problem by another process is visible after this time."""
 
 
 class CacheInvalidation:
@@ -17,30 +17,30 @@ class CacheInvalidation:
         self._cache = cache
         self._pool = pool
         self._problems: SingleFlightCache[None, int] = SingleFlightCache(
-            self._look, keep_s=KEPT_S
+            self._read_problems_version, keep_s=KEPT_S
         )
 
-    async def problems(self) -> int:
-        """The revision of all problems together."""
+    async def problems_version(self) -> int:
+        """Grows whenever any problem changes."""
         return await self._problems.get(None)
 
     def forget_problems(self) -> None:
-        """For who changed one in this process: the next to ask sees it."""
+        """Call it after this process has changed a problem."""
         self._problems.forget(None)
 
     def forget_submission(self, submission: SubmissionId, account: AccountId) -> None:
-        """It changed: its status, and its owner's list."""
+        """Drops the submission's status and its owner's list."""
         self._cache.versions.bump(submission)
         self._cache.versions.bump(account)
 
     def forget_list(self, account: AccountId) -> None:
-        """There is one more in it."""
+        """Call it after the account has submitted."""
         self._cache.versions.bump(account)
 
     def forget_submissions(self) -> None:
-        """Many changed at once."""
+        """Call it after many submissions have changed at once."""
         self._cache.versions.bump_all()
 
-    async def _look(self, _: None) -> int:
+    async def _read_problems_version(self, _: None) -> int:
         async with connection(self._pool) as acquired:
             return await problems.version(acquired)

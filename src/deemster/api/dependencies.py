@@ -1,4 +1,4 @@
-"""What the API works with; `wiring` opens it and closes it."""
+"""The services that the API needs; `wiring` opens and closes them."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from deemster.store.pool import Pool
 
 
 class Queues(Protocol):
-    """As the queue store sees them; `Unavailable` when it does not answer."""
+    """The queue store; raises `Unavailable` if it does not answer."""
 
     async def depths(self) -> Mapping[QueueName, QueueDepth]: ...
     async def job_ids(
@@ -33,11 +33,11 @@ class Dependencies:
     catalogue: Catalogue
     settings: Settings
     secret: bytes
-    """Of this installation: keys are made from it."""
+    """Secret of this installation, from which keys are derived."""
     rate_limiter: RateLimiter
-    """Shared with other API processes, where there are any."""
+    """Rate limits, shared by all API processes if Redis is configured."""
     cache: Cache
     ping_queue: Callable[[], Awaitable[None]]
-    """Raises `Unavailable` when the queue does not answer."""
+    """Raises `Unavailable` if the queue store does not answer."""
     queues: Queues
     importer: Importer

@@ -1,4 +1,4 @@
-"""Whether each part that the service needs answers, in words that tell no secret (O3)."""
+"""Checks whether database, queue store, workers and artifact store answer (O3)."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -7,53 +7,42 @@ from typing import Final
 import structlog
 
 from deemster.api.dependencies import Dependencies
-from deemster.api.models.kinds import ResponseModel
+from deemster.api.models.health import HealthOut, PartOut
 from deemster.cache.single_flight import SingleFlightCache
 from deemster.domain.errors import DeemsterError
 from deemster.store import workers
 from deemster.store.pool import connection, ping
 
-PATIENCE_S: Final = 2.0
+TIMEOUT_S: Final = 2.0
 KEPT_S: Final = 0.5
-"""So that asking often costs nobody anything."""
+"""Frequent requests share one check."""
 
 log = structlog.get_logger()
 
 
-class PartOut(ResponseModel):
-    ok: bool
-    detail: str
-
-
-class HealthOut(ResponseModel):
-    ready: bool
-    database: PartOut
-    queue: PartOut
-    workers: PartOut
-    artifacts: PartOut
-
-
-class NobodyWorks(DeemsterError):
-    """No worker lives."""
+class NoLiveWorker(DeemsterError):
+    pass
 
 
 class Health:
     def __init__(self, dependencies: Dependencies) -> None:
         self._dependencies = dependencies
-        self._known: SingleFlightCache[None, HealthOut] = SingleFlightCache(
-            self._look, keep_s=KEPT_S
+        self._report: SingleFlightCache[None, HealthOut] = SingleFlightCache(
+            self._check_all, keep_s=KEPT_S
         )
 
     async def report(self) -> HealthOut:
-        return await self._known.get(None)
+        return await self._report.get(None)
 
-    async def _look(self, _: None) -> HealthOut:
+    async def _check_all(self, _: None) -> HealthOut:
         dependencies = self._dependencies
         async with asyncio.TaskGroup() as group:
-            database = group.create_task(part("database", lambda: ping(dependencies.pool)))
-            queue = group.create_task(part("queue", dependencies.ping_queue))
-            live_workers = group.create_task(part("workers", self._count_workers))
-            artifacts = group.create_task(part("artifacts", dependencies.artifacts.ping))
+            database = group.create_task(
+                check_part("database", lambda: ping(dependencies.pool))
+            )
+            queue = group.create_task(check_part("queue", dependencies.ping_queue))
+            live_workers = group.create_task(check_part("workers", self._count_workers))
+            artifacts = group.create_task(check_part("artifacts", dependencies.artifacts.ping))
         parts = [task.result() for task in (database, queue, live_workers, artifacts)]
         return HealthOut(
             ready=all(each.ok for each in parts),
@@ -67,20 +56,20 @@ class Health:
         async with connection(self._dependencies.pool) as acquired:
             found = [each for each in await workers.list_alive(acquired) if not each.draining]
         if not found:
-            raise NobodyWorks
+            raise NoLiveWorker
         return f"{len(found)} with {sum(each.slots for each in found)} slots"
 
 
-async def part(name: str, check: Callable[[], Awaitable[object]]) -> PartOut:
-    """The fault itself goes to the log: it may name hosts and paths."""
+async def check_part(name: str, check: Callable[[], Awaitable[object]]) -> PartOut:
+    """Only the log gets the error itself, which may name hosts and paths."""
     try:
-        async with asyncio.timeout(PATIENCE_S):
-            said = await check()
-    except NobodyWorks:
-        return PartOut(ok=False, detail="no worker lives")
+        async with asyncio.timeout(TIMEOUT_S):
+            detail = await check()
+    except NoLiveWorker:
+        return PartOut(ok=False, detail="no live worker")
     except TimeoutError:
-        return PartOut(ok=False, detail=f"no answer within {PATIENCE_S:g} s")
+        return PartOut(ok=False, detail=f"no answer within {TIMEOUT_S:g} s")
     except DeemsterError as fault:
         log.warning("health.part_down", part=name, error=str(fault))
-        return PartOut(ok=False, detail="does not answer as it should; the log says more")
-    return PartOut(ok=True, detail=said if isinstance(said, str) else "answers")
+        return PartOut(ok=False, detail="failed; the log has details")
+    return PartOut(ok=True, detail=detail if isinstance(detail, str) else "answers")

@@ -1,4 +1,4 @@
-"""The OpenAPI document: what FastAPI finds out, mended where routes do things by themselves."""
+"""Completes FastAPI's OpenAPI document for routes that FastAPI does not fully handle."""
 
 from typing import Any, Final
 
@@ -6,9 +6,7 @@ from fastapi import FastAPI
 from pydantic.json_schema import models_json_schema
 
 from deemster.api.auth.cookies import CSRF_HEADER, SESSION
-from deemster.api.feed.message import EventOut
-from deemster.api.http.errors import Problem
-from deemster.api.http.json_response import faults
+from deemster.api.http.errors import Problem, error_responses
 from deemster.api.models.accounts import (
     LogIn,
     PasswordChange,
@@ -17,58 +15,66 @@ from deemster.api.models.accounts import (
     UserIn,
     UserPatch,
 )
-from deemster.api.models.submission_requests import SubmissionIn
-from deemster.api.routes.contests import ContestIn
-from deemster.api.routes.rejudgings import RejudgingIn
+from deemster.api.models.contests import ContestIn
+from deemster.api.models.events import EventOut
+from deemster.api.models.rejudgings import RejudgingIn
+from deemster.api.models.submissions import SubmissionIn
 
-PEOPLE: Final = (LogIn, SignUp, PasswordChange, TokenIn, UserIn, UserPatch)
+BODIES: Final = (
+    ContestIn,
+    LogIn,
+    PasswordChange,
+    RejudgingIn,
+    SignUp,
+    SubmissionIn,
+    TokenIn,
+    UserIn,
+    UserPatch,
+)
 COOKIE: Final = "session"
-LOG_IN: Final = {
+SESSION_SCHEME: Final = {
     "type": "apiKey",
     "in": "cookie",
     "name": SESSION,
-    "description": f"POST /v1/session sets it; what is no GET needs {CSRF_HEADER} with it.",
+    "description": f"Set by POST /v1/session. Requests other than GET also need {CSRF_HEADER}.",
 }
-NOT_OURS: Final = frozenset({"HTTPValidationError", "ValidationError"})
-"""How FastAPI would answer errors; ours are problem documents."""
+UNUSED: Final = frozenset({"HTTPValidationError", "ValidationError"})
+"""Schemas of FastAPI's own errors; this API answers with problem details."""
 
 
 class DocumentedApp(FastAPI):
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
-            mend(super().openapi())
+            complete(super().openapi())
         assert self.openapi_schema is not None
         return self.openapi_schema
 
 
-def mend(document: dict[str, Any]) -> None:
+def complete(document: dict[str, Any]) -> None:
     schemas = document["components"]["schemas"]
     _, own = models_json_schema(
         [
             (Problem, "serialization"),
             (EventOut, "serialization"),
-            (SubmissionIn, "validation"),
-            *((each, "validation") for each in PEOPLE),
-            (ContestIn, "validation"),
-            (RejudgingIn, "validation"),
+            *((each, "validation") for each in BODIES),
         ],
         ref_template="#/components/schemas/{model}",
     )
     schemas.update(own["$defs"])
-    for name in NOT_OURS:
+    for name in UNUSED:
         schemas.pop(name, None)
-    document["components"]["securitySchemes"][COOKIE] = LOG_IN
+    document["components"]["securitySchemes"][COOKIE] = SESSION_SCHEME
     for operations in document["paths"].values():
         for operation in operations.values():
             if "security" in operation:
-                tell_of_caller(operation)
-            # Put there for any path with an id, which is never invalid here, only unknown.
+                document_credentials(operation)
+            # FastAPI adds 422 for every path parameter; an invalid id is answered with 404.
             if "application/json" in operation["responses"].get("422", {}).get("content", {}):
                 del operation["responses"]["422"]
 
 
-def tell_of_caller(operation: dict[str, Any]) -> None:
-    """Whoever has to say who they are may do so in two ways, and be refused in these."""
+def document_credentials(operation: dict[str, Any]) -> None:
+    """Adds the session cookie as an alternative to a token, and the errors of both."""
     operation["security"].append({COOKIE: []})
-    for status, told in faults(401, 403, 429, 503).items():
-        operation["responses"].setdefault(str(status), told)
+    for status, response in error_responses(401, 403, 429, 503).items():
+        operation["responses"].setdefault(str(status), response)

@@ -1,4 +1,4 @@
-"""Who may do what: every route, the least role it needs, and the scope of its token (O6)."""
+"""The table of permissions: the role and the token scope that each route needs (O6)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,105 +11,104 @@ from deemster.domain.account import Account, Role, Scope
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class Permission:
     role: Role
     scope: Scope
 
 
-ANYONE: Final = None
-"""Nobody is asked who they are."""
-READS: Final = Need(Role.USER, Scope.READ)
-SUBMITS: Final = Need(Role.USER, Scope.SUBMIT)
-OWNS: Final = Need(Role.USER, Scope.ACCOUNT)
-AUTHORS: Final = Need(Role.AUTHOR, Scope.PROBLEMS)
-RUNS: Final = Need(Role.ADMIN, Scope.ADMIN)
-WATCHES: Final = Need(Role.ADMIN, Scope.METRICS)
+PUBLIC: Final = None
+"""The route needs no credentials."""
+READ: Final = Permission(Role.USER, Scope.READ)
+SUBMIT: Final = Permission(Role.USER, Scope.SUBMIT)
+ACCOUNT: Final = Permission(Role.USER, Scope.ACCOUNT)
+PROBLEMS: Final = Permission(Role.AUTHOR, Scope.PROBLEMS)
+ADMIN: Final = Permission(Role.ADMIN, Scope.ADMIN)
+METRICS: Final = Permission(Role.ADMIN, Scope.METRICS)
 
-# What belongs to someone is shown to its owner and to admins; the routes see to that.
-PERMISSIONS: Final[dict[tuple[str, str], Need | None]] = {
-    ("GET", "/"): ANYONE,
-    ("GET", "/docs"): ANYONE,
-    ("GET", "/docs/{name}"): ANYONE,
-    ("GET", "/openapi.json"): ANYONE,
-    ("GET", "/healthz"): ANYONE,
-    ("GET", "/readyz"): ANYONE,
-    ("GET", "/metrics"): WATCHES,
-    ("POST", "/v1/session"): ANYONE,
-    ("GET", "/v1/session"): READS,
-    ("DELETE", "/v1/session"): OWNS,
-    ("POST", "/v1/accounts"): ANYONE,
-    ("PUT", "/v1/account/password"): OWNS,
-    ("GET", "/v1/tokens"): OWNS,
-    ("POST", "/v1/tokens"): OWNS,
-    ("DELETE", "/v1/tokens/{id}"): OWNS,
-    ("GET", "/v1/oidc/login"): ANYONE,
-    ("GET", "/v1/oidc/callback"): ANYONE,
-    ("GET", "/v1/admin/users"): RUNS,
-    ("POST", "/v1/admin/users"): RUNS,
-    ("GET", "/v1/admin/users/{id}"): RUNS,
-    ("PATCH", "/v1/admin/users/{id}"): RUNS,
-    ("GET", "/v1/admin/users/{id}/tokens"): RUNS,
-    ("POST", "/v1/admin/users/{id}/tokens"): RUNS,
-    ("DELETE", "/v1/admin/users/{id}/tokens/{token}"): RUNS,
-    ("GET", "/v1/problems"): READS,
-    ("GET", "/v1/problems/{id}"): READS,
-    ("POST", "/v1/problems"): AUTHORS,
-    ("PUT", "/v1/problems/{id}"): AUTHORS,
-    ("DELETE", "/v1/problems/{id}"): AUTHORS,
-    ("GET", "/v1/languages"): READS,
-    ("GET", "/v1/submissions"): READS,
-    ("POST", "/v1/submissions"): SUBMITS,
-    ("GET", "/v1/submissions/{id}"): READS,
-    ("DELETE", "/v1/submissions/{id}"): SUBMITS,
-    ("GET", "/v1/submissions/{id}/source"): READS,
-    ("POST", "/v1/submissions/{id}/rejudge"): RUNS,
-    ("GET", "/v1/submissions/{id}/events"): READS,
-    ("GET", "/v1/events"): READS,
-    ("GET", "/v1/contests/{id}/events"): READS,
-    ("GET", "/v1/contests"): READS,
-    ("POST", "/v1/contests"): RUNS,
-    ("GET", "/v1/contests/{id}"): READS,
-    ("PUT", "/v1/contests/{id}"): RUNS,
-    ("GET", "/v1/admin/queues"): RUNS,
-    ("GET", "/v1/admin/queues/{name}/jobs"): RUNS,
-    ("GET", "/v1/admin/dead-letters"): RUNS,
-    ("GET", "/v1/admin/dead-letters/{number}"): RUNS,
-    ("POST", "/v1/admin/dead-letters/{number}/requeue"): RUNS,
-    ("POST", "/v1/admin/dead-letters/{number}/discard"): RUNS,
-    ("GET", "/v1/admin/workers"): RUNS,
-    ("POST", "/v1/admin/workers/{id}/drain"): RUNS,
-    ("POST", "/v1/admin/workers/{id}/resume"): RUNS,
-    ("GET", "/v1/admin/audit"): RUNS,
-    ("GET", "/v1/admin/rejudgings"): RUNS,
-    ("POST", "/v1/admin/rejudgings"): RUNS,
-    ("GET", "/v1/admin/rejudgings/{id}"): RUNS,
-    ("GET", "/v1/admin/rejudgings/{id}/changes"): RUNS,
-    ("POST", "/v1/admin/rejudgings/{id}/apply"): RUNS,
-    ("POST", "/v1/admin/rejudgings/{id}/drop"): RUNS,
-    ("GET", "/v1/submissions/{id}/webhooks"): READS,
-    ("GET", "/v1/webhooks"): READS,
-    ("GET", "/v1/webhooks/{id}"): READS,
-    ("POST", "/v1/webhooks/{id}/resend"): SUBMITS,
-    ("GET", "/v1/webhook-secret"): OWNS,
-    ("POST", "/v1/webhook-secret/rotate"): OWNS,
+# The routes themselves show an object only to its owner and to admins.
+PERMISSIONS: Final[dict[tuple[str, str], Permission | None]] = {
+    ("GET", "/"): PUBLIC,
+    ("GET", "/docs"): PUBLIC,
+    ("GET", "/docs/{name}"): PUBLIC,
+    ("GET", "/openapi.json"): PUBLIC,
+    ("GET", "/healthz"): PUBLIC,
+    ("GET", "/readyz"): PUBLIC,
+    ("GET", "/metrics"): METRICS,
+    ("POST", "/v1/session"): PUBLIC,
+    ("GET", "/v1/session"): READ,
+    ("DELETE", "/v1/session"): ACCOUNT,
+    ("POST", "/v1/accounts"): PUBLIC,
+    ("PUT", "/v1/account/password"): ACCOUNT,
+    ("GET", "/v1/tokens"): ACCOUNT,
+    ("POST", "/v1/tokens"): ACCOUNT,
+    ("DELETE", "/v1/tokens/{id}"): ACCOUNT,
+    ("GET", "/v1/oidc/login"): PUBLIC,
+    ("GET", "/v1/oidc/callback"): PUBLIC,
+    ("GET", "/v1/admin/users"): ADMIN,
+    ("POST", "/v1/admin/users"): ADMIN,
+    ("GET", "/v1/admin/users/{id}"): ADMIN,
+    ("PATCH", "/v1/admin/users/{id}"): ADMIN,
+    ("GET", "/v1/admin/users/{id}/tokens"): ADMIN,
+    ("POST", "/v1/admin/users/{id}/tokens"): ADMIN,
+    ("DELETE", "/v1/admin/users/{id}/tokens/{token}"): ADMIN,
+    ("GET", "/v1/problems"): READ,
+    ("GET", "/v1/problems/{id}"): READ,
+    ("POST", "/v1/problems"): PROBLEMS,
+    ("PUT", "/v1/problems/{id}"): PROBLEMS,
+    ("DELETE", "/v1/problems/{id}"): PROBLEMS,
+    ("GET", "/v1/languages"): READ,
+    ("GET", "/v1/submissions"): READ,
+    ("POST", "/v1/submissions"): SUBMIT,
+    ("GET", "/v1/submissions/{id}"): READ,
+    ("DELETE", "/v1/submissions/{id}"): SUBMIT,
+    ("GET", "/v1/submissions/{id}/source"): READ,
+    ("POST", "/v1/submissions/{id}/rejudge"): ADMIN,
+    ("GET", "/v1/submissions/{id}/events"): READ,
+    ("GET", "/v1/events"): READ,
+    ("GET", "/v1/contests/{id}/events"): READ,
+    ("GET", "/v1/contests"): READ,
+    ("POST", "/v1/contests"): ADMIN,
+    ("GET", "/v1/contests/{id}"): READ,
+    ("PUT", "/v1/contests/{id}"): ADMIN,
+    ("GET", "/v1/admin/queues"): ADMIN,
+    ("GET", "/v1/admin/queues/{name}/jobs"): ADMIN,
+    ("GET", "/v1/admin/dead-letters"): ADMIN,
+    ("GET", "/v1/admin/dead-letters/{number}"): ADMIN,
+    ("POST", "/v1/admin/dead-letters/{number}/requeue"): ADMIN,
+    ("POST", "/v1/admin/dead-letters/{number}/discard"): ADMIN,
+    ("GET", "/v1/admin/workers"): ADMIN,
+    ("POST", "/v1/admin/workers/{id}/drain"): ADMIN,
+    ("POST", "/v1/admin/workers/{id}/resume"): ADMIN,
+    ("GET", "/v1/admin/audit"): ADMIN,
+    ("GET", "/v1/admin/rejudgings"): ADMIN,
+    ("POST", "/v1/admin/rejudgings"): ADMIN,
+    ("GET", "/v1/admin/rejudgings/{id}"): ADMIN,
+    ("GET", "/v1/admin/rejudgings/{id}/changes"): ADMIN,
+    ("POST", "/v1/admin/rejudgings/{id}/apply"): ADMIN,
+    ("POST", "/v1/admin/rejudgings/{id}/drop"): ADMIN,
+    ("GET", "/v1/submissions/{id}/webhooks"): READ,
+    ("GET", "/v1/webhooks"): READ,
+    ("GET", "/v1/webhooks/{id}"): READ,
+    ("POST", "/v1/webhooks/{id}/resend"): SUBMIT,
+    ("GET", "/v1/webhook-secret"): ACCOUNT,
+    ("POST", "/v1/webhook-secret/rotate"): ACCOUNT,
 }
 
 
-def check(caller: Account, need: Need) -> None:
-    if not caller.role.includes(need.role):
-        raise Forbidden(f"This needs the role {need.role}: ask an admin of this judge.")
-    if need.scope not in caller.scopes:
-        raise Forbidden(f"This token lacks the scope {need.scope}: use one that has it.")
+def check_permission(caller: Account, permission: Permission) -> None:
+    if not caller.role.includes(permission.role):
+        raise Forbidden(f"This needs the role {permission.role}: ask an admin of this judge.")
+    if permission.scope not in caller.scopes:
+        raise Forbidden(f"This token lacks the scope {permission.scope}: use one that has it.")
 
 
-def need_of(method: str, path: str) -> Need | None:
-    """Of a route that the table has; any other is for nobody."""
-    # What a route answers to HEAD is what it answers to GET.
+def permission_of(method: str, path: str) -> Permission | None:
+    """Returns None for a public route; raises KeyError for a route that is not in the table."""
     return PERMISSIONS[("GET" if method == "HEAD" else method, path)]
 
 
 def check_table(routes: Iterable[BaseRoute]) -> None:
-    """No route without a line, and no line without a route."""
+    """Requires one line for each route, and one route for each line."""
     found = {
         (method, route.path)
         for route in routes
@@ -117,5 +116,5 @@ def check_table(routes: Iterable[BaseRoute]) -> None:
         for method in (route.methods or set()) - {"HEAD"}
     }
     missing, spare = found - PERMISSIONS.keys(), PERMISSIONS.keys() - found
-    assert not missing, f"routes that the table of permissions lacks: {sorted(missing)}"
-    assert not spare, f"permissions of routes that don't exist: {sorted(spare)}"
+    assert not missing, f"routes without a permission: {sorted(missing)}"
+    assert not spare, f"permissions without a route: {sorted(spare)}"

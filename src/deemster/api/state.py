@@ -4,14 +4,13 @@ from dataclasses import dataclass
 
 from starlette.requests import Request
 
-from deemster.api.admission import Admission
+from deemster.api.admission import Admission, LiveWorkers
 from deemster.api.auth.auth import Auth
 from deemster.api.auth.credential_cache import CredentialCache
 from deemster.api.cache_invalidation import CacheInvalidation
 from deemster.api.dependencies import Dependencies
 from deemster.api.feed.feed import Feed
 from deemster.api.health import Health
-from deemster.api.live_workers import LiveWorkers
 from deemster.cache.cache import Cache
 from deemster.settings import Settings
 from deemster.store.pool import Pool
@@ -34,7 +33,7 @@ class AppState:
         invalidation = CacheInvalidation(dependencies.cache, dependencies.pool)
         feed = Feed(dependencies.pool)
         feed.on_event(
-            lambda touch: invalidation.forget_submission(touch.submission, touch.account)
+            lambda change: invalidation.forget_submission(change.submission, change.account)
         )
         return cls(
             dependencies=dependencies,

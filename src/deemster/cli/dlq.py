@@ -18,7 +18,7 @@ from deemster.settings import load_settings
 from deemster.store import dead_letters
 from deemster.store.audit import Actor
 from deemster.store.dead_letters import DeadLetter
-from deemster.store.pool import connection
+from deemster.store.pool import connection, transaction
 from deemster.wiring.resources import open_command_database, operator
 
 PAGE = 1000
@@ -121,7 +121,8 @@ async def requeue_all(numbers: list[int]) -> tuple[dict[int, SubmissionId], int]
     async with open_command_database(load_settings()) as pool:
 
         async def act(number: int) -> SubmissionId:
-            return (await dead_letter_actions.requeue(pool, number, actor=actor)).id
+            async with transaction(pool) as writing:
+                return (await dead_letter_actions.requeue(writing, number, actor=actor)).id
 
         return await for_each("Dead letters", numbers, act)
 
@@ -129,8 +130,9 @@ async def requeue_all(numbers: list[int]) -> tuple[dict[int, SubmissionId], int]
 async def discard_all(numbers: list[int]) -> tuple[dict[int, None], int]:
     actor = Actor(operator())
     async with open_command_database(load_settings()) as pool:
-        return await for_each(
-            "Dead letters",
-            numbers,
-            lambda number: dead_letter_actions.discard(pool, number, actor=actor),
-        )
+
+        async def act(number: int) -> None:
+            async with transaction(pool) as writing:
+                await dead_letter_actions.discard(writing, number, actor=actor)
+
+        return await for_each("Dead letters", numbers, act)

@@ -24,7 +24,7 @@ from deemster.pipeline.verdict.rejudging_set import Overview, describe_unended, 
 from deemster.settings import load_settings
 from deemster.store import accounts, contests
 from deemster.store.audit import Actor
-from deemster.store.pool import Pool, connection
+from deemster.store.pool import Pool, connection, transaction
 from deemster.store.problems import get
 from deemster.store.rejudgings import RejudgingFilter, count_unfinished, find_matching
 from deemster.wiring.resources import open_command_database, operator
@@ -198,7 +198,8 @@ async def rejudge_all(pool: Pool, ids: Sequence[SubmissionId]) -> Rejudged:
     actor = Actor(operator())
 
     async def act(submission: SubmissionId) -> SubmissionId:
-        return (await judge_again(pool, submission, actor=actor)).id
+        async with transaction(pool) as writing:
+            return (await judge_again(writing, submission, actor=actor)).id
 
     return await for_each("Submissions", ids, act)
 

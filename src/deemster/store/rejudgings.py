@@ -148,28 +148,19 @@ async def add(
     matched: int,
     reason: str | None,
     made_by: AccountId | None,
-    key: str | None,
-) -> bool:
-    """Returns False if its maker used this key before."""
-    status = await SQL.add(
+) -> None:
+    await SQL.add(
         connection,
         id=rejudging,
         wanted=filters.document,
         matched=matched,
         reason=reason,
         made_by=made_by,
-        key=key,
     )
-    return bool(status.endswith("1"))
 
 
 async def get(connection: Connection, rejudging: RejudgingId) -> Rejudging | None:
     row = await SQL.get(connection, id=rejudging)
-    return rejudging_from_row(row) if row else None
-
-
-async def find_by_key(connection: Connection, made_by: AccountId, key: str) -> Rejudging | None:
-    row = await SQL.find_by_key(connection, made_by=made_by, key=key)
     return rejudging_from_row(row) if row else None
 
 

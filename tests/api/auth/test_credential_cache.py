@@ -1,4 +1,4 @@
-"""What notes the uses of tokens goes on, whatever happens to it."""
+"""Recording the use of tokens goes on after errors."""
 
 import asyncio
 from collections.abc import Sequence
@@ -19,11 +19,11 @@ BEGIN RAISE EXCEPTION 'not now'; END $$;
 CREATE TRIGGER refused BEFORE UPDATE ON token FOR EACH STATEMENT EXECUTE FUNCTION refuse()"""
 
 
-async def test_a_use_that_can_not_be_noted_does_not_end_the_noting(
+async def test_recording_uses_goes_on_after_an_error(
     pool: Pool, log_lines: Sequence[EventDict], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It lives in the group of all that the API does: its end would be the process's."""
-    monkeypatch.setattr(credential_cache, "GATHER_S", 0.01)
+    """It runs in the app's task group, so its end would end the process."""
+    monkeypatch.setattr(credential_cache, "WRITE_EVERY_S", 0.01)
     digest = token_digest((await make_user(pool, "ada")).token)
     watching = CredentialCache(pool, session_s=60)
 
@@ -42,7 +42,7 @@ async def test_a_use_that_can_not_be_noted_does_not_end_the_noting(
     async with connection(pool) as acquired:
         await acquired.execute(REFUSE)
     async with asyncio.TaskGroup() as group:
-        noting = group.create_task(watching.note_uses())
+        noting = group.create_task(watching.record_uses())
         await use()
         await until(is_told)
         async with connection(pool) as acquired:

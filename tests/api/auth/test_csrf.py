@@ -1,18 +1,18 @@
-"""O6: another site can make a browser send its cookie, and gets nothing done by that."""
+"""O6: another site can make a browser send its cookie, but can't change anything."""
 
 import httpx
 import pytest
 from fastapi import FastAPI
 
 from deemster.store.pool import Pool
-from tests.api.auth.people import PATH, browsing, enter, make_person, serving
+from tests.api.browser import PATH, browsing, log_in, make_person, serving
 from tests.api.conftest import Api, MakeDependencies
 
 TOKENS = "/v1/tokens"
 BODY = {"name": "x"}
 
 
-async def test_what_changes_something_needs_the_csrf_token(
+async def test_requests_that_change_something_need_the_csrf_token(
     app: FastAPI, client: object, pool: Pool
 ) -> None:
     await make_person(pool)
@@ -22,20 +22,22 @@ async def test_what_changes_something_needs_the_csrf_token(
             answer = await browser.client.post(TOKENS, json=BODY, headers=headers)
             assert answer.status_code == 403, given
             assert "X-CSRF-Token" in answer.json()["detail"]
-        assert (await browser.ask("POST", TOKENS, BODY)).status_code == 201
+        assert (await browser.send("POST", TOKENS, BODY)).status_code == 201
 
 
-async def test_handing_in_by_cookie_needs_it_too(
+async def test_submitting_with_a_cookie_needs_the_csrf_token(
     app: FastAPI, client: object, pool: Pool
 ) -> None:
-    """That route stands apart from the others."""
+    """That route does not use FastAPI's dependencies."""
     await make_person(pool)
     async with browsing(app) as browser:
         assert (await browser.client.post("/v1/submissions", json={})).status_code == 403
-        assert (await browser.ask("POST", "/v1/submissions", {})).status_code == 422
+        assert (await browser.send("POST", "/v1/submissions", {})).status_code == 422
 
 
-async def test_a_csrf_token_is_of_one_log_in(app: FastAPI, client: object, pool: Pool) -> None:
+async def test_a_csrf_token_is_valid_for_one_session(
+    app: FastAPI, client: object, pool: Pool
+) -> None:
     await make_person(pool)
     async with browsing(app) as one, browsing(app) as other:
         headers = {"X-CSRF-Token": other.csrf}
@@ -62,12 +64,12 @@ async def test_a_csrf_token_is_of_one_log_in(app: FastAPI, client: object, pool:
 async def test_a_page_of_another_site_is_refused_even_with_the_token(
     make_dependencies: MakeDependencies, pool: Pool, origin: str, status: int
 ) -> None:
-    """`judge` is the host that is asked, judge.example the public one."""
+    """`judge` is the host of the request, judge.example the public one."""
     await make_person(pool)
     async with serving(make_dependencies(public_url="https://judge.example/base")) as client:
-        answer = await enter(client, Origin=origin)
+        answer = await log_in(client, Origin=origin)
         assert answer.status_code == status
-        answer = await enter(client)
+        answer = await log_in(client)
         # What the test's client keeps back, since it asks over http.
         cookie = answer.headers["set-cookie"].partition(";")[0]
         headers = {
@@ -79,7 +81,7 @@ async def test_a_page_of_another_site_is_refused_even_with_the_token(
         assert answer.status_code == status
 
 
-async def test_a_bearer_needs_none_of_this(ada: Api) -> None:
+async def test_a_request_with_a_bearer_token_needs_no_csrf_token(ada: Api) -> None:
     headers = {**ada.user.headers, "Origin": "https://elsewhere.example"}
     answer = await ada.client.post(TOKENS, json=BODY, headers=headers)
     assert answer.status_code == 201
@@ -87,5 +89,5 @@ async def test_a_bearer_needs_none_of_this(ada: Api) -> None:
 
 async def test_reading_needs_no_csrf_token(client: httpx.AsyncClient, pool: Pool) -> None:
     await make_person(pool)
-    await enter(client)
+    await log_in(client)
     assert (await client.get(PATH, headers={"Origin": "null"})).status_code == 200

@@ -1,4 +1,4 @@
-"""O6: whoever guesses at a name does not keep its owner out, who has logged in before."""
+"""O6: guesses do not lock out an owner who has logged in before."""
 
 import httpx
 import pytest
@@ -8,8 +8,8 @@ from deemster.api.auth import throttle
 from deemster.store import accounts
 from deemster.store.accounts import AccountUpdate
 from deemster.store.pool import Pool, transaction
-from tests.api.auth.people import PASSWORD, QUICK, browsing, enter, make_person, serving
-from tests.api.conftest import MakeDependencies
+from tests.api.browser import PASSWORD, browsing, log_in, make_person, serving
+from tests.api.conftest import QUICK, MakeDependencies
 
 DEVICE = "deemster_device"
 WRONG = "wrong words here"
@@ -25,60 +25,60 @@ def few_guesses(monkeypatch: pytest.MonkeyPatch) -> None:
 async def come(
     app: FastAPI, password: str = PASSWORD, *, device: str | None = None, name: str = "ada"
 ) -> int:
-    """From a browser that has nothing but that."""
+    """Logs in from a browser that has only this cookie."""
     cookies = {DEVICE: device} if device is not None else None
     transport = httpx.ASGITransport(app=app)
     async with httpx.AsyncClient(
         transport=transport, base_url="http://judge", cookies=cookies
     ) as client:
-        return (await enter(client, name, password)).status_code
+        return (await log_in(client, name, password)).status_code
 
 
 async def shut(app: FastAPI) -> None:
-    """Strangers guess at ada until they may no more."""
+    """Strangers guess the password of ada until the limit."""
     assert [await come(app, WRONG) for _ in range(GUESSES + 1)] == [401] * GUESSES + [429]
 
 
-async def test_o6_strangers_do_not_keep_an_owner_out(
+async def test_o6_guesses_of_strangers_do_not_lock_out_the_owner(
     app: FastAPI, client: object, pool: Pool
 ) -> None:
     await make_person(pool)
     async with browsing(app) as browser:
         await shut(app)
-        assert await come(app) == 429, "who was never here can't be told from them"
-        assert (await enter(browser.client, "ADA")).status_code == 201
-        again = await enter(browser.client)
+        assert await come(app) == 429, "a browser that never logged in counts as a stranger"
+        assert (await log_in(browser.client, "ADA")).status_code == 201
+        again = await log_in(browser.client)
         assert again.status_code == 201
         change = {"current_password": PASSWORD, "password": "four rather plain words"}
         headers = {"X-CSRF-Token": again.json()["csrf_token"]}
         path = "/v1/account/password"
         changed = await browser.client.put(path, json=change, headers=headers)
         assert changed.status_code == 200, changed.text
-        entered = await enter(browser.client, password=change["password"])
+        entered = await log_in(browser.client, password=change["password"])
         assert entered.status_code == 201, "it is known by the new password too"
 
 
-async def test_a_known_browser_is_kept_as_a_log_in_is_but_longer(
+async def test_the_device_cookie_is_protected_like_the_session_cookie_but_lasts_longer(
     app: FastAPI, client: object, make_dependencies: MakeDependencies, pool: Pool
 ) -> None:
     await make_person(pool)
     async with browsing(app) as browser:
-        left = await browser.ask("DELETE", "/v1/session")
+        left = await browser.send("DELETE", "/v1/session")
         assert left.status_code == 200
         assert list(browser.client.cookies) == [DEVICE], "who logs out comes back some day"
         assert (await browser.client.get("/v1/session")).status_code == 401, "it is no log-in"
     async with serving(make_dependencies(public_url="https://judge.example")) as secure:
-        session, device = (await enter(secure)).headers.get_list("set-cookie")
+        session, device = (await log_in(secure)).headers.get_list("set-cookie")
     assert device.startswith(f"__Host-{DEVICE}=")
     for part in ("HttpOnly", "SameSite=lax", "Path=/", "Secure", f"Max-Age={180 * 86400}"):
         assert part in device
     assert "Max-Age=604800" in session
 
 
-async def test_a_known_browser_guesses_no_more_than_strangers_do(
+async def test_guesses_from_a_known_browser_are_limited_too(
     app: FastAPI, client: object, pool: Pool
 ) -> None:
-    """D2: a stolen one is good for a few guesses, and they are not counted against others."""
+    """D2: a stolen cookie permits a few guesses, which do not count for other browsers."""
     await make_person(pool)
     async with browsing(app) as browser:
         device = browser.client.cookies[DEVICE]
@@ -88,7 +88,7 @@ async def test_a_known_browser_guesses_no_more_than_strangers_do(
     assert await come(app) == 201
 
 
-async def test_what_is_not_good_for_a_name_now_counts_as_a_stranger(
+async def test_an_invalid_device_cookie_counts_as_a_strange_browser(
     app: FastAPI, client: object, pool: Pool
 ) -> None:
     account = await make_person(pool)
@@ -109,13 +109,13 @@ async def test_what_is_not_good_for_a_name_now_counts_as_a_stranger(
     assert await come(app, device=mine) == 429, "it was for the old password"
 
 
-async def test_an_address_is_wrong_so_often_whatever_it_shows(
+async def test_wrong_passwords_per_address_are_limited_even_from_known_browsers(
     make_dependencies: MakeDependencies, pool: Pool
 ) -> None:
     await make_person(pool)
     async with serving(make_dependencies(strangers_per_minute_ip=2)) as client:
-        assert (await enter(client)).status_code == 201
+        assert (await log_in(client)).status_code == 201
         assert DEVICE in client.cookies
         for name in ("one", "two"):
-            assert (await enter(client, name)).status_code == 401
-        assert (await enter(client)).status_code == 429
+            assert (await log_in(client, name)).status_code == 401
+        assert (await log_in(client)).status_code == 429

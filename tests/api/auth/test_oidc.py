@@ -1,4 +1,4 @@
-"""O6: log-in by OpenID Connect, as a browser goes through it."""
+"""O6: log-in by OpenID Connect with a browser."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -9,22 +9,22 @@ import pytest
 
 from deemster.api.auth import oidc
 from deemster.store.pool import Pool, connection
-from tests.api.auth.little_issuer import CLIENT, SECRET, LittleIssuer, issuing
-from tests.api.auth.people import deeds, serving
+from tests.api.auth.issuer_server import CLIENT, SECRET, IssuerServer, issuing
+from tests.api.browser import audit_entries, serving
 from tests.api.conftest import MakeDependencies
 
 LOGIN, CALLBACK, SESSION = "/v1/oidc/login", "/v1/oidc/callback", "/v1/session"
 
 
 @pytest.fixture
-async def issuer() -> AsyncIterator[LittleIssuer]:
+async def issuer() -> AsyncIterator[IssuerServer]:
     async with issuing() as running:
         yield running
 
 
 @pytest.fixture
 async def judge(
-    issuer: LittleIssuer, make_dependencies: MakeDependencies
+    issuer: IssuerServer, make_dependencies: MakeDependencies
 ) -> AsyncIterator[httpx.AsyncClient]:
     dependencies = make_dependencies(
         public_url="http://judge",
@@ -38,7 +38,7 @@ async def judge(
 
 
 async def go(judge: httpx.AsyncClient, **query: str) -> str:
-    """To the issuer, and back to where it sends the browser."""
+    """Returns the URL to which the issuer redirects the browser."""
     begun = await judge.get(LOGIN, params=query)
     assert begun.status_code == 303, begun.text
     async with httpx.AsyncClient(trust_env=False) as browser:
@@ -48,8 +48,8 @@ async def go(judge: httpx.AsyncClient, **query: str) -> str:
     return back
 
 
-async def test_a_browser_goes_to_the_issuer_and_comes_back_logged_in(
-    issuer: LittleIssuer, judge: httpx.AsyncClient, pool: Pool
+async def test_a_browser_logs_in_at_the_issuer_and_returns(
+    issuer: IssuerServer, judge: httpx.AsyncClient, pool: Pool
 ) -> None:
     issuer.claims = {"preferred_username": "ada", "roles": ["author"]}
     answer = await judge.get(await go(judge, next="/problems?page=2"))
@@ -64,10 +64,10 @@ async def test_a_browser_goes_to_the_issuer_and_comes_back_logged_in(
     assert made.status_code == 201
     again = await judge.get(await go(judge))
     assert again.headers["location"] == "/"
-    assert [deed[1] for deed in await deeds(pool)] == ["user.add", "token.make"]
+    assert [entry[1] for entry in await audit_entries(pool)] == ["user.add", "token.make"]
 
 
-async def test_what_the_issuer_is_asked_holds_no_secret(judge: httpx.AsyncClient) -> None:
+async def test_the_redirect_to_the_issuer_contains_no_secret(judge: httpx.AsyncClient) -> None:
     begun = await judge.get(LOGIN)
     query = parse_qs(urlsplit(begun.headers["location"]).query)
     assert set(query) == {
@@ -84,8 +84,8 @@ async def test_what_the_issuer_is_asked_holds_no_secret(judge: httpx.AsyncClient
         assert other[name] != query[name]
 
 
-async def test_an_issuer_that_wants_the_secret_in_the_form_gets_it_there(
-    issuer: LittleIssuer, judge: httpx.AsyncClient
+async def test_the_client_secret_is_sent_in_the_form_if_the_issuer_wants_it(
+    issuer: IssuerServer, judge: httpx.AsyncClient
 ) -> None:
     issuer.by_form = True
     assert (await judge.get(await go(judge))).status_code == 303
@@ -107,14 +107,14 @@ async def test_an_issuer_that_wants_the_secret_in_the_form_gets_it_there(
         "/é",
     ],
 )
-async def test_nobody_is_sent_to_another_site(judge: httpx.AsyncClient, path: str) -> None:
+async def test_next_must_be_a_path_of_this_site(judge: httpx.AsyncClient, path: str) -> None:
     answer = await judge.get(LOGIN, params={"next": path})
     assert answer.status_code == 422
     assert answer.json()["errors"][0]["field"] == "next"
 
 
-async def test_a_state_is_good_once(judge: httpx.AsyncClient) -> None:
-    """Not even with the cookie that belongs to it."""
+async def test_a_state_is_valid_once(judge: httpx.AsyncClient) -> None:
+    """Not even with its cookie."""
     back = await go(judge)
     kept = dict(judge.cookies)
     assert (await judge.get(back)).status_code == 303
@@ -123,13 +123,13 @@ async def test_a_state_is_good_once(judge: httpx.AsyncClient) -> None:
     judge.cookies.update(kept)
     answer = await judge.get(back)
     assert answer.status_code == 422
-    assert "used already" in answer.json()["detail"]
+    assert "already used" in answer.json()["detail"]
 
 
-async def test_another_browser_can_not_finish_what_this_one_began(
+async def test_another_browser_can_not_finish_a_log_in(
     judge: httpx.AsyncClient,
 ) -> None:
-    """Else someone could log others in as themselves."""
+    """Otherwise an attacker could log a victim in to the attacker's account."""
     back = await go(judge)
     judge.cookies.clear()
     refused = await judge.get(back)
@@ -140,7 +140,7 @@ async def test_another_browser_can_not_finish_what_this_one_began(
     assert "deemster_session" not in judge.cookies
 
 
-async def test_a_cookie_that_we_did_not_seal_is_nothing(judge: httpx.AsyncClient) -> None:
+async def test_a_forged_cookie_is_refused(judge: httpx.AsyncClient) -> None:
     back = await go(judge, next="/a")
     sealed = judge.cookies[oidc.COOKIE]
     text, _, seal = sealed.partition(".")
@@ -150,10 +150,10 @@ async def test_a_cookie_that_we_did_not_seal_is_nothing(judge: httpx.AsyncClient
         assert (await judge.get(back, headers=headers)).status_code == 422, forged
 
 
-async def test_an_errand_holds_ten_minutes(
+async def test_a_pending_log_in_expires_after_ten_minutes(
     judge: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(oidc, "HOLDS_S", -1)
+    monkeypatch.setattr(oidc, "PENDING_S", -1)
     back = await go(judge)
     monkeypatch.undo()
     answer = await judge.get(back)
@@ -174,8 +174,8 @@ async def test_an_errand_holds_ten_minutes(
         ({"iss": "https://evil.example"}, 401),
     ],
 )
-async def test_an_answer_to_something_else_lets_nobody_in(
-    issuer: LittleIssuer, judge: httpx.AsyncClient, claims: dict[str, Any], status: int
+async def test_a_response_for_another_log_in_is_refused(
+    issuer: IssuerServer, judge: httpx.AsyncClient, claims: dict[str, Any], status: int
 ) -> None:
     issuer.claims = claims
     answer = await judge.get(await go(judge))
@@ -183,8 +183,8 @@ async def test_an_answer_to_something_else_lets_nobody_in(
     assert ("deemster_session" in judge.cookies) == (status == 303)
 
 
-async def test_a_code_that_the_issuer_does_not_know_lets_nobody_in(
-    issuer: LittleIssuer, judge: httpx.AsyncClient
+async def test_a_code_that_the_issuer_does_not_know_is_refused(
+    issuer: IssuerServer, judge: httpx.AsyncClient
 ) -> None:
     back = await go(judge)
     issuer.codes.clear()
@@ -193,16 +193,16 @@ async def test_a_code_that_the_issuer_does_not_know_lets_nobody_in(
     assert "begin again" in answer.json()["detail"]
 
 
-async def test_who_says_no_at_the_issuer_is_told_so(judge: httpx.AsyncClient) -> None:
+async def test_a_log_in_that_the_issuer_refuses_fails(judge: httpx.AsyncClient) -> None:
     back = await go(judge)
     state = parse_qs(urlsplit(back).query)["state"][0]
     answer = await judge.get(CALLBACK, params={"state": state, "error": "access_denied"})
     assert answer.status_code == 422
-    assert "did not let you in" in answer.json()["detail"]
+    assert "refused the log-in" in answer.json()["detail"]
 
 
-async def test_an_issuer_that_is_away_is_503(
-    issuer: LittleIssuer, judge: httpx.AsyncClient
+async def test_an_issuer_that_is_down_gives_503(
+    issuer: IssuerServer, judge: httpx.AsyncClient
 ) -> None:
     await issuer.stop()
     answer = await judge.get(LOGIN)
@@ -210,14 +210,14 @@ async def test_an_issuer_that_is_away_is_503(
     assert issuer.url not in answer.text
 
 
-async def test_who_is_disabled_is_not_let_in(judge: httpx.AsyncClient, pool: Pool) -> None:
+async def test_a_disabled_account_can_not_log_in(judge: httpx.AsyncClient, pool: Pool) -> None:
     await judge.get(await go(judge))
     async with connection(pool) as acquired:
         await acquired.execute("UPDATE account SET disabled_at = now()")
     assert (await judge.get(await go(judge))).status_code == 401
 
 
-async def test_where_it_is_not_set_up_it_is_not_there(client: httpx.AsyncClient) -> None:
+async def test_without_its_settings_oidc_is_not_found(client: httpx.AsyncClient) -> None:
     for path in (LOGIN, CALLBACK):
         answer = await client.get(path)
         assert answer.status_code == 404

@@ -1,4 +1,4 @@
-"""O6, D2: who guesses is slowed down, and learns nothing by guessing on."""
+"""O6, D2: guesses are limited, and reveal nothing beyond the limit."""
 
 import asyncio
 
@@ -7,10 +7,10 @@ import pytest
 from fastapi import FastAPI
 
 from deemster.api.auth import throttle
-from deemster.api.auth.passwords import HASHER, Passwords, TooManyLogIns, hash_of_nobody
+from deemster.api.auth.passwords import HASHER, Passwords, TooManyLogIns, dummy_hash
 from deemster.api.auth.throttle import GUESSES
 from deemster.store.pool import Pool
-from tests.api.auth.people import PASSWORD, enter, make_person, serving
+from tests.api.browser import PASSWORD, log_in, make_person, serving
 from tests.api.conftest import Api, MakeDependencies
 
 
@@ -19,65 +19,65 @@ def client_from(app: FastAPI, address: str) -> httpx.AsyncClient:
     return httpx.AsyncClient(transport=transport, base_url="http://judge")
 
 
-async def test_a_name_is_guessed_at_so_often_from_wherever(
+async def test_wrong_passwords_per_name_are_limited_from_all_addresses(
     app: FastAPI, client: object, pool: Pool
 ) -> None:
-    """And the right password is not told from a wrong one then."""
+    """Beyond the limit, the right password gets the same response as a wrong one."""
     await make_person(pool)
     await make_person(pool, "grace")
     for number in range(GUESSES):
         async with client_from(app, f"192.0.2.{number}") as guesser:
-            assert (await enter(guesser, password="wrong words here")).status_code == 401
+            assert (await log_in(guesser, password="wrong words here")).status_code == 401
     async with client_from(app, "198.51.100.1") as guesser:
         for password in ("wrong words here", PASSWORD):
-            answer = await enter(guesser, password=password)
+            answer = await log_in(guesser, password=password)
             assert answer.status_code == 429
             assert 1 <= int(answer.headers["retry-after"]) <= 30
             assert "set-cookie" not in answer.headers
-        assert (await enter(guesser, "grace")).status_code == 201
+        assert (await log_in(guesser, "grace")).status_code == 201
 
 
-async def test_an_address_is_wrong_so_often_whoever_it_names(
+async def test_wrong_passwords_per_address_are_limited_for_all_names(
     make_dependencies: MakeDependencies, pool: Pool
 ) -> None:
     await make_person(pool)
     async with serving(make_dependencies(strangers_per_minute_ip=2)) as client:
         for name in ("one", "two"):
-            assert (await enter(client, name)).status_code == 401
-        assert (await enter(client, "three")).status_code == 429
-        assert (await enter(client)).status_code == 429
+            assert (await log_in(client, name)).status_code == 401
+        assert (await log_in(client, "three")).status_code == 429
+        assert (await log_in(client)).status_code == 429
 
 
-async def test_those_who_are_right_are_never_counted(
+async def test_correct_passwords_do_not_count_as_guesses(
     make_dependencies: MakeDependencies, pool: Pool
 ) -> None:
     await make_person(pool)
     async with serving(make_dependencies(strangers_per_minute_ip=1)) as client:
         for _ in range(4):
-            assert (await enter(client)).status_code == 201
+            assert (await log_in(client)).status_code == 201
 
 
-async def test_who_is_right_again_and_again_does_not_keep_others_out(
+async def test_correct_log_ins_in_a_row_are_limited(
     client: httpx.AsyncClient, pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each log-in takes a core for a while: one person gets so many, whatever they know."""
+    """Each log-in occupies a core for a while, so correct ones are limited too."""
     monkeypatch.setattr(throttle, "LOG_INS", 3)
     monkeypatch.setattr(throttle, "LOG_IN_EVERY_S", 3600)
     await make_person(pool)
     await make_person(pool, "bob")
-    answers = [await enter(client) for _ in range(3)]
+    answers = [await log_in(client) for _ in range(3)]
     assert [answer.status_code for answer in answers] == [201, 201, 201]
-    refused = await enter(client)
+    refused = await log_in(client)
     assert refused.status_code == 429
     assert int(refused.headers["retry-after"]) > 60
     change = {"current_password": PASSWORD, "password": "four rather plain words"}
     headers = {"X-CSRF-Token": answers[-1].json()["csrf_token"]}
     answer = await client.put("/v1/account/password", json=change, headers=headers)
     assert answer.status_code == 429
-    assert (await enter(client, "bob")).status_code == 201
+    assert (await log_in(client, "bob")).status_code == 201
 
 
-async def test_unknown_tokens_are_counted_and_known_ones_are_not_held_up(
+async def test_unknown_tokens_are_limited_and_valid_ones_are_not(
     make_dependencies: MakeDependencies, pool: Pool, ada: Api
 ) -> None:
     async with serving(make_dependencies(strangers_per_minute_ip=3)) as client:
@@ -92,21 +92,21 @@ async def test_unknown_tokens_are_counted_and_known_ones_are_not_held_up(
         assert (await client.get("/v1/problems")).status_code == 401, "nothing was shown"
 
 
-async def test_a_page_left_open_locks_nobody_out(
+async def test_an_open_page_with_an_expired_session_does_not_lock_out_its_user(
     make_dependencies: MakeDependencies, pool: Pool
 ) -> None:
-    """Its log-in is over, and it asks on and on; from that address others log in still."""
+    """It sends requests with an expired session; others still log in from that address."""
     await make_person(pool)
     async with serving(make_dependencies(strangers_per_minute_ip=2)) as client:
         over = {"Cookie": "deemster_session=over"}
         answers = [await client.get("/v1/session", headers=over) for _ in range(3)]
         assert [answer.status_code for answer in answers] == [401, 401, 429]
-        assert (await enter(client)).status_code == 201
+        assert (await log_in(client)).status_code == 201
 
 
-async def test_a_flood_of_log_ins_waits_in_a_short_line() -> None:
-    """No more hash at once than may; who comes when the line is full is sent away."""
-    passwords = Passwords(at_once=1, most_waiting=1)
+async def test_a_flood_of_log_ins_is_refused() -> None:
+    """Hashing is limited, and log-ins are refused if too many wait."""
+    passwords = Passwords(at_once=1, max_waiting=1)
     entered, leave = asyncio.Event(), asyncio.Event()
     most = here = 0
 
@@ -130,12 +130,12 @@ async def test_a_flood_of_log_ins_waits_in_a_short_line() -> None:
         leave.set()
     assert most == 1
     async with passwords.turn():
-        assert await passwords.fits("x", None) is False
+        assert await passwords.verify("x", None) is False
 
 
-def test_a_name_that_nobody_has_takes_as_long() -> None:
-    """O6: by what is computed, not by a watch: the same cost is asked for."""
-    made = hash_of_nobody(HASHER)
+def test_an_unknown_name_takes_as_long_as_a_known_one() -> None:
+    """O6: compares the parameters of the computation, not measured times."""
+    made = dummy_hash(HASHER)
     real = HASHER.hash(PASSWORD)
     assert made.split("$")[:4] == real.split("$")[:4]
     assert [len(part) for part in made.split("$")] == [len(part) for part in real.split("$")]

@@ -1,4 +1,4 @@
-"""A6: every error is a problem document with a stable type, and says what to do."""
+"""A6: every error has a stable type, and says what to do."""
 
 import asyncio
 from typing import Any
@@ -8,7 +8,7 @@ import pytest
 from fastapi import FastAPI
 
 from deemster.api.http import errors
-from deemster.api.http.errors import ANSWERS, Crashed, response_of
+from deemster.api.http.errors import ERROR_KINDS, Crashed, error_response
 from deemster.domain.errors import (
     Conflict,
     DeemsterError,
@@ -31,7 +31,7 @@ CODES = {
     errors.Unauthorised: (401, "unauthorised"),
     errors.WrongPassword: (401, "wrong_password"),
     errors.Forbidden: (403, "forbidden"),
-    errors.NoRoute: (404, "no_such_path"),
+    errors.UnknownPath: (404, "no_such_path"),
     NotFound: (404, "not_found"),
     errors.WrongMethod: (405, "method_not_allowed"),
     errors.TooSlow: (408, "too_slow"),
@@ -53,9 +53,9 @@ CODES = {
 
 
 @pytest.mark.parametrize("kind", CODES)
-def test_each_kind_has_its_status_and_its_type(kind: type[DeemsterError]) -> None:
+def test_each_error_has_its_status_and_its_type(kind: type[DeemsterError]) -> None:
     status, code = CODES[kind]
-    response = response_of(kind("Say what to do."), "an-id")
+    response = error_response(kind("Say what to do."), "an-id")
     assert response.status_code == status
     assert response.headers["content-type"] == "application/problem+json"
     assert f'"type":"urn:deemster:error:{code}"'.encode() in bytes(response.body)
@@ -64,17 +64,17 @@ def test_each_kind_has_its_status_and_its_type(kind: type[DeemsterError]) -> Non
     assert ("www-authenticate" in response.headers) == (status == 401)
 
 
-def test_every_kind_of_the_table_is_looked_at_above() -> None:
-    assert set(ANSWERS) - set(CODES) == {DeemsterError}
+def test_every_error_of_the_table_is_tested() -> None:
+    assert set(ERROR_KINDS) - set(CODES) == {DeemsterError}
 
 
 @pytest.mark.parametrize("kind", [Unavailable, LostRace, Crashed])
-def test_what_is_no_concern_of_the_client_is_not_said(kind: type[DeemsterError]) -> None:
+def test_internal_messages_are_not_shown(kind: type[DeemsterError]) -> None:
     """A11: such messages name hosts, paths and attempts."""
-    assert b"10.0.0.7" not in bytes(response_of(kind("10.0.0.7"), "").body)
+    assert b"10.0.0.7" not in bytes(error_response(kind("10.0.0.7"), "").body)
 
 
-async def test_an_unknown_path_is_not_there(ada: Api) -> None:
+async def test_an_unknown_path_is_not_found(ada: Api) -> None:
     for path in ("/v1", "/v1/submissions/", "/v1/nothing", "/robots.txt"):
         answer = await ada.get(path)
         assert answer.status_code == 404, path
@@ -82,7 +82,7 @@ async def test_an_unknown_path_is_not_there(ada: Api) -> None:
         assert answer.json()["type"] == "urn:deemster:error:no_such_path"
 
 
-async def test_a_wrong_method_names_the_right_ones(ada: Api) -> None:
+async def test_a_wrong_method_names_the_allowed_ones(ada: Api) -> None:
     answer = await ada.client.put("/v1/problems", headers=ada.user.headers)
     assert answer.status_code == 405
     assert answer.json()["type"] == "urn:deemster:error:method_not_allowed"
@@ -93,7 +93,7 @@ async def test_a_wrong_method_names_the_right_ones(ada: Api) -> None:
     assert answer.headers["allow"] == "DELETE, GET"
 
 
-async def test_a_problem_has_the_members_of_the_standard(ada: Api) -> None:
+async def test_an_error_has_the_members_of_the_standard(ada: Api) -> None:
     """RFC 9457."""
     answer = await ada.get("/v1/problems/prob_none")
     body = answer.json()
@@ -108,13 +108,13 @@ BROKEN = """
 ALTER TABLE {table} RENAME TO hidden;
 CREATE VIEW {table} AS SELECT * FROM hidden WHERE '{table}'::text::int > 0
 """
-"""Whoever reads the table gets an error that is no outage, and that names the table."""
+"""Statements that read the table fail with an error that is no outage and names the table."""
 
 
-async def test_a_fault_of_ours_tells_its_id_and_nothing_else(
+async def test_an_internal_error_shows_only_its_request_id(
     app: FastAPI, ada: Api, pool: Pool, log_lines: list[dict[str, Any]]
 ) -> None:
-    """A11: what went wrong is in the log, under that id."""
+    """A11: the log has the error, under that id."""
     await make_problem(pool)
     async with connection(pool) as acquired:
         await acquired.execute(BROKEN.format(table="problem_tally"))
@@ -129,7 +129,7 @@ async def test_a_fault_of_ours_tells_its_id_and_nothing_else(
     assert "problem_tally" in str(crash["exc_info"])
 
 
-async def test_requests_after_a_fault_are_served(
+async def test_requests_after_an_internal_error_are_served(
     client: httpx.AsyncClient, ada: Api, pool: Pool
 ) -> None:
     async with connection(pool) as acquired:

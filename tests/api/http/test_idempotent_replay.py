@@ -1,4 +1,4 @@
-"""I1, I2: whatever a POST makes, it makes once for a key."""
+"""I1, I2: a POST with an idempotency key creates its object once."""
 
 import asyncio
 import hashlib
@@ -34,7 +34,9 @@ async def count(pool: Pool, path: str) -> int:
 
 
 @pytest.mark.parametrize("path", MADE)
-async def test_i1_many_with_one_key_make_one_thing(pool: Pool, admin: Api, path: str) -> None:
+async def test_i1_many_concurrent_requests_with_one_key_create_one_object(
+    pool: Pool, admin: Api, path: str
+) -> None:
     await make_problem(pool)
     before = await count(pool, path)
     posts = (admin.post(path, MADE[path], key="k") for _ in range(12))
@@ -47,7 +49,7 @@ async def test_i1_many_with_one_key_make_one_thing(pool: Pool, admin: Api, path:
     assert await count(pool, path) == before + 1
 
 
-async def test_i2_a_key_is_good_for_one_request(pool: Pool, admin: Api) -> None:
+async def test_i2_a_key_is_valid_for_one_request(pool: Pool, admin: Api) -> None:
     await make_problem(pool)
     assert (await admin.post("/v1/admin/users", {"name": "grace"}, key="k")).status_code == 201
     for path, body in {**MADE, "/v1/admin/users": {"name": "linus"}}.items():
@@ -56,19 +58,21 @@ async def test_i2_a_key_is_good_for_one_request(pool: Pool, admin: Api) -> None:
         assert refused.json()["type"].endswith("idempotency_key_reused")
 
 
-async def test_i2_keys_belong_to_who_used_them(pool: Pool, admin: Api, ada: Api) -> None:
+async def test_i2_keys_belong_to_the_accounts_that_used_them(
+    pool: Pool, admin: Api, ada: Api
+) -> None:
     mine = await admin.post("/v1/tokens", MADE["/v1/tokens"], key="k")
     hers = await ada.post("/v1/tokens", MADE["/v1/tokens"], key="k")
     assert mine.json()["token"] != hers.json()["token"]
 
 
-async def test_i1_what_was_refused_keeps_no_key(pool: Pool, admin: Api) -> None:
+async def test_i1_a_refused_request_does_not_use_its_key(pool: Pool, admin: Api) -> None:
     assert (await admin.post("/v1/admin/users", {"name": "ada"}, key="first")).is_success
     assert (await admin.post("/v1/admin/users", {"name": "ada"}, key="k")).status_code == 409
     assert (await admin.post("/v1/admin/users", {"name": "bob"}, key="k")).status_code == 201
 
 
-async def test_o6_a_kept_answer_shows_no_token(
+async def test_o6_a_stored_response_does_not_reveal_its_token(
     pool: Pool, admin: Api, client: httpx.AsyncClient
 ) -> None:
     token = (await admin.post("/v1/tokens", MADE["/v1/tokens"], key="k")).json()["token"]
@@ -80,8 +84,8 @@ async def test_o6_a_kept_answer_shows_no_token(
         assert token.encode() not in row["sealed"]
 
 
-async def test_o6_no_quick_hash_of_a_password_is_kept(pool: Pool, admin: Api) -> None:
-    """Whoever reads the database could try millions of words a second on one."""
+async def test_o6_no_fast_hash_of_a_password_is_stored(pool: Pool, admin: Api) -> None:
+    """Someone who reads the database could test millions of passwords per second."""
     asked = UserIn(name="grace", password="three plain words")
     body = asked.model_dump(exclude_unset=True)
     assert (await admin.post("/v1/admin/users", body, key="k")).status_code == 201
@@ -92,7 +96,7 @@ async def test_o6_no_quick_hash_of_a_password_is_kept(pool: Pool, admin: Api) ->
     assert kept != hashlib.sha256(f"once\n{text}".encode()).digest()
 
 
-async def test_o6_a_smaller_token_is_not_shown_what_a_larger_one_made(
+async def test_o6_a_token_with_fewer_scopes_does_not_get_the_stored_response(
     pool: Pool, ada: Api
 ) -> None:
     body = {"name": "for my script"}

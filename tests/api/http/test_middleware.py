@@ -1,4 +1,4 @@
-"""Ids, headers and log lines: one of each for every request, and none tells a secret (O2)."""
+"""Request ids, headers and log lines of every request; they contain no secret (O2)."""
 
 from typing import Any
 
@@ -12,22 +12,20 @@ from tests.builders import make_problem
 PATH = "/v1/submissions"
 
 
-async def test_the_clients_id_comes_back(client: httpx.AsyncClient) -> None:
+async def test_the_clients_request_id_is_returned(client: httpx.AsyncClient) -> None:
     answer = await client.get("/healthz", headers={"X-Request-Id": "abc-1.2_3"})
     assert answer.headers["x-request-id"] == "abc-1.2_3"
 
 
 @pytest.mark.parametrize("given", ["", "a b", "x" * 65, 'q"}', "new\tline"])
-async def test_an_id_that_does_not_belong_in_a_log_is_replaced(
-    client: httpx.AsyncClient, given: str
-) -> None:
+async def test_an_unsafe_request_id_is_replaced(client: httpx.AsyncClient, given: str) -> None:
     first = await client.get("/healthz", headers={"X-Request-Id": given})
     second = await client.get("/healthz", headers={"X-Request-Id": given})
     assert first.headers["x-request-id"] not in {given, second.headers["x-request-id"]}
     assert len(first.headers["x-request-id"]) == 24
 
 
-async def test_answers_are_kept_by_nobody_and_taken_for_nothing_else(ada: Api) -> None:
+async def test_responses_are_not_cached_and_not_sniffed(ada: Api) -> None:
     for answer in (
         await ada.get("/v1/submissions"),
         await ada.get("/v1/problems/prob_none"),
@@ -38,10 +36,10 @@ async def test_answers_are_kept_by_nobody_and_taken_for_nothing_else(ada: Api) -
         assert answer.headers["cache-control"] == "no-store"
 
 
-async def test_each_request_has_one_line(
+async def test_each_request_has_one_log_line(
     ada: Api, pool: Pool, log_lines: list[dict[str, Any]]
 ) -> None:
-    """O2, P4: who, what and how long; by the path's pattern, so that lines can be counted."""
+    """O2, P4: account, route and duration; by the pattern of the route, to be countable."""
     await make_problem(pool)
     await make_worker(pool)
     answer = await ada.post(PATH, program(source_code="print('my-own-words')"), key="my-key")

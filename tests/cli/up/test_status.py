@@ -36,7 +36,7 @@ def test_the_parts_that_are_not_ready_are_named() -> None:
     answer = {
         "ready": False,
         "database": {"ok": True, "detail": "answers"},
-        "workers": {"ok": False, "detail": "no worker lives"},
+        "workers": {"ok": False, "detail": "no live worker"},
     }
-    assert reason_of(answer) == "workers: no worker lives"
+    assert reason_of(answer) == "workers: no live worker"
     assert reason_of([]) == "the API gives no reason"

@@ -12,18 +12,17 @@ from deemster.domain.errors import Conflict, NotFound, Refused, Unavailable
 from deemster.domain.ids import ProblemId, RejudgingId, SubmissionId
 from deemster.domain.job import PRIORITY_CLASS_WIDTH, PriorityClass
 from deemster.domain.lifecycle import State
-from deemster.domain.submission import SubmissionView
+from deemster.domain.submission import AcceptedSubmission, SubmissionView
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.verdict import rejudging_set
 from deemster.pipeline.verdict.cancel import cancel
-from deemster.pipeline.verdict.rejudge import rejudge
+from deemster.pipeline.verdict.rejudge import rejudge as rejudge_one
 from deemster.pipeline.verdict.retry import retry_or_fail
 from deemster.pipeline.verdict.settle import settle
 from deemster.pipeline.verdict.start import Caps, Full
 from deemster.store import audit, counters, rejudgings, submissions
 from deemster.store.artifacts import Artifacts
 from deemster.store.audit import Actor
-from deemster.store.idempotency_keys import KeyReused
 from deemster.store.lifecycle import StateChanged
 from deemster.store.notifications import STOP_CHANNEL, Listener
 from deemster.store.pool import Pool, connection, transaction
@@ -314,18 +313,17 @@ async def test_the_keeper_continues_an_interrupted_set(
     """Batch by batch; each submission is staged once."""
     monkeypatch.setattr(rejudging_set, "BATCH", 2)
     olds = [await ended(pool, artifacts) for _ in range(7)]
-    begun = await rejudging_set.begin(pool, SUM, ROOT, None, None)
-    assert begun is not None
-    assert await rejudging_set.stage_batch(pool, begun.id)
+    begun = await begin(pool, SUM)
+    assert await rejudging_set.stage_batch(pool, begun)
     late = await ended(pool, artifacts)  # ended after the set was made
     with pytest.raises(Conflict, match="have not ended"):
-        await rejudging_set.apply(pool, begun.id, ROOT)
+        await rejudging_set.apply(pool, begun, ROOT)
     await asyncio.gather(*(rejudging_set.continue_staging(pool) for _ in range(10)))
-    of = await trials(pool, begun.id)
+    of = await trials(pool, begun)
     assert set(of) == set(olds)
     assert late not in of
     assert await rejudging_set.continue_staging(pool) == 0
-    found = await rejudging_set.overview(pool, begun.id)
+    found = await rejudging_set.overview(pool, begun)
     assert found.rejudging.staged_at is not None
     assert found.progress.trials == found.rejudging.matched == 7
 
@@ -336,27 +334,11 @@ async def test_an_incomplete_set_can_be_dropped(
     monkeypatch.setattr(rejudging_set, "BATCH", 2)
     for _ in range(5):
         await ended(pool, artifacts)
-    begun = await rejudging_set.begin(pool, SUM, ROOT, None, None)
-    assert begun is not None
-    await rejudging_set.stage_batch(pool, begun.id)
-    assert (await rejudging_set.drop(pool, begun.id, ROOT)).progress.cancelled == 2
-    assert not await rejudging_set.stage_batch(pool, begun.id)
+    begun = await begin(pool, SUM)
+    await rejudging_set.stage_batch(pool, begun)
+    assert (await rejudging_set.drop(pool, begun, ROOT)).progress.cancelled == 2
+    assert not await rejudging_set.stage_batch(pool, begun)
     assert await rejudging_set.continue_staging(pool) == 0
-
-
-async def test_a_key_makes_one_set_and_another_request_with_it_is_refused(
-    pool: Pool, artifacts: Artifacts
-) -> None:
-    """I1, I2: also when it comes many times at once."""
-    await ended(pool, artifacts)
-    root = Actor("root", await make_account(pool, "root"))
-    made = await asyncio.gather(
-        *(rejudging_set.make(pool, SUM, root, key="once") for _ in range(8))
-    )
-    assert len({each.rejudging.id for each in made}) == 1
-    assert {each.progress.trials for each in made} == {1}
-    with pytest.raises(KeyReused):
-        await rejudging_set.make(pool, RejudgingFilter(language="python3"), root, key="once")
 
 
 async def test_an_empty_or_far_too_large_set_is_refused(
@@ -482,19 +464,23 @@ async def half_made(pool: Pool, chance: random.Random) -> RejudgingId:
               AND state IN ('COMPLETED', 'FAILED')""",
     )
     chosen = chance.sample(sorted(standing), min(len(standing), 8))
-    begun = await rejudging_set.begin(pool, RejudgingFilter(ids=chosen), ROOT, None, None)
-    assert begun is not None
-    making = asyncio.ensure_future(stage_all(pool, begun.id))
+    begun = await begin(pool, RejudgingFilter(ids=chosen))
+    making = asyncio.ensure_future(rejudging_set.stage_all(pool, begun))
     for _ in range(chance.randrange(40)):
         await asyncio.sleep(0)
     making.cancel()
     await asyncio.gather(making, return_exceptions=True)
-    return begun.id
+    return begun
 
 
-async def stage_all(pool: Pool, made: RejudgingId) -> None:
-    while await rejudging_set.stage_batch(pool, made):
-        pass
+async def begin(pool: Pool, wanted: RejudgingFilter) -> RejudgingId:
+    async with transaction(pool) as writing:
+        return await rejudging_set.begin(writing, wanted, ROOT, None)
+
+
+async def rejudge(pool: Pool, submission: SubmissionId) -> AcceptedSubmission:
+    async with transaction(pool) as writing:
+        return await rejudge_one(writing, submission)
 
 
 async def rejudge_now(pool: Pool, submission: SubmissionId, _actor: Actor) -> None:

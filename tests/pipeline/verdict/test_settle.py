@@ -10,11 +10,11 @@ from deemster.domain.ids import SubmissionId, WorkerId
 from deemster.domain.judgement import JuryCase, JuryJudgement, JuryText
 from deemster.domain.lifecycle import State
 from deemster.domain.retry_policy import JUDGE_FAILED
-from deemster.domain.submission import JudgingProgress, SubmissionView
+from deemster.domain.submission import AcceptedSubmission, JudgingProgress, SubmissionView
 from deemster.domain.verdict import Verdict
+from deemster.pipeline.verdict import dead_letter_actions
 from deemster.pipeline.verdict.cancel import cancel
-from deemster.pipeline.verdict.dead_letter_actions import discard, requeue
-from deemster.pipeline.verdict.rejudge import rejudge
+from deemster.pipeline.verdict.rejudge import rejudge as rejudge_one
 from deemster.pipeline.verdict.retry import rescue, retry_or_fail
 from deemster.pipeline.verdict.settle import settle
 from deemster.pipeline.verdict.start import Caps, Full
@@ -22,7 +22,7 @@ from deemster.store import counters, dead_letters, leases, outbox, submissions, 
 from deemster.store.audit import Actor
 from deemster.store.inline_artifacts import fetch
 from deemster.store.lifecycle import StateChanged
-from deemster.store.pool import Pool, connection
+from deemster.store.pool import Pool, connection, transaction
 from tests.builders import (
     judged,
     make_account,
@@ -244,6 +244,16 @@ async def test_a_finished_submission_cannot_be_cancelled(pool: Pool, tmp_path: P
         await cancel(pool, SubmissionId("sub_nobody"))
 
 
+async def rejudge(pool: Pool, submission: SubmissionId) -> AcceptedSubmission:
+    async with transaction(pool) as writing:
+        return await rejudge_one(writing, submission)
+
+
+async def requeue(pool: Pool, number: int) -> AcceptedSubmission:
+    async with transaction(pool) as writing:
+        return await dead_letter_actions.requeue(writing, number, actor=Actor("root"))
+
+
 async def test_a_rejudge_is_a_new_submission_and_the_old_verdict_stays(
     pool: Pool, tmp_path: Path
 ) -> None:
@@ -282,7 +292,7 @@ async def test_a_dead_letter_is_requeued_once_and_its_history_stays(pool: Pool) 
     await retry_or_fail(pool, running, Unavailable("no"), most_attempts=1)
     async with connection(pool) as acquired:
         (letter,) = await dead_letters.page(acquired)
-    tries = [requeue(pool, letter.id, actor=Actor("root")) for _ in range(5)]
+    tries = [requeue(pool, letter.id) for _ in range(5)]
     outcomes = await asyncio.gather(*tries, return_exceptions=True)
     (new,) = [each for each in outcomes if not isinstance(each, BaseException)]
     async with connection(pool) as acquired:
@@ -292,7 +302,8 @@ async def test_a_dead_letter_is_requeued_once_and_its_history_stays(pool: Pool) 
     assert (kept.outcome, kept.settled_by, kept.requeued_as) == ("requeued", "root", new.id)
     assert (await view(pool, running.id)).state is State.FAILED
     with pytest.raises(Conflict):
-        await discard(pool, letter.id, actor=Actor("root"))
+        async with transaction(pool) as writing:
+            await dead_letter_actions.discard(writing, letter.id, actor=Actor("root"))
 
 
 async def test_caps_hold_when_many_start_at_once(pool: Pool) -> None:

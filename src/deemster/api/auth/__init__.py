@@ -1,1 +1,1 @@
-"""Who asks: by a token, by a log-in, or by another issuer's word (O6)."""
+"""Authentication by token, password, session cookie, JWT or OpenID Connect (O6)."""

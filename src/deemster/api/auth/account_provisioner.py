@@ -1,4 +1,4 @@
-"""The account of someone whom an issuer vouches for: made when they first come (O6)."""
+"""Creates and updates the accounts of users who log in through an external issuer (O6)."""
 
 import re
 import secrets
@@ -14,8 +14,8 @@ from deemster.store.audit import Actor, record
 from deemster.store.identities import LinkedAccount
 from deemster.store.pool import Connection, Pool, connection, transaction
 
-NAME_LETTERS: Final = 48
-PLAIN_TRIES: Final = 9
+NAME_CHARS: Final = 48
+NUMBERED_NAMES: Final = 9
 
 
 class AccountProvisioner:
@@ -24,36 +24,36 @@ class AccountProvisioner:
         self._role_claim = role_claim
 
     async def account_of(self, claims: Mapping[str, Any]) -> Account:
-        """Never one that was here before by its name: a name elsewhere proves nothing."""
+        """Finds accounts by issuer and subject, never by name, which the user could choose."""
         issuer, subject = claims["iss"], claims["sub"]
         role = role_of(claims, self._role_claim) if self._role_claim else None
         async with connection(self._pool) as acquired:
             known = await identities.find(acquired, issuer, subject)
-        if known is None or (role is not None and says_more(known, role, iat_of(claims))):
-            known = await self._settle(claims, role)
+        if known is None or (role is not None and is_news(known, role, iat_of(claims))):
+            known = await self._provision(claims, role)
         if known.disabled:
             raise Unauthorised("This account is disabled: ask an admin of this judge.")
         return known.account
 
-    async def _settle(self, claims: Mapping[str, Any], role: Role | None) -> LinkedAccount:
+    async def _provision(self, claims: Mapping[str, Any], role: Role | None) -> LinkedAccount:
         issuer, subject = claims["iss"], claims["sub"]
         try:
             async with transaction(self._pool) as acquired:
                 await identities.lock(acquired, issuer, subject)
                 known = await identities.find(acquired, issuer, subject)
-                return await settle(acquired, known, claims, role)
+                return await provision(acquired, known, claims, role)
         except Conflict as fault:
-            # Its issuer says that the last admin is none: not let in as one, nor demoted.
+            # The issuer no longer names the last admin as one: neither admitted nor demoted.
             raise Unauthorised(str(fault)) from fault
 
 
-async def settle(
+async def provision(
     acquired: Connection,
     known: LinkedAccount | None,
     claims: Mapping[str, Any],
     role: Role | None,
 ) -> LinkedAccount:
-    """Where the issuer names roles, its newest word holds, up and down."""
+    """If the issuer names roles, its newest token decides, for more rights or fewer."""
     issuer, subject, iat = claims["iss"], claims["sub"], iat_of(claims)
     by = Actor(f"issuer {issuer}")
     if known is None:
@@ -61,36 +61,36 @@ async def settle(
         await identities.add(acquired, issuer, subject, account.id, iat=iat)
         await record(acquired, by, "user.add", account.id, name=account.name, role=account.role)
     elif role is not None:
-        wanted = role_by(known, role, iat)
+        wanted = effective_role(known, role, iat)
         if wanted is not known.account.role:
             await accounts.update(acquired, known.account.id, AccountUpdate(role=wanted))
             await record(acquired, by, "user.change", known.account.id, role=wanted)
         if iat is not None:
             await identities.update_newest_iat(acquired, issuer, subject, iat)
     found = await identities.find(acquired, issuer, subject)
-    assert found is not None, "it was made just now"
+    assert found is not None, "this transaction added it"
     return found
 
 
-def says_more(known: LinkedAccount, role: Role, iat: float | None) -> bool:
-    """Than is written down: another role, or that the same still holds."""
-    if role_by(known, role, iat) is not known.account.role:
+def is_news(known: LinkedAccount, role: Role, iat: float | None) -> bool:
+    """Whether the token changes the role, or confirms it at a later time."""
+    if effective_role(known, role, iat) is not known.account.role:
         return True
     return iat is not None and (known.newest_iat is None or iat > known.newest_iat)
 
 
-def role_by(known: LinkedAccount, said: Role, iat: float | None) -> Role:
-    """An old token, good still, does not bring back what its issuer has taken away since."""
-    held = known.account.role
-    if iat is None:
-        return said if held.includes(said) else held  # it may be old: it lowers only
+def effective_role(known: LinkedAccount, claimed: Role, iat: float | None) -> Role:
+    """An old but valid token does not restore a role that the issuer has since taken away."""
+    current = known.account.role
+    if iat is None:  # the token may be old, so it can only lower the role
+        return claimed if current.includes(claimed) else current
     is_old = known.newest_iat is not None and iat < known.newest_iat
-    return held if is_old else said
+    return current if is_old else claimed
 
 
 async def add(acquired: Connection, name: str, role: Role) -> Account:
-    """Under this name, or one like it that is free."""
-    for number in range(1, PLAIN_TRIES + 1):
+    """Adds the account with this name, or with a similar one if the name is taken."""
+    for number in range(1, NUMBERED_NAMES + 1):
         wanted = name if number == 1 else f"{name}-{number}"
         account = await accounts.add_if_name_is_free(acquired, wanted, role)
         if account is not None:
@@ -101,21 +101,21 @@ async def add(acquired: Connection, name: str, role: Role) -> Account:
 def name_of(claims: Mapping[str, Any]) -> str:
     wanted = claims.get("preferred_username")
     text = wanted if isinstance(wanted, str) and wanted else claims["sub"]
-    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("._-")[:NAME_LETTERS]
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("._-")[:NAME_CHARS]
     return plain or "user"
 
 
 def iat_of(claims: Mapping[str, Any]) -> float | None:
-    """When it was issued, in seconds; what is no number tells nothing."""
-    told = claims.get("iat")
-    if isinstance(told, bool) or not isinstance(told, int | float):
+    """When the token was issued, in seconds; None if the claim is not a number."""
+    issued = claims.get("iat")
+    if isinstance(issued, bool) or not isinstance(issued, int | float):
         return None
-    return float(told)
+    return float(issued)
 
 
 def role_of(claims: Mapping[str, Any], claim: str) -> Role:
-    """The highest that is named, by a word or a list of words; else a user's."""
+    """The highest role that the claim names, as a string or a list; without one, user."""
     named = claims.get(claim)
     words = named if isinstance(named, list) else [named]
-    held = [role for role in Role if role in words]  # in the order of what they may
-    return held[-1] if held else Role.USER
+    roles = [role for role in Role if role in words]  # Role lists the lowest first
+    return roles[-1] if roles else Role.USER

@@ -1,10 +1,9 @@
-"""What the API needs to know who asks, made from the settings."""
+"""Creates all parts of authentication from the settings."""
 
 from dataclasses import dataclass
 
 from deemster.api.auth.account_provisioner import AccountProvisioner
-from deemster.api.auth.cookies import Cookies
-from deemster.api.auth.devices import Devices
+from deemster.api.auth.cookies import Cookies, Devices
 from deemster.api.auth.issuer import Issuer
 from deemster.api.auth.jwt_auth import JwtAuth
 from deemster.api.auth.oidc import Oidc
@@ -23,14 +22,14 @@ class Auth:
     devices: Devices
     provisioner: AccountProvisioner
     jwt: JwtAuth | None
-    """None: no JWTs are taken."""
+    """None: JWTs are not accepted."""
     oidc: Oidc | None
-    """None: nobody logs in elsewhere."""
+    """None: OpenID Connect is not configured."""
 
     @classmethod
     def of(cls, dependencies: Dependencies) -> "Auth":
         settings = dependencies.settings
-        check(settings)
+        check_settings(settings)
         cookies = Cookies(settings, dependencies.secret)
         provisioner = AccountProvisioner(dependencies.pool, settings.jwt_role_claim)
         jwt, oidc = None, None
@@ -38,7 +37,7 @@ class Auth:
             issuer = Issuer(settings.jwt_issuer, settings.jwt_jwks_url)
             if settings.jwt_audience is not None:
                 jwt = JwtAuth(issuer, provisioner, audience=settings.jwt_audience)
-            oidc = oidc_of(settings, issuer, dependencies.secret)
+            oidc = create_oidc(settings, issuer, dependencies.secret)
         return cls(
             passwords=Passwords(),
             throttle=Throttle(dependencies),
@@ -50,32 +49,33 @@ class Auth:
         )
 
 
-def oidc_of(settings: Settings, issuer: Issuer, secret: bytes) -> Oidc | None:
+def create_oidc(settings: Settings, issuer: Issuer, secret: bytes) -> Oidc | None:
     if settings.oidc_client_id is None or settings.public_url is None:
         return None
-    key = settings.oidc_client_secret
+    secret_setting = settings.oidc_client_secret
     return Oidc(
         issuer,
         secret,
         public_url=settings.public_url,
-        client=settings.oidc_client_id,
-        key=key.get_secret_value() if key is not None else None,
+        client_id=settings.oidc_client_id,
+        client_secret=secret_setting.get_secret_value() if secret_setting else None,
     )
 
 
-def check(settings: Settings) -> None:
-    """Settings that only make sense together."""
+def check_settings(settings: Settings) -> None:
     if settings.public_url is not None and not settings.public_url.startswith(
         ("http://", "https://")
     ):
-        raise Refused("The setting public_url begins with https:// or http://.")
+        raise Refused("The setting public_url must begin with https:// or http://.")
     if settings.oidc_client_id is not None:
         if settings.jwt_issuer is None:
-            raise Refused("The setting oidc_client_id needs jwt_issuer: who is asked there?")
+            raise Refused("The setting oidc_client_id also needs jwt_issuer, the issuer's URL.")
         if settings.public_url is None:
-            raise Refused("The setting oidc_client_id needs public_url, to come back to.")
+            raise Refused(
+                "The setting oidc_client_id also needs public_url, for the redirect back."
+            )
     elif settings.jwt_issuer is not None and settings.jwt_audience is None:
         raise Refused(
-            "The setting jwt_issuer needs jwt_audience: without it a token that was made for "
-            "any other service would be good here."
+            "The setting jwt_issuer also needs jwt_audience: without it, a token for any other "
+            "service would be valid here."
         )

@@ -1,7 +1,8 @@
-"""The cookie of a log-in, and the proof that a request with it was meant (CSRF)."""
+"""Session cookies with CSRF protection, and cookies of browsers that logged in before (O6)."""
 
 import hashlib
 import hmac
+import secrets
 from typing import Final
 
 from starlette.requests import Request
@@ -11,6 +12,8 @@ from deemster.api.http.errors import Forbidden
 from deemster.settings import Settings
 
 SESSION: Final = "deemster_session"
+DEVICE: Final = "deemster_device"
+DEVICE_KEPT_S: Final = 180 * 24 * 3600
 CSRF_HEADER: Final = "X-CSRF-Token"
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -21,7 +24,7 @@ class Cookies:
         public = (settings.public_url or "").lower()
         self._secure = public.startswith("https://")
         self._origin = "/".join(public.split("/")[:3])
-        # A browser takes this name from no other host and over no plain connection.
+        # Browsers accept this prefix only from this host and only over TLS.
         self._prefix = "__Host-" if self._secure else ""
 
     def read(self, request: Request, name: str = SESSION) -> str | None:
@@ -46,29 +49,55 @@ class Cookies:
         )
 
     def csrf_token(self, digest: bytes) -> str:
-        """Of a log-in: another site can make a browser send the cookie, but can't read this."""
+        """Another site can make a browser send the cookie, but can't read this token."""
         return hmac.new(self._secret, b"csrf:" + digest, hashlib.sha256).hexdigest()
 
-    def check_meant(self, request: Request, digest: bytes) -> None:
-        """Refuses what another site made a browser ask for."""
+    def check_csrf(self, request: Request, digest: bytes) -> None:
+        """Refuses requests that another site made a browser send."""
         if request.method in SAFE:
             return
         self.check_origin(request)
         given = request.headers.get(CSRF_HEADER, "").encode()
         if not hmac.compare_digest(given, self.csrf_token(digest).encode()):
             raise Forbidden(
-                f"Send the csrf_token of your log-in (GET /v1/session) in the header "
-                f"{CSRF_HEADER}."
+                f"Send the csrf_token of your log-in in the header {CSRF_HEADER}: "
+                "GET /v1/session shows it."
             )
 
     def check_origin(self, request: Request) -> None:
         origin = request.headers.get("origin")
         if origin is None:
-            return  # no browser, or an old one: the token must do
+            return  # not a browser, or an old one: only the CSRF token protects
         origin = origin.lower()
         host = request.headers.get("host", "").lower()
         if origin not in {f"http://{host}", f"https://{host}", self._origin or None}:
             raise Forbidden(
-                "This request comes from a page of another site. If it is your own, set "
-                "DEEMSTER_PUBLIC_URL to the address by which people reach this judge."
+                "This request comes from a page of another site. If the page is yours, set "
+                "DEEMSTER_PUBLIC_URL to the public address of this judge."
             )
+
+
+class Devices:
+    """Browsers that logged in before have their own limit for wrong passwords, so that guesses
+    of strangers don't lock out the owner of an account. The cookie gives no other right.
+    """
+
+    def __init__(self, cookies: Cookies, secret: bytes) -> None:
+        self._cookies = cookies
+        self._secret = secret
+
+    def known(self, request: Request, name: str, hashed: str | None) -> str | None:
+        """Id of the browser; None if nobody logged in there with this name and password."""
+        nonce, _, signature = (self._cookies.read(request, DEVICE) or "").partition(".")
+        expected = self._sign(name, nonce, hashed or "")
+        return nonce if hmac.compare_digest(signature.encode(), expected.encode()) else None
+
+    def remember(self, response: Response, name: str, hashed: str) -> None:
+        nonce = secrets.token_urlsafe(18)
+        value = f"{nonce}.{self._sign(name, nonce, hashed)}"
+        self._cookies.write(response, value, keep_s=DEVICE_KEPT_S, name=DEVICE)
+
+    def _sign(self, name: str, nonce: str, hashed: str) -> str:
+        """Includes the password hash, so that a new password invalidates the cookie."""
+        text = f"device\n{name.lower()}\n{nonce}\n{hashed}"
+        return hmac.new(self._secret, text.encode(), hashlib.sha256).hexdigest()

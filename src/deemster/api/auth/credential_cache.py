@@ -1,4 +1,4 @@
-"""Knows the accounts behind tokens and log-ins for a moment, by their hashes."""
+"""Caches the accounts of tokens and sessions for some seconds, by their digests."""
 
 import asyncio
 from collections.abc import Iterable
@@ -15,9 +15,9 @@ from deemster.store.accounts import find_by_token_digest, mark_tokens_used
 from deemster.store.pool import Pool, connection
 
 KEPT_S: Final = 2.0
-"""A token that is revoked by another process works for so long still."""
-MOST_KNOWN: Final = 10_000
-GATHER_S: Final = 1.0
+"""A token that another process revokes stays valid for this time."""
+MAX_ENTRIES: Final = 10_000
+WRITE_EVERY_S: Final = 1.0
 log = structlog.get_logger()
 
 
@@ -25,16 +25,16 @@ class CredentialCache:
     def __init__(self, pool: Pool, *, session_s: float) -> None:
         self._pool = pool
         self._session_s = session_s
-        # Tokens that nobody has are remembered too: they cost what others cost.
+        # Unknown tokens are cached too, because they cost the same query.
         self._tokens: SingleFlightCache[bytes, Account | None] = SingleFlightCache(
-            self._look_for_token, keep_s=KEPT_S, max_entries=MOST_KNOWN
+            self._find_token, keep_s=KEPT_S, max_entries=MAX_ENTRIES
         )
         self._sessions: SingleFlightCache[bytes, Account | None] = SingleFlightCache(
-            self._look_for_session, keep_s=KEPT_S, max_entries=MOST_KNOWN
+            self._find_session, keep_s=KEPT_S, max_entries=MAX_ENTRIES
         )
-        self._used = set[TokenId]()
-        self._seen = set[bytes]()
-        self._wanted = asyncio.Event()
+        self._used_tokens = set[TokenId]()
+        self._used_sessions = set[bytes]()
+        self._has_uses = asyncio.Event()
 
     async def of_token(self, digest: bytes) -> Account | None:
         return await self._tokens.get(digest)
@@ -43,43 +43,43 @@ class CredentialCache:
         return await self._sessions.get(digest)
 
     def forget(self, digests: Iterable[bytes]) -> None:
-        """What has just ended is known no more, in this process at once."""
+        """Makes revoked tokens and ended sessions invalid at once in this process."""
         for digest in digests:
             self._tokens.forget(digest)
             self._sessions.forget(digest)
 
-    async def note_uses(self) -> None:
-        """Writes down, beside the requests, which tokens and log-ins were used."""
+    async def record_uses(self) -> None:
+        """Records in the background when tokens and sessions were last used."""
         while True:
-            await self._wanted.wait()
-            self._wanted.clear()
-            used, self._used = self._used, set[TokenId]()
-            seen, self._seen = self._seen, set[bytes]()
+            await self._has_uses.wait()
+            self._has_uses.clear()
+            tokens, self._used_tokens = self._used_tokens, set[TokenId]()
+            digests, self._used_sessions = self._used_sessions, set[bytes]()
             try:
                 async with connection(self._pool) as acquired:
-                    if used:
-                        await mark_tokens_used(acquired, used)
-                    if seen:
-                        await sessions.mark_seen(acquired, seen, keep_s=self._session_s)
+                    if tokens:
+                        await mark_tokens_used(acquired, tokens)
+                    if digests:
+                        await sessions.mark_seen(acquired, digests, keep_s=self._session_s)
             except Unavailable:
-                pass  # noted with their next use
+                pass  # their next use is recorded
             except Exception:
-                # When something was last used is not worth the process, so it goes on.
+                # An unexpected error here must not end the process.
                 log.exception("credential_cache.crashed")
-            await asyncio.sleep(GATHER_S)
+            await asyncio.sleep(WRITE_EVERY_S)
 
-    async def _look_for_token(self, digest: bytes) -> Account | None:
+    async def _find_token(self, digest: bytes) -> Account | None:
         async with connection(self._pool) as acquired:
             found = await find_by_token_digest(acquired, digest)
         if found is not None and found.token is not None:
-            self._used.add(found.token)
-            self._wanted.set()
+            self._used_tokens.add(found.token)
+            self._has_uses.set()
         return found
 
-    async def _look_for_session(self, digest: bytes) -> Account | None:
+    async def _find_session(self, digest: bytes) -> Account | None:
         async with connection(self._pool) as acquired:
             found = await sessions.find_account(acquired, digest)
         if found is not None:
-            self._seen.add(digest)
-            self._wanted.set()
+            self._used_sessions.add(digest)
+            self._has_uses.set()
         return found

@@ -1,4 +1,4 @@
-"""Another issuer's word: JWTs that it signed, for us, and that hold now (O6)."""
+"""Verifies JWTs of an external issuer: signature, audience and time (O6)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,50 +16,50 @@ ALGORITHMS: Final = (
     *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
     *("ES256", "ES384", "ES512", "EdDSA"),
 )
-"""By a public key. With a shared secret whoever checks a token could make one."""
-NEEDED: Final = ("iss", "sub", "aud", "exp")
+"""Only public keys: whoever verifies a token with a shared secret could also forge one."""
+REQUIRED_CLAIMS: Final = ("iss", "sub", "aud", "exp")
 LEEWAY_S: Final = 30
-"""Clocks differ."""
+"""Tolerates clocks that differ."""
 KEPT_S: Final = 600
-MOST_LETTERS: Final = 16 * 1024
+MAX_TOKEN_CHARS: Final = 16 * 1024
 REASONS: Final = {
     wrong.ExpiredSignatureError: "it has expired",
-    wrong.ImmatureSignatureError: "it is not good yet",
-    wrong.InvalidAudienceError: "it is not meant for this judge",
-    wrong.InvalidIssuerError: "it is of another issuer",
-    wrong.MissingRequiredClaimError: "a claim is missing (iss, sub, aud and exp are needed)",
+    wrong.ImmatureSignatureError: "it is not valid yet",
+    wrong.InvalidAudienceError: "its audience is not this judge",
+    wrong.InvalidIssuerError: "it comes from another issuer",
+    wrong.MissingRequiredClaimError: "a claim is missing (iss, sub, aud and exp are required)",
     wrong.InvalidSignatureError: "its signature is wrong",
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Discovered:
-    """Where the issuer does what."""
+class Endpoints:
+    """URLs from the issuer's discovery document."""
 
     keys: str
     authorize: str
     token: str
-    by_form: bool
-    """It wants a client's secret in the form, not in the header."""
+    secret_in_form: bool
+    """The issuer expects the client secret in the form, not in the header."""
 
 
 class Issuer:
     def __init__(self, name: str, jwks_url: str | None = None) -> None:
         self.name = name
         self._jwks_url = jwks_url
-        self._document: SingleFlightCache[None, Discovered] = SingleFlightCache(
+        self._endpoints: SingleFlightCache[None, Endpoints] = SingleFlightCache(
             self._discover, keep_s=KEPT_S
         )
-        self._keys = IssuerKeys(self._keys_at)
+        self._keys = IssuerKeys(self._keys_url)
 
-    async def places(self) -> Discovered:
-        return await self._document.get(None)
+    async def endpoints(self) -> Endpoints:
+        return await self._endpoints.get(None)
 
     async def claims(self, token: str, *, audience: str) -> Mapping[str, Any]:
-        algorithm, kid = head_of(token)
+        algorithm, kid = read_header(token)
         key = await self._keys.find(kid, algorithm)
         if key is None:
-            raise refused("its issuer has no such key")
+            raise invalid_jwt("its issuer has no such key")
         try:
             found: dict[str, Any] = jwt.decode(
                 token,
@@ -68,52 +68,52 @@ class Issuer:
                 audience=audience,
                 issuer=self.name,
                 leeway=LEEWAY_S,
-                options={"require": list(NEEDED)},
+                options={"require": list(REQUIRED_CLAIMS)},
             )
         except wrong.PyJWTError as fault:
-            raise refused(REASONS.get(type(fault), "it can't be read")) from None
+            raise invalid_jwt(REASONS.get(type(fault), "it can't be read")) from None
         subject = found["sub"]
         if not subject or len(subject) > 255 or not subject.isprintable():
-            raise refused("its subject is no name")
+            raise invalid_jwt("its subject is not a name")
         return found
 
-    async def _keys_at(self) -> str:
-        return self._jwks_url or (await self.places()).keys
+    async def _keys_url(self) -> str:
+        return self._jwks_url or (await self.endpoints()).keys
 
-    async def _discover(self, _: None) -> Discovered:
+    async def _discover(self, _: None) -> Endpoints:
         url = self.name.rstrip("/") + "/.well-known/openid-configuration"
         document = await fetch_document(url)
         if document.get("issuer") != self.name:
-            raise IssuerDown(f"The document at {url} is of another issuer than {self.name}.")
+            raise IssuerDown(f"The document at {url} names another issuer than {self.name}.")
         methods = document.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
-        return Discovered(
-            keys=address(document, "jwks_uri"),
-            authorize=address(document, "authorization_endpoint"),
-            token=address(document, "token_endpoint"),
-            by_form="client_secret_basic" not in methods,
+        return Endpoints(
+            keys=url_in(document, "jwks_uri"),
+            authorize=url_in(document, "authorization_endpoint"),
+            token=url_in(document, "token_endpoint"),
+            secret_in_form="client_secret_basic" not in methods,
         )
 
 
-def address(document: Mapping[str, Any], name: str) -> str:
+def url_in(document: Mapping[str, Any], name: str) -> str:
     found = document.get(name, "")
     if not isinstance(found, str):
-        raise IssuerDown(f"The issuer's document has no address as its {name}.")
+        raise IssuerDown(f"The issuer's document has no URL in {name}.")
     return found
 
 
-def head_of(token: str) -> tuple[str, str | None]:
-    """Algorithm and key, which anybody may have written: only what we know is taken."""
-    if len(token) > MOST_LETTERS:
-        raise refused("it is far too long")
+def read_header(token: str) -> tuple[str, str | None]:
+    """Returns algorithm and key id. Anyone may have written them: only known ones pass."""
+    if len(token) > MAX_TOKEN_CHARS:
+        raise invalid_jwt("it is too long")
     try:
         head = jwt.get_unverified_header(token)
     except (wrong.PyJWTError, ValueError, RecursionError):
-        raise refused("it can't be read") from None
+        raise invalid_jwt("it can't be read") from None
     algorithm = head.get("alg")
     if algorithm not in ALGORITHMS:
-        raise refused(f"its algorithm is none of {', '.join(ALGORITHMS)}")
+        raise invalid_jwt(f"its algorithm is none of {', '.join(ALGORITHMS)}")
     return algorithm, head.get("kid")
 
 
-def refused(reason: str) -> Unauthorised:
-    return Unauthorised(f"This JWT is no good here: {reason}.")
+def invalid_jwt(reason: str) -> Unauthorised:
+    return Unauthorised(f"This JWT is not valid: {reason}.")

@@ -1,4 +1,4 @@
-"""Asks an issuer: a small JSON object, soon, or `IssuerDown`."""
+"""Requests JSON from an issuer, with limits on size and time."""
 
 import asyncio
 import json
@@ -11,8 +11,8 @@ import httpx
 
 from deemster.domain.errors import Unavailable
 
-PATIENCE_S: Final = 8.0
-MOST_BYTES: Final = 1024 * 1024
+TIMEOUT_S: Final = 8.0
+MAX_BYTES: Final = 1024 * 1024
 
 
 class IssuerDown(Unavailable):
@@ -25,11 +25,11 @@ async def fetch(
     *,
     auth: tuple[str, str] | None = None,
 ) -> tuple[int, dict[str, Any]]:
-    """By POST if there is a form. The status, and what was said with it."""
+    """Sends POST if there is a form, else GET; returns the status and the JSON object."""
     try:
         async with (
-            asyncio.timeout(PATIENCE_S),
-            httpx.AsyncClient(trust_env=False, timeout=PATIENCE_S, verify=tls()) as client,
+            asyncio.timeout(TIMEOUT_S),
+            httpx.AsyncClient(trust_env=False, timeout=TIMEOUT_S, verify=tls()) as client,
             client.stream(
                 "GET" if form is None else "POST",
                 url,
@@ -41,15 +41,15 @@ async def fetch(
             content = b""
             async for piece in answer.aiter_bytes():
                 content += piece
-                if len(content) > MOST_BYTES:
-                    raise IssuerDown(f"The issuer's answer from {url} is far too long.")
+                if len(content) > MAX_BYTES:
+                    raise IssuerDown(f"The issuer's response from {url} is too long.")
         found = json.loads(content)
     except (httpx.HTTPError, httpx.InvalidURL, TimeoutError, ValueError, RecursionError) as why:
         raise IssuerDown(
             f"The issuer did not answer at {url} ({type(why).__name__}: {why})."
         ) from why
     if not isinstance(found, dict):
-        raise IssuerDown(f"The issuer's answer from {url} is no JSON object.")
+        raise IssuerDown(f"The issuer's response from {url} is not a JSON object.")
     return answer.status_code, found
 
 
@@ -62,5 +62,5 @@ async def fetch_document(url: str) -> dict[str, Any]:
 
 @cache
 def tls() -> ssl.SSLContext:
-    """Made once: reading all certificates takes a while."""
+    """Cached, because reading all certificates is slow."""
     return httpx.create_ssl_context(trust_env=False)

@@ -1,4 +1,4 @@
-"""Bearer tokens that are another issuer's JWTs: known for a moment, as our own are (O6)."""
+"""Accepts JWTs of an external issuer as bearer tokens, and caches their accounts (O6)."""
 
 from typing import Final
 
@@ -9,7 +9,7 @@ from deemster.cache.single_flight import SingleFlightCache
 from deemster.domain.account import Account
 from deemster.store.accounts import TOKEN_PREFIX
 
-MOST_KNOWN: Final = 2_000
+MAX_ENTRIES: Final = 2_000
 
 
 class JwtAuth:
@@ -19,19 +19,19 @@ class JwtAuth:
         self._issuer = issuer
         self._provisioner = provisioner
         self._audience = audience
-        self._known: SingleFlightCache[str, Account] = SingleFlightCache(
-            self._look, keep_s=KEPT_S, max_entries=MOST_KNOWN
+        self._accounts: SingleFlightCache[str, Account] = SingleFlightCache(
+            self._verify, keep_s=KEPT_S, max_entries=MAX_ENTRIES
         )
 
-    async def account(self, token: str, *, afresh: bool = False) -> Account:
-        if afresh:
-            self._known.forget(token)
-        return await self._known.get(token)
+    async def account(self, token: str, *, fresh: bool = False) -> Account:
+        if fresh:
+            self._accounts.forget(token)
+        return await self._accounts.get(token)
 
-    async def _look(self, token: str) -> Account:
+    async def _verify(self, token: str) -> Account:
         claims = await self._issuer.claims(token, audience=self._audience)
         return await self._provisioner.account_of(claims)
 
 
-def looks_like_jwt(token: str) -> bool:
+def is_jwt(token: str) -> bool:
     return token.count(".") == 2 and not token.startswith(TOKEN_PREFIX)

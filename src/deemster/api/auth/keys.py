@@ -1,4 +1,4 @@
-"""The public keys of an issuer: kept, fetched again when they are old or one is missing."""
+"""Caches the public keys of an issuer, and fetches them again if one is old or missing."""
 
 import asyncio
 import time
@@ -13,52 +13,54 @@ from deemster.api.auth.issuer_client import IssuerDown, fetch_document
 
 log = structlog.get_logger()
 FRESH_S: Final = 600
-"""A key that the issuer takes back is good for so long still."""
-AGAIN_S: Final = 30
-"""Between two fetches, however many unknown keys are named."""
+"""A key that the issuer withdraws stays valid for this time."""
+REFETCH_S: Final = 30
+"""Least time between two fetches, even if tokens name unknown keys."""
 AFTER_FAILURE_S: Final = 5
 STALE_S: Final = 24 * 3600
-"""While the issuer is away its keys are good for so long."""
+"""While the issuer does not answer, its keys stay valid for this time."""
 
 
 class IssuerKeys:
     def __init__(
         self,
-        where: Callable[[], Awaitable[str]],
+        keys_url: Callable[[], Awaitable[str]],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._where = where
+        self._keys_url = keys_url
         self._clock = clock
         self._known: Sequence[Mapping[str, Any]] | None = None
         self._fetched_s = self._next_s = float("-inf")
         self._lock = asyncio.Lock()
 
     async def find(self, kid: str | None, algorithm: str) -> PyJWK | None:
-        """None: the issuer has no such key for such a signature."""
+        """Returns None if the issuer has no such key for this algorithm."""
         found = self._match(kid, algorithm)
-        # One who has an old key waits for new ones; the others go by the old one meanwhile.
-        good_s = STALE_S if self._lock.locked() else FRESH_S
-        if found is None or self._age_s() > good_s:
+        # One caller waits for fresh keys; meanwhile the others use the old ones.
+        max_age_s = STALE_S if self._lock.locked() else FRESH_S
+        if found is None or self._age_s() > max_age_s:
             await self._refresh()
             found = self._match(kid, algorithm)
         return found
 
     async def _refresh(self) -> None:
-        # Of many who miss a key one fetches, and the others look again when that is done.
+        # One caller fetches the keys; the others wait and then look again.
         async with self._lock:
             if self._clock() >= self._next_s:
                 try:
-                    document = await fetch_document(await self._where())
-                    self._known = usable(document)
+                    document = await fetch_document(await self._keys_url())
+                    self._known = signing_keys(document)
                     self._fetched_s = self._clock()
-                    self._next_s = self._clock() + AGAIN_S
+                    self._next_s = self._clock() + REFETCH_S
                 except IssuerDown as fault:
-                    # From the end on: an issuer that hangs takes longer than that to fail, and
-                    # all who wait in line here would ask it again, one after another.
+                    # Counted from the failure: a request to an issuer that hangs takes longer
+                    # than this pause, and every waiting caller would repeat it.
                     self._next_s = self._clock() + AFTER_FAILURE_S
                     log.warning("issuer.unavailable", error=str(fault))
             if self._age_s() > STALE_S:
-                raise IssuerDown("The issuer's keys can't be had: try again in a few seconds.")
+                raise IssuerDown(
+                    "The issuer's keys can't be fetched: try again in a few seconds."
+                )
 
     def _age_s(self) -> float:
         return self._clock() - self._fetched_s
@@ -69,20 +71,20 @@ class IssuerKeys:
             for key in self._known or ()
             if (kid is None or key.get("kid") == kid) and key.get("alg", algorithm) == algorithm
         ]
-        made = [each for key in fitting if (each := key_of(key, algorithm)) is not None]
-        # Without a name there must be no doubt.
-        return made[0] if len(made) == 1 or (made and kid is not None) else None
+        parsed = [each for key in fitting if (each := parse_key(key, algorithm)) is not None]
+        # Without a key id, the key must be unambiguous.
+        return parsed[0] if len(parsed) == 1 or (parsed and kid is not None) else None
 
 
-def usable(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def signing_keys(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     keys = document.get("keys")
     if not isinstance(keys, list):
         raise IssuerDown("The issuer's key document has no list of keys.")
     return [key for key in keys if isinstance(key, dict) and key.get("use", "sig") == "sig"]
 
 
-def key_of(key: Mapping[str, Any], algorithm: str) -> PyJWK | None:
-    """None: it is of another kind than this algorithm needs."""
+def parse_key(key: Mapping[str, Any], algorithm: str) -> PyJWK | None:
+    """Returns None if the key has another type than the algorithm needs."""
     try:
         return PyJWK(dict(key), algorithm)
     except PyJWTError:

@@ -1,7 +1,6 @@
-"""By name and password: what is wrong, or that there is no such name, is not told (O6)."""
+"""Logs in with name and password; the response does not say which of both is wrong (O6)."""
 
 from dataclasses import dataclass
-from typing import Final
 
 from starlette.requests import Request
 
@@ -10,76 +9,78 @@ from deemster.api.state import AppState, app_state
 from deemster.domain.account import Account
 from deemster.store import accounts, sessions
 from deemster.store.accounts import Credentials
-from deemster.store.pool import Pool, connection
+from deemster.store.pool import connection
 from deemster.store.sessions import NewSession
-
-HOUR_S: Final = 3600
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LoggedIn:
     account: Account
     session: NewSession
-    hashed: str
-    """The password, by which they came."""
+    password_hash: str
 
 
 async def log_in(request: Request, name: str, password: str) -> LoggedIn:
     state = app_state(request)
-    await state.auth.throttle.check_address(request)
+    auth = state.auth
+    await auth.throttle.check_address(request)
     async with connection(state.pool) as acquired:
         found = await accounts.credentials_by_name(acquired, name)
     hashed = found.password if found is not None and not found.disabled else None
-    device = state.auth.devices.known(request, name, hashed)
-    # Looked at twice: before the line for those who have no chance, and when it is their turn.
-    await state.auth.throttle.check_guess(request, name, device)
-    async with state.auth.passwords.turn():
-        await state.auth.throttle.check_guess(request, name, device)
-        fits = await state.auth.passwords.fits(password, hashed)
-        if not fits or found is None or hashed is None:
-            await state.auth.throttle.count_guess(request, name, device)
-            raise wrong()
-        await state.auth.throttle.count_log_in(name)
-        hashed = await renewed(state, found, hashed, password)
-    session = await begin(state, found.account, hashed)
+    device = auth.devices.known(request, name, hashed)
+    # Checked before the turn, so that refused callers don't wait for one, and again within it.
+    await auth.throttle.check_guess(request, name, device)
+    async with auth.passwords.turn():
+        await auth.throttle.check_guess(request, name, device)
+        is_right = await auth.passwords.verify(password, hashed)
+        if not is_right or found is None or hashed is None:
+            await auth.throttle.count_guess(request, name, device)
+            raise wrong_password()
+        await auth.throttle.count_log_in(name)
+        hashed = await rehash_if_outdated(state, found, hashed, password)
+    session = await begin_session(state, found.account, hashed)
     if session is None:
-        raise wrong()  # it was changed while we looked
+        raise wrong_password()  # the password was changed meanwhile
     return LoggedIn(found.account, session, hashed)
 
 
-async def begin(
+async def begin_session(
     state: AppState, account: Account, hashed: str | None = None
 ) -> NewSession | None:
-    keep_s = state.settings.session_hours * HOUR_S
+    """Returns None if the account was disabled, or has another password hash by now."""
+    keep_s = session_seconds(state)
     async with connection(state.pool) as acquired:
         return await sessions.begin(acquired, account.id, keep_s=keep_s, password=hashed)
 
 
-async def check_own(request: Request, known: Credentials, password: str | None) -> None:
-    """Of who is in already, before something that a forgotten screen must not allow."""
-    state = app_state(request)
+def session_seconds(state: AppState) -> float:
+    return state.settings.session_hours * 3600
+
+
+async def check_current_password(
+    request: Request, known: Credentials, password: str | None
+) -> None:
+    """Protects the account of someone who left a browser logged in."""
+    auth = app_state(request).auth
     name = known.account.name
-    device = state.auth.devices.known(request, name, known.password)
-    await state.auth.throttle.check_guess(request, name, device)
-    if not await state.auth.passwords.fits(password or "", known.password):
-        await state.auth.throttle.count_guess(request, name, device)
+    device = auth.devices.known(request, name, known.password)
+    await auth.throttle.check_guess(request, name, device)
+    if not await auth.passwords.verify(password or "", known.password):
+        await auth.throttle.count_guess(request, name, device)
         raise Invalid([FieldFault("current_password", "this is not your password")])
-    await state.auth.throttle.count_log_in(name)
+    await auth.throttle.count_log_in(name)
 
 
-async def renewed(state: AppState, found: Credentials, hashed: str, password: str) -> str:
-    """Its hash, made anew if we make better ones by now."""
+async def rehash_if_outdated(
+    state: AppState, found: Credentials, hashed: str, password: str
+) -> str:
     if not state.auth.passwords.is_outdated(hashed):
         return hashed
     better = await state.auth.passwords.hash(password)
-    return await replace(state.pool, found.account, hashed, better)
-
-
-async def replace(pool: Pool, account: Account, old: str, better: str) -> str:
-    async with connection(pool) as acquired:
-        await accounts.rehash_password(acquired, account.id, old=old, password=better)
+    async with connection(state.pool) as acquired:
+        await accounts.rehash_password(acquired, found.account.id, old=hashed, password=better)
     return better
 
 
-def wrong() -> WrongPassword:
-    return WrongPassword("Name or password are wrong, or the account is disabled.")
+def wrong_password() -> WrongPassword:
+    return WrongPassword("The name or the password is wrong, or the account is disabled.")

@@ -1,4 +1,4 @@
-"""Passwords as argon2id hashes: slow on purpose, and never many at once."""
+"""Hashes passwords with argon2id, a limited number at a time, because each is slow."""
 
 import asyncio
 import os
@@ -15,22 +15,20 @@ from argon2.exceptions import InvalidHashError, VerifyMismatchError
 
 from deemster.domain.errors import Refused, Unavailable
 
-LEAST_LETTERS: Final = 10
-MOST_LETTERS: Final = 1024
-# RFC 9106's second choice, in one thread: a log-in takes one core for a fifth of a second.
+MIN_CHARS: Final = 10
+MAX_CHARS: Final = 1024
+# The second recommended option of RFC 9106, in one thread: 0.2 s of one core per log-in.
 MEMORY_KIB: Final = 64 * 1024
 PASSES: Final = 3
 HASHER: Final = PasswordHasher(time_cost=PASSES, memory_cost=MEMORY_KIB, parallelism=1)
 AT_ONCE: Final = max(1, (os.cpu_count() or 1) // 2)
-"""Half of the cores, and so much memory, are all that a flood of log-ins gets."""
-MOST_WAITING: Final = 32
+"""A flood of log-ins gets half of the cores at most."""
+MAX_WAITING: Final = 32
 
 T = TypeVar("T")
 
 
 class TooManyLogIns(Unavailable):
-    """More log in at once than is good for those who are in."""
-
     code: ClassVar[str] = "too_many_log_ins"
 
 
@@ -40,77 +38,79 @@ class Passwords:
         hasher: PasswordHasher = HASHER,
         *,
         at_once: int = AT_ONCE,
-        most_waiting: int = MOST_WAITING,
+        max_waiting: int = MAX_WAITING,
     ) -> None:
         self._hasher = hasher
-        self._most = at_once + most_waiting
-        self._here = 0
+        self._max_users = at_once + max_waiting
+        self._users = 0
         self._turns = asyncio.Semaphore(at_once)
-        # Who goes away leaves a thread that works on; by its own pool it still counts.
+        # A thread goes on if its client leaves; this pool still bounds their number.
         self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="password")
-        self._nobodys = hash_of_nobody(hasher)
+        self._dummy_hash = dummy_hash(hasher)
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """All that hashes is done within one."""
-        if self._here >= self._most:
-            raise TooManyLogIns("Too many people log in just now: try again in a few seconds.")
-        self._here += 1
+        """Hold a turn while you hash or verify passwords."""
+        if self._users >= self._max_users:
+            raise TooManyLogIns(
+                "Too many users log in at the same time: try again in a few seconds."
+            )
+        self._users += 1
         try:
             async with self._turns:
                 yield
         finally:
-            self._here -= 1
+            self._users -= 1
 
-    async def fits(self, password: str, hashed: str | None) -> bool:
-        """None: nobody has it, which takes as long to find out."""
-        return await self._apart(
-            lambda: verify(self._hasher, hashed or self._nobodys, password)
+    async def verify(self, password: str, hashed: str | None) -> bool:
+        """Takes as long for an unknown account, which has no hash."""
+        return await self._in_thread(
+            lambda: matches(self._hasher, hashed or self._dummy_hash, password)
         )
 
     async def hash(self, password: str) -> str:
-        return await self._apart(lambda: self._hasher.hash(normal(password)))
+        return await self._in_thread(lambda: self._hasher.hash(normalise(password)))
 
     def is_outdated(self, hashed: str) -> bool:
-        """Made with other parameters than are used now."""
+        """Whether the hash was made with other parameters than those of today."""
         return self._hasher.check_needs_rehash(hashed)
 
-    async def _apart(self, work: Callable[[], T]) -> T:
+    async def _in_thread(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
 
-def verify(hasher: PasswordHasher, hashed: str, password: str) -> bool:
+def matches(hasher: PasswordHasher, hashed: str, password: str) -> bool:
     try:
-        return hasher.verify(hashed, normal(password))
+        return hasher.verify(hashed, normalise(password))
     except (VerifyMismatchError, InvalidHashError):
         return False
 
 
 def check_password(password: str) -> str:
-    """Before it becomes one's password."""
-    letters = len(normal(password))
-    if letters < LEAST_LETTERS:
+    """Refuses a new password that is too short or too long."""
+    chars = len(normalise(password))
+    if chars < MIN_CHARS:
         raise Refused(
-            f"A password has at least {LEAST_LETTERS} characters: length makes it hard to "
-            "guess, so take a few words that don't belong together."
+            f"A password needs at least {MIN_CHARS} characters: length makes it hard to "
+            "guess, so use a few unrelated words."
         )
-    if letters > MOST_LETTERS:
-        raise Refused(f"A password has at most {MOST_LETTERS:,} characters: take fewer.")
+    if chars > MAX_CHARS:
+        raise Refused(f"A password can have at most {MAX_CHARS:,} characters.")
     return password
 
 
 def hash_password(password: str) -> str:
-    """For commands, which have no others to think of."""
-    return HASHER.hash(normal(check_password(password)))
+    """For commands, which hash one password."""
+    return HASHER.hash(normalise(check_password(password)))
 
 
-def normal(password: str) -> str:
-    """NFKC: the same letters from another keyboard or system are the same password."""
+def normalise(password: str) -> str:
+    """NFKC, because keyboards and systems encode the same letters differently."""
     return unicodedata.normalize("NFKC", password)
 
 
-def hash_of_nobody(hasher: PasswordHasher) -> str:
-    """As it would look like, made without the work: no password has it."""
+def dummy_hash(hasher: PasswordHasher) -> str:
+    """A random hash that no password has, made without the work of hashing."""
     salt, digest = (
         b64encode(secrets.token_bytes(size)).rstrip(b"=").decode()
         for size in (hasher.salt_len, hasher.hash_len)

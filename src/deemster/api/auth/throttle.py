@@ -1,77 +1,76 @@
-"""How often strangers may be wrong: unknown tokens, wrong passwords, new accounts (D2, O6)."""
+"""Limits unknown tokens, wrong passwords, log-ins and sign-ups (D2, O6)."""
 
 import hashlib
 from typing import Final
 
 from starlette.requests import Request
 
-from deemster.api.admission import a_minute, address_of, refuse
+from deemster.api.admission import network_address, per_minute, refuse
 from deemster.api.dependencies import Dependencies
 from deemster.limits.rate_limiter import Limit
 
 GUESSES: Final = 10
-"""Wrong passwords for one name from strange browsers, or from one that is known for it …"""
+"""Wrong passwords in a row for one name, or from one known browser."""
 GUESS_EVERY_S: Final = 30
-"""… and then one in so long, from wherever they come."""
+"""After these, one wrong password is allowed per interval, from any address."""
 LOG_INS: Final = 30
-"""Right passwords for one name, one after another …"""
+"""Correct log-ins in a row for one name."""
 LOG_IN_EVERY_S: Final = 10
-"""… and then one in so long: each takes a core for a while, and others wait for that."""
+"""After these, one log-in is allowed per interval: each occupies a core for a while."""
 REASON: Final = "Too many log-ins"
 
 
 class Throttle:
     def __init__(self, dependencies: Dependencies) -> None:
         self._rate_limiter = dependencies.rate_limiter
-        self._a_minute = dependencies.settings.strangers_per_minute_ip
+        self._per_minute = dependencies.settings.strangers_per_minute_ip
 
-    async def count_stranger(self, request: Request) -> None:
-        """Someone showed what is no good here."""
-        limit = a_minute("stranger.ip", address_of(request), self._a_minute)
-        taken = await self._rate_limiter.take([limit])
-        refuse(taken, "Too many unknown tokens come from your address")
+    async def count_unknown_credentials(self, request: Request) -> None:
+        limit = per_minute("stranger.ip", network_address(request), self._per_minute)
+        decision = await self._rate_limiter.take([limit])
+        refuse(decision, "Too many unknown tokens come from your address")
 
     async def check_address(self, request: Request) -> None:
-        """Before anything is looked up for who guesses."""
+        """Call it before the account is looked up."""
         refuse(await self._rate_limiter.peek([self._address(request)]), REASON)
 
     async def check_guess(self, request: Request, name: str, device: str | None) -> None:
-        """Before a password is looked at: who may not guess is not told if it was right."""
-        limits = [self._address(request), guesses(name, device), log_ins(name)]
+        """Call it before a password is verified, so that a refusal reveals nothing about it."""
+        limits = [self._address(request), guess_limit(name, device), log_in_limit(name)]
         refuse(await self._rate_limiter.peek(limits), REASON)
 
     async def count_guess(self, request: Request, name: str, device: str | None) -> None:
-        await self._rate_limiter.take([self._address(request), guesses(name, device)])
+        await self._rate_limiter.take([self._address(request), guess_limit(name, device)])
 
     async def count_log_in(self, name: str) -> None:
-        """Someone who may be here can still be one who keeps all others out."""
-        await self._rate_limiter.take([log_ins(name)])
+        """Counts correct passwords too: an account could use them to occupy all cores."""
+        await self._rate_limiter.take([log_in_limit(name)])
 
-    async def sign_up(self, request: Request) -> None:
-        limit = a_minute("sign-up.ip", address_of(request), self._a_minute)
-        taken = await self._rate_limiter.take([limit])
-        refuse(taken, "Too many accounts are made from your address")
+    async def count_sign_up(self, request: Request) -> None:
+        limit = per_minute("sign-up.ip", network_address(request), self._per_minute)
+        decision = await self._rate_limiter.take([limit])
+        refuse(decision, "Too many accounts are created from your address")
 
-    async def once(self, name: str, key: str, *, within_s: float) -> bool:
-        """Whether this is its first use."""
+    async def is_first_use(self, name: str, key: str, *, within_s: float) -> bool:
         return (await self._rate_limiter.take([Limit(name, key, 1 / within_s, 1)])).ok
 
     def _address(self, request: Request) -> Limit:
-        # Not that of tokens: a page left open, whose log-in is over, must lock nobody out.
-        return a_minute("guess.ip", address_of(request), self._a_minute)
+        # Apart from unknown tokens: an open page with an expired session must not lock out its
+        # user.
+        return per_minute("guess.ip", network_address(request), self._per_minute)
 
 
-def guesses(name: str, device: str | None) -> Limit:
-    """A known device has its own: else whoever guesses at a name would keep its owner out."""
+def guess_limit(name: str, device: str | None) -> Limit:
+    """A known device has its own limit, so that guesses of others don't lock out its owner."""
     if device is not None:
-        return Limit("guess.device", key_of(device), 1 / GUESS_EVERY_S, GUESSES)
-    return Limit("guess.name", key_of(name.lower()), 1 / GUESS_EVERY_S, GUESSES)
+        return Limit("guess.device", hashed(device), 1 / GUESS_EVERY_S, GUESSES)
+    return Limit("guess.name", hashed(name.lower()), 1 / GUESS_EVERY_S, GUESSES)
 
 
-def log_ins(name: str) -> Limit:
-    return Limit("log-in.name", key_of(name.lower()), 1 / LOG_IN_EVERY_S, LOG_INS)
+def log_in_limit(name: str) -> Limit:
+    return Limit("log-in.name", hashed(name.lower()), 1 / LOG_IN_EVERY_S, LOG_INS)
 
 
-def key_of(text: str) -> str:
-    """Buckets may lie in Redis, where nobody's name belongs."""
+def hashed(text: str) -> str:
+    """Rate limits may be stored in Redis, which must not get names of accounts."""
     return hashlib.sha256(text.encode()).hexdigest()[:32]

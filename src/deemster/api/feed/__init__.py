@@ -1,1 +1,1 @@
-"""How soon people hear of it: one look at the database for all who listen in this process."""
+"""Event streams: one reader of the database serves all subscribers of this process."""

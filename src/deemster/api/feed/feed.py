@@ -1,76 +1,75 @@
-"""Looks for what happened, once for all who listen in this process, and hands it to them."""
+"""Reads new events from the database, once for all subscribers of this process."""
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Final
 
 import structlog
 
-from deemster.api.feed.message import EventMessage
-from deemster.api.feed.subscriber import Subscriber, Topic
-from deemster.api.feed.subscriptions import Subscriptions
+from deemster.api.feed.messages import EventMessage
+from deemster.api.feed.subscriptions import Subscriber, Subscriptions, Topic
 from deemster.domain.errors import Unavailable
-from deemster.domain.ids import AccountId
+from deemster.domain.ids import AccountId, SubmissionId
 from deemster.store import events
 from deemster.store.events import LAST_ID, ChangedSubmission, EventCursor, Snapshot
 from deemster.store.pool import Connection, Pool, connection
 
 BUSY_S: Final = 0.1
-"""Between two looks while someone listens."""
+"""Time between two reads while there are subscribers."""
 IDLE_S: Final = 0.25
 PROGRESS_S: Final = 1.0
-AT_ONCE: Final = 500
-"""Events that are read by one statement."""
+BATCH: Final = 500
+"""Events that one statement reads."""
+MAX_WAIT_S: Final = 30.0
 
 OnEvent = Callable[[ChangedSubmission], None]
 log = structlog.get_logger()
 
 
 class Feed:
-    """Two ways for two needs. Who listens to one submission hears as soon as a step is
-    committed: its events can't overtake each other. Who listens to many hears in the order of
-    marks, so that one mark says all they have seen: an event waits there for transactions that
-    began before its own.
+    """Subscribers of one submission get its events as soon as they are committed, because these
+    can't overtake each other. Subscribers of many submissions get events in the order of their
+    cursors, so that one cursor says all that they have seen; an event waits until all
+    transactions that began before its own have ended.
     """
 
     def __init__(self, pool: Pool) -> None:
         self.pool = pool
-        self.audience = Subscriptions()
+        self.subscriptions = Subscriptions()
         self.streams: Counter[AccountId] = Counter()
-        """How many each account has open in this process."""
+        """Open streams of each account in this process."""
         self._callbacks: list[OnEvent] = []
-        self._seen: Snapshot | None = None
-        self._mark = EventCursor(0, 0)
-        """In order, all up to here was handed out."""
+        self._snapshot: Snapshot | None = None
+        self._cursor = EventCursor(0, 0)
+        """All events up to here were delivered in order."""
         self._newest = 0
-        """The last transaction that was seen to have made events."""
-        self._looks = 0
-        self._looking = asyncio.Lock()
-        self._is_sure = True
-        """Nothing came between the last two looks."""
+        """The newest transaction that wrote events."""
+        self._reads = 0
+        self._reading = asyncio.Lock()
+        self._was_read = True
+        """Whether the last read succeeded."""
         self._is_draining = False
 
     def on_event(self, callback: OnEvent) -> None:
-        """Called before anyone who listens is told, at least once for each event."""
+        """The callback gets each event at least once, and before any subscriber."""
         self._callbacks.append(callback)
 
     @contextmanager
-    def listening(self, topic: Topic) -> Iterator[Subscriber]:
-        """From now on: who reads afterwards what is past misses nothing in between."""
-        listener = Subscriber(topic, self._mark)
+    def subscribe(self, topic: Topic) -> Iterator[Subscriber]:
+        """Subscribe before you read past events, so that none is missed in between."""
+        subscriber = Subscriber(topic, self._cursor)
         if self._is_draining:
-            listener.close()
-        self.audience.add(listener)
+            subscriber.close()
+        self.subscriptions.add(subscriber)
         try:
-            yield listener
+            yield subscriber
         finally:
-            self.audience.remove(listener)
+            self.subscriptions.remove(subscriber)
 
     @contextmanager
-    def counted(self, account: AccountId) -> Iterator[None]:
-        """As one more stream of theirs."""
+    def count_stream(self, account: AccountId) -> Iterator[None]:
         self.streams[account] += 1
         try:
             yield
@@ -79,115 +78,133 @@ class Feed:
             if not self.streams[account]:
                 del self.streams[account]
 
+    async def wait_for_end(
+        self,
+        submission: SubmissionId,
+        wait_s: float,
+        has_ended: Callable[[], Awaitable[bool]],
+    ) -> None:
+        """Waits until the submission has ended; then cached responses are up to date (H1)."""
+        with self.subscribe(Topic(submission=submission, for_admin=True)) as subscriber:
+            if await has_ended():
+                await self.catch_up()  # drops cached responses that are older
+                return
+            with suppress(TimeoutError):
+                async with asyncio.timeout(min(wait_s, MAX_WAIT_S)):
+                    while not subscriber.is_closed:
+                        if any(each.event.is_final for each in await subscriber.wait()):
+                            return
+
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:
             group.create_task(self._follow())
-            group.create_task(self._show_progress())
+            group.create_task(self._follow_progress())
 
     async def start(self) -> None:
-        """Raises `Unavailable` as long as the database was never there."""
-        if self._seen is None:
+        """Raises `Unavailable` if the database was never reached."""
+        if self._snapshot is None:
             await self.catch_up()
 
     async def catch_up(self) -> None:
-        """Sees all that was committed before this call. Many who ask at once share a look."""
-        wanted = self._looks + 1
-        async with self._looking:
-            if self._looks < wanted:
-                self._looks += 1
-                is_sure, self._is_sure = self._is_sure, False
+        """Reads all that was committed before this call. Concurrent callers share a read."""
+        wanted = self._reads + 1
+        async with self._reading:
+            if self._reads < wanted:
+                self._reads += 1
+                was_read, self._was_read = self._was_read, False
                 async with connection(self.pool) as acquired:
-                    await self._look(acquired, is_sure=is_sure)
-                self._is_sure = True
+                    await self._read(acquired, after_failure=not was_read)
+                self._was_read = True
 
     def drain(self) -> None:
-        """The process is about to end: who listens goes elsewhere."""
+        """Closes all subscribers before the process ends; they reconnect elsewhere."""
         self._is_draining = True
         self._close_all()
 
     async def _follow(self) -> None:
-        is_well = True
+        is_connected = True
         while True:
             try:
                 await self.catch_up()
             except Unavailable as fault:
-                if is_well:
+                if is_connected:
                     log.warning("events.interrupted", error=str(fault))
-                is_well = False
+                is_connected = False
             except Exception:
-                # All streams of this process hang on it, so it goes on.
+                # All streams of this process need this loop, so it goes on.
                 log.exception("events.crashed")
             else:
-                if not is_well:
+                if not is_connected:
                     log.info("events.resumed")
-                is_well = True
-            await asyncio.sleep(BUSY_S if len(self.audience) else IDLE_S)
+                is_connected = True
+            await asyncio.sleep(BUSY_S if len(self.subscriptions) else IDLE_S)
 
-    async def _look(self, acquired: Connection, *, is_sure: bool) -> None:
-        if self._seen is None:
+    async def _read(self, acquired: Connection, *, after_failure: bool) -> None:
+        if self._snapshot is None:
             await self._begin(acquired)
             return
-        seen, touches = await events.changed_since(acquired, self._seen)
-        if seen.xmin < self._seen.xmin:
-            log.warning("events.restarted")  # another database, restored under the same address
+        snapshot, changes = await events.changed_since(acquired, self._snapshot)
+        if snapshot.xmin < self._snapshot.xmin:
+            log.warning("events.restarted")  # the database was replaced by an older one
             await self._begin(acquired)
             self._close_all()
             return
-        listened = {each.submission for each in touches if each.submission in self.audience}
-        if not is_sure:
-            # A server that crashed, or a standby in its place, may give numbers of transactions
-            # once more that were seen to end: what they write would be taken for known.
-            listened = self.audience.submissions()
-        own = await events.list_of_submissions(acquired, listened) if listened else []
-        self._seen = seen
-        self._newest = max([self._newest, *(each.xact for each in touches)])
-        for touch in touches:
+        submissions = {
+            each.submission for each in changes if each.submission in self.subscriptions
+        }
+        if after_failure:
+            # After a crash or a failover, the server may assign transaction numbers again that
+            # this process has already seen; events of these transactions would be missed.
+            submissions = self.subscriptions.submissions()
+        found = await events.list_of_submissions(acquired, submissions) if submissions else []
+        self._snapshot = snapshot
+        self._newest = max([self._newest, *(each.xact for each in changes)])
+        for change in changes:
             for callback in self._callbacks:
-                callback(touch)
-        for notice in map(EventMessage, own):
-            for listener in self.audience.of_submission(notice.event.submission):
-                listener.offer(notice)
-        await self._hand_out(acquired, seen)
+                callback(change)
+        for message in map(EventMessage, found):
+            for subscriber in self.subscriptions.of_submission(message.event.submission):
+                subscriber.offer(message)
+        await self._deliver_ordered(acquired, snapshot)
 
     async def _begin(self, acquired: Connection) -> None:
         await events.reset_future_transactions(acquired)
-        self._seen = await events.current_snapshot(acquired)
-        self._mark = self._seen.cursor
+        self._snapshot = await events.current_snapshot(acquired)
+        self._cursor = self._snapshot.cursor
         self._newest = 0
 
-    async def _hand_out(self, acquired: Connection, seen: Snapshot) -> None:
-        """To those who hear in order."""
-        end = min(EventCursor(self._newest, LAST_ID), seen.cursor)
-        while self._mark < end and self.audience.has_ordered:
+    async def _deliver_ordered(self, acquired: Connection, snapshot: Snapshot) -> None:
+        end = min(EventCursor(self._newest, LAST_ID), snapshot.cursor)
+        while self._cursor < end and self.subscriptions.has_ordered:
             found = await events.list_after(
-                acquired, self._mark, before=seen.xmin, limit=AT_ONCE
+                acquired, self._cursor, before=snapshot.xmin, limit=BATCH
             )
-            for notice in map(EventMessage, found):
-                for listener in self.audience.in_order(notice):
-                    listener.offer(notice)
-            if len(found) < AT_ONCE:
+            for message in map(EventMessage, found):
+                for subscriber in self.subscriptions.ordered(message):
+                    subscriber.offer(message)
+            if len(found) < BATCH:
                 break
-            self._mark = found[-1].cursor
-        self._mark = max(self._mark, seen.cursor)
+            self._cursor = found[-1].cursor
+        self._cursor = max(self._cursor, snapshot.cursor)
 
-    async def _show_progress(self) -> None:
+    async def _follow_progress(self) -> None:
         while True:
             await asyncio.sleep(PROGRESS_S)
-            running = self.audience.running()
+            running = self.subscriptions.running()
             if not running:
                 continue
             try:
                 async with connection(self.pool) as acquired:
                     found = await events.running_progress(acquired, running)
             except Unavailable:
-                continue  # the other loop says so
+                continue  # _follow logs it
             except Exception:
                 log.exception("events.progress_crashed")
                 continue
             for submission, progress in found.items():
-                for listener in self.audience.of_submission(submission):
-                    listener.show(progress)
+                for subscriber in self.subscriptions.of_submission(submission):
+                    subscriber.show_progress(progress)
 
     def _close_all(self) -> None:
-        for listener in self.audience:
-            listener.close()
+        for subscriber in self.subscriptions:
+            subscriber.close()

@@ -1,32 +1,32 @@
-"""What is past of a stream, from where its client left off, in the order of what follows."""
+"""Reads the past events of a stream, from the last event that its client has seen."""
 
 from typing import Final, Protocol
 
-from deemster.api.feed.subscriber import Topic
+from deemster.api.feed.subscriptions import Topic
 from deemster.domain.ids import SubmissionId
 from deemster.store import events
 from deemster.store.events import FIRST_XACT, EventCursor, SubmissionEvent
 from deemster.store.pool import Connection
 
-AT_ONCE: Final = 500
+BATCH: Final = 500
 
 
 class Replay(Protocol):
     last: EventCursor | None
-    """Of what was told."""
+    """The last event that was sent."""
 
     def is_new(self, event: SubmissionEvent) -> bool: ...
 
-    async def past(self, acquired: Connection) -> tuple[list[SubmissionEvent], bool]:
-        """What comes next, and whether there may be more."""
+    async def read(self, acquired: Connection) -> tuple[list[SubmissionEvent], bool]:
+        """Returns the next events, and whether there may be more."""
         ...
 
 
 class SubmissionReplay:
-    """All of it from the beginning, unless some was told before; its ids are in order.
+    """All events of a submission after the last one seen.
 
-    A mark that is none of its own says nothing of that: it is another stream's, or is from
-    before this database was restored. To hear it all again is better than to hear no end.
+    A cursor that is not one of its events comes from another stream, or from before the
+    database was restored. Then all events are sent: better to repeat some than to miss any.
     """
 
     def __init__(self, submission: SubmissionId, last: EventCursor | None) -> None:
@@ -36,7 +36,7 @@ class SubmissionReplay:
     def is_new(self, event: SubmissionEvent) -> bool:
         return self.last is None or event.cursor.id > self.last.id
 
-    async def past(self, acquired: Connection) -> tuple[list[SubmissionEvent], bool]:
+    async def read(self, acquired: Connection) -> tuple[list[SubmissionEvent], bool]:
         found = await events.list_of_submissions(acquired, [self._submission])
         if self.last not in [each.cursor for each in found]:
             self.last = None
@@ -44,7 +44,7 @@ class SubmissionReplay:
 
 
 class OrderedReplay:
-    """After a mark; without one, only what is to come."""
+    """The events of a topic after a cursor; without one, no past events."""
 
     def __init__(self, topic: Topic, last: EventCursor | None) -> None:
         self._topic = topic
@@ -53,26 +53,26 @@ class OrderedReplay:
     def is_new(self, event: SubmissionEvent) -> bool:
         return self.last is None or event.cursor > self.last
 
-    async def past(self, acquired: Connection) -> tuple[list[SubmissionEvent], bool]:
+    async def read(self, acquired: Connection) -> tuple[list[SubmissionEvent], bool]:
         if self.last is None:
             return [], False
         before = (await events.current_snapshot(acquired)).xmin
-        # A mark of a time that has not come yet is from before this database was restored.
-        mark = self.last if self.last.xact < before else EventCursor(FIRST_XACT, self.last.id)
+        # A cursor in the future comes from before this database was restored.
+        cursor = self.last if self.last.xact < before else EventCursor(FIRST_XACT, self.last.id)
         topic = self._topic
         if topic.account is None:
             found = await events.list_after(
-                acquired, mark, before=before, limit=AT_ONCE, contest=topic.contest
+                acquired, cursor, before=before, limit=BATCH, contest=topic.contest
             )
         else:
             found = await events.list_of_account(
                 acquired,
                 topic.account,
-                mark,
+                cursor,
                 before=before,
-                limit=AT_ONCE,
+                limit=BATCH,
                 contest=topic.contest,
                 with_staged=topic.for_admin,
             )
-        self.last = found[-1].cursor if found else mark
-        return found, len(found) == AT_ONCE
+        self.last = found[-1].cursor if found else cursor
+        return found, len(found) == BATCH

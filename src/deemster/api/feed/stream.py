@@ -1,4 +1,4 @@
-"""An answer that goes on: Server-Sent Events to one client, until there is no more to tell."""
+"""A response that streams Server-Sent Events to one client until its topic has ended."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
@@ -10,20 +10,23 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from deemster.api.feed.feed import Feed
-from deemster.api.feed.frames import HEARTBEAT, opening, progress_frame
-from deemster.api.feed.message import EventMessage
+from deemster.api.feed.messages import (
+    HEARTBEAT,
+    EventMessage,
+    first_message,
+    progress_message,
+)
 from deemster.api.feed.replay import OrderedReplay, Replay, SubmissionReplay
-from deemster.api.feed.subscriber import Subscriber, Topic
+from deemster.api.feed.subscriptions import Subscriber, Topic
 from deemster.domain.errors import Unavailable
 from deemster.domain.ids import AccountId
 from deemster.domain.lifecycle import State
 from deemster.metrics import STREAMS
-from deemster.store.events import EventCursor, SubmissionEvent
+from deemster.store.events import EventCursor
 from deemster.store.pool import connection
 
 HEARTBEAT_S: Final = 15.0
-STUCK_S: Final = 15.0
-"""A client that takes nothing for so long is gone."""
+SEND_TIMEOUT_S: Final = 15.0
 RETRY_S: Final = 0.5
 MEDIA_TYPE: Final = "text/event-stream"
 HEADERS: Final = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
@@ -37,9 +40,9 @@ class EventStream(Response):
         feed: Feed,
         topic: Topic,
         after: EventCursor | None,
-        is_welcome: Callable[[], Awaitable[bool]],
+        is_authorised: Callable[[], Awaitable[bool]],
         *,
-        listener: AccountId,
+        account: AccountId,
         seconds: float | None = None,
     ) -> None:
         super().__init__(headers=HEADERS)
@@ -47,8 +50,8 @@ class EventStream(Response):
         self._feed = feed
         self._topic = topic
         self._after = after
-        self._is_welcome = is_welcome
-        self._account = listener
+        self._is_authorised = is_authorised
+        self._account = account
         self._seconds = seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -60,122 +63,121 @@ class EventStream(Response):
             }
         )
         with (
-            self._feed.counted(self._account),
-            self._feed.listening(self._topic) as listener,
+            self._feed.count_stream(self._account),
+            self._feed.subscribe(self._topic) as subscriber,
             STREAMS.track_inprogress(),
         ):
-            telling = StreamWriter(
-                self._feed, listener, self._after, self._is_welcome, send, self._seconds
+            writer = StreamWriter(
+                self._feed, subscriber, self._after, self._is_authorised, send, self._seconds
             )
             async with asyncio.TaskGroup() as group:
-                leaving = group.create_task(close_when_left(receive, listener))
-                is_stuck = not await telling.run()
-                leaving.cancel()
+                watch = group.create_task(close_on_disconnect(receive, subscriber))
+                is_stuck = not await writer.run()
+                watch.cancel()
         if is_stuck:
             raise ClientDisconnect
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 class StreamWriter:
-    """One stream on its way."""
+    """Writes past events, then new ones with progress and heartbeats."""
 
     def __init__(
         self,
         feed: Feed,
-        listener: Subscriber,
+        subscriber: Subscriber,
         after: EventCursor | None,
-        is_welcome: Callable[[], Awaitable[bool]],
+        is_authorised: Callable[[], Awaitable[bool]],
         send: Send,
         seconds: float | None = None,
     ) -> None:
         self._feed = feed
-        self._listener = listener
-        self._is_welcome = is_welcome
+        self._subscriber = subscriber
+        self._is_authorised = is_authorised
         self._send = send
         self._has_ended = False
         self._clock = asyncio.get_running_loop().time
         self._ends_s = self._clock() + (inf if seconds is None else seconds)
-        self._due_s = self._clock() + HEARTBEAT_S
-        topic = listener.topic
+        self._heartbeat_s = self._clock() + HEARTBEAT_S
+        topic = subscriber.topic
         if topic.submission is None:
-            self._reading: Replay = OrderedReplay(topic, after)
-            self._opening = opening(after or listener.began)
+            self._replay: Replay = OrderedReplay(topic, after)
+            self._first_message = first_message(after or subscriber.start)
         else:
-            self._reading = SubmissionReplay(topic.submission, after)
-            self._opening = opening(after)
+            self._replay = SubmissionReplay(topic.submission, after)
+            self._first_message = first_message(after)
 
     async def run(self) -> bool:
-        """False: the client does not take what is sent."""
+        """Returns False if the client does not read what is sent."""
         try:
-            await self._write(self._opening)
-            await self._tell_past()
-            await self._tell_on()
+            await self._write(self._first_message)
+            await self._write_past()
+            await self._write_new()
         except TimeoutError:
             return False
         return True
 
-    async def _tell_past(self) -> None:
-        """Some of it in any case: who has little time must get on with every visit."""
+    async def _write_past(self) -> None:
+        """Writes at least one batch, so that short streams make progress too."""
         more = True
         while more and not self._is_over:
             try:
                 async with connection(self._feed.pool) as acquired:
-                    found, more = await self._reading.past(acquired)
+                    found, more = await self._replay.read(acquired)
             except Unavailable:
                 await asyncio.sleep(RETRY_S)
             else:
-                await self._pass_on(map(EventMessage, found))
-            await self._beat()
+                await self._write_messages(map(EventMessage, found))
+            await self._write_heartbeat()
             if self._clock() >= self._ends_s:
                 return
 
-    async def _tell_on(self) -> None:
+    async def _write_new(self) -> None:
         while not self._is_over and self._clock() < self._ends_s:
-            came = await self._listener.wait(min(self._due_s, self._ends_s) - self._clock())
-            await self._pass_on(each for each in came if self._reading.is_new(each.event))
-            await self._show_progress()
-            await self._beat()
+            timeout_s = min(self._heartbeat_s, self._ends_s) - self._clock()
+            messages = await self._subscriber.wait(timeout_s)
+            await self._write_messages(
+                each for each in messages if self._replay.is_new(each.event)
+            )
+            progress = self._subscriber.take_progress()
+            if progress is not None and self._subscriber.is_running:
+                await self._write(progress_message(progress))
+            await self._write_heartbeat()
 
-    async def _beat(self) -> None:
-        """When it is time for it, and only for who may still hear."""
-        if self._clock() < self._due_s or self._is_over:
+    async def _write_heartbeat(self) -> None:
+        """Writes a heartbeat if one is due and the client is still authorised."""
+        if self._clock() < self._heartbeat_s or self._is_over:
             return
-        if not await self._is_welcome():
+        if not await self._is_authorised():
             self._has_ended = True
             return
         await self._write(HEARTBEAT)
-        self._due_s = self._clock() + HEARTBEAT_S
+        self._heartbeat_s = self._clock() + HEARTBEAT_S
 
     @property
     def _is_over(self) -> bool:
-        return self._has_ended or self._listener.is_closed
+        return self._has_ended or self._subscriber.is_closed
 
-    async def _pass_on(self, notices: Iterable[EventMessage]) -> None:
-        """In one piece: a client that is far behind costs few writes."""
-        for_admin = self._listener.topic.for_admin
-        told = list(notices)
-        if told:
-            for notice in told:
-                self._note(notice.event)
-            await self._write(b"".join(each.frame(for_admin=for_admin) for each in told))
-
-    def _note(self, event: SubmissionEvent) -> None:
-        self._reading.last = event.cursor
-        if self._listener.topic.submission is not None:
-            self._listener.is_running = event.state is State.RUNNING
-            self._has_ended = event.is_final
-
-    async def _show_progress(self) -> None:
-        progress = self._listener.take_progress()
-        if progress is not None and self._listener.is_running:
-            await self._write(progress_frame(progress))
+    async def _write_messages(self, messages: Iterable[EventMessage]) -> None:
+        """Writes all in one piece: a client that is far behind costs few writes."""
+        topic = self._subscriber.topic
+        pieces = []
+        for message in messages:
+            event = message.event
+            self._replay.last = event.cursor
+            if topic.submission is not None:
+                self._subscriber.is_running = event.state is State.RUNNING
+                self._has_ended = event.is_final
+            pieces.append(message.text(for_admin=topic.for_admin))
+        if pieces:
+            await self._write(b"".join(pieces))
 
     async def _write(self, body: bytes) -> None:
-        async with asyncio.timeout(STUCK_S):
+        async with asyncio.timeout(SEND_TIMEOUT_S):
             await self._send({"type": "http.response.body", "body": body, "more_body": True})
 
 
-async def close_when_left(receive: Receive, listener: Subscriber) -> None:
+async def close_on_disconnect(receive: Receive, subscriber: Subscriber) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
-    listener.close()
+    subscriber.close()

@@ -1,63 +1,63 @@
-"""Reads a request's JSON: never more of it than may be kept in memory (D3)."""
+"""JSON bodies: reads those of requests up to a maximum size (D3), and writes responses."""
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
 
 from deemster.api.http.errors import TooLarge, TooSlow, WrongMedia, invalid_body
 from deemster.domain.source import SOURCE_BYTES
 
 BODY_BYTES: Final = SOURCE_BYTES * 4 // 3 + 64 * 1024
-"""A source of the largest size in base64, and room for names."""
-MOST_DIGITS: Final = 12
-PATIENCE_S: Final = 30
-"""For a whole body: long enough for a slow line, too short to hold a place for ever."""
+"""The largest source in base64, and room for the other fields."""
+MAX_LENGTH_DIGITS: Final = 12
+BODY_TIMEOUT_S: Final = 30
+"""For a whole body: enough for a slow line, but a client can't hold a connection for ever."""
 MEDIA_TYPE: Final = "application/json"
 
 M = TypeVar("M", bound=BaseModel)
 
 
-async def read(request: Request, model: type[M], most_bytes: int = BODY_BYTES) -> M:
-    """After the caller is known, so that nobody else can make us read at all."""
+async def read_json(request: Request, model: type[M], most_bytes: int = BODY_BYTES) -> M:
+    """Call it once the caller is known, so that nobody else can make the judge read a body."""
     content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if content_type != MEDIA_TYPE:
         raise WrongMedia("Send JSON, with the header Content-Type: application/json.")
     try:
-        return model.model_validate_json(await read_capped(request, most_bytes))
+        return model.model_validate_json(await read_body(request, most_bytes))
     except ValidationError as fault:
         raise invalid_body(fault) from None
 
 
-def body_of(model: type[BaseModel]) -> dict[str, Any]:
-    """For the OpenAPI document, where a route reads its body by itself."""
-    schema = {"$ref": f"#/components/schemas/{model.__name__}"}
-    return {"requestBody": {"required": True, "content": {MEDIA_TYPE: {"schema": schema}}}}
-
-
-async def read_capped(request: Request, most_bytes: int = BODY_BYTES) -> bytes:
-    length = request.headers.get("content-length", "")
-    if length.isdecimal() and (len(length) > MOST_DIGITS or int(length) > most_bytes):
+async def read_body(request: Request, most_bytes: int = BODY_BYTES) -> bytes:
+    if announces_more_than(request, most_bytes):
         raise too_large(most_bytes)
     try:
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(BODY_TIMEOUT_S):
             chunk, more = await next_chunk(request)
             if not more and len(chunk) <= most_bytes:
-                return chunk  # as most are: in one piece
+                return chunk  # most bodies come in one piece
             body = bytearray(chunk)
             while more and len(body) <= most_bytes:
                 chunk, more = await next_chunk(request)
                 body += chunk
     except TimeoutError:
-        raise TooSlow(f"The request took longer than {PATIENCE_S} s to arrive.") from None
+        raise TooSlow(f"The request took longer than {BODY_TIMEOUT_S} s to arrive.") from None
     if len(body) > most_bytes:
         raise too_large(most_bytes)
     return bytes(body)
 
 
+def announces_more_than(request: Request, most_bytes: int) -> bool:
+    length = request.headers.get("content-length", "")
+    return length.isdecimal() and (len(length) > MAX_LENGTH_DIGITS or int(length) > most_bytes)
+
+
 async def next_chunk(request: Request) -> tuple[bytes, bool]:
-    """And whether there is more to come."""
+    """Returns the chunk, and whether more will follow."""
     message = await request.receive()
     if message["type"] == "http.disconnect":
         raise ClientDisconnect
@@ -66,6 +66,23 @@ async def next_chunk(request: Request) -> tuple[bytes, bool]:
 
 def too_large(most_bytes: int) -> TooLarge:
     return TooLarge(
-        f"A request may have {most_bytes:,} bytes: send less. Where JSON makes a source much "
-        "longer, send it as files with content_base64."
+        f"The request has more than {most_bytes:,} bytes: send less. If JSON makes a source "
+        "much longer, send it as files with content_base64."
     )
+
+
+def request_body(model: type[BaseModel]) -> dict[str, Any]:
+    """Documents the body of a route that reads it itself."""
+    schema = {"$ref": f"#/components/schemas/{model.__name__}"}
+    return {"requestBody": {"required": True, "content": {MEDIA_TYPE: {"schema": schema}}}}
+
+
+def json_response(
+    model: BaseModel, status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
+    return Response(to_json(model), status, headers, MEDIA_TYPE)
+
+
+def to_json(model: BaseModel) -> bytes:
+    """Leaves out fields that were not set."""
+    return model.model_dump_json(exclude_unset=True).encode()

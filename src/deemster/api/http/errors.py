@@ -1,4 +1,4 @@
-"""Errors as RFC 9457 problem details: one table says which is which status (A6)."""
+"""Turns errors into RFC 9457 problem details; one table has the status of each error (A6)."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,32 +23,31 @@ from deemster.pipeline.accept.load_shedding import Overloaded
 
 MEDIA_TYPE: Final = "application/problem+json"
 RETRY_AFTER_S: Final = 5
-MOST_NAMED: Final = 100
-"""Fields that are wrong; who sends more than that hears only so."""
-MOST_LETTERS: Final = 100
-"""Of a field's name."""
+MAX_FAULTS: Final = 100
+"""A request with more invalid fields gets one message instead of a list."""
+MAX_FIELD_CHARS: Final = 100
 
 
 class Unauthorised(Refused):
-    """Nobody, or nobody that we know, asks."""
+    """The request has no valid credentials."""
 
     code: ClassVar[str] = "unauthorised"
 
 
 class WrongPassword(Unauthorised):
-    """Or no such name: which of both is not told."""
+    """The name or the password is wrong; the response does not say which."""
 
     code: ClassVar[str] = "wrong_password"
 
 
 class Forbidden(Refused):
-    """We know who asks, and it isn't for them."""
+    """The caller is known, but may not do this."""
 
     code: ClassVar[str] = "forbidden"
 
 
 class Malformed(Refused):
-    """It is no JSON, or no HTTP that we understand."""
+    """The request is not valid HTTP or JSON."""
 
     code: ClassVar[str] = "malformed"
 
@@ -65,7 +64,7 @@ class WrongMedia(Refused):
     code: ClassVar[str] = "wrong_media_type"
 
 
-class NoRoute(Refused):
+class UnknownPath(Refused):
     code: ClassVar[str] = "no_such_path"
 
 
@@ -74,28 +73,26 @@ class WrongMethod(Refused):
 
 
 class NoWorkers(Unavailable):
-    """Nobody would judge it (Q15)."""
+    """No live worker would judge the submission (Q15)."""
 
     code: ClassVar[str] = "no_workers"
 
 
 class Crashed(DeemsterError):
-    """A fault of ours that nobody thought of; the log tells more, under the request's id."""
+    """An unexpected exception; the log has it under the request's id."""
 
     code: ClassVar[str] = "internal"
 
 
 @dataclass(frozen=True, slots=True)
 class FieldFault:
-    """What is wrong with one field, never what was in it."""
+    """What is wrong with a field; never the value that was sent."""
 
     field: str
     detail: str
 
 
 class Invalid(Refused):
-    """Some fields are not as they should be."""
-
     code: ClassVar[str] = "invalid"
 
     def __init__(self, faults: Sequence[FieldFault]) -> None:
@@ -104,49 +101,53 @@ class Invalid(Refused):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ErrorKind:
     status: int
     title: str
-    said: str | None = None
-    """What is said instead of the error's own message, which may name hosts and paths."""
+    detail: str | None = None
+    """Replaces the error's own message, which may name hosts and paths."""
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
 RETRY: Final = {"Retry-After": str(RETRY_AFTER_S)}
 CHALLENGE: Final = {"WWW-Authenticate": 'Bearer realm="deemster"'}
 CLOSE: Final = {"Connection": "close"}
-"""What the client still sends is not read, so the connection can't be used again."""
+"""The rest of the request is not read, so the connection can't be used again."""
 
-ANSWERS: Final[dict[type[DeemsterError], Answer]] = {
-    Malformed: Answer(400, "The request can't be read"),
-    Unauthorised: Answer(401, "A token is needed", headers=CHALLENGE),
-    WrongPassword: Answer(401, "Not this name and password", headers=CHALLENGE),
-    Forbidden: Answer(403, "Not for this account"),
-    NoRoute: Answer(404, "There is no such path"),
-    NotFound: Answer(404, "Not found"),
-    WrongMethod: Answer(405, "Not by this method"),
-    TooSlow: Answer(408, "Too slow", headers=CLOSE),
-    Conflict: Answer(409, "Not in this state"),
-    LostRace: Answer(409, "Someone else was first", "It has changed: look at it again."),
-    TooLarge: Answer(413, "Too large", headers=CLOSE),
-    WrongMedia: Answer(415, "Not in a form that is understood here"),
-    LimitReached: Answer(429, "Too much, or too soon"),
-    Refused: Answer(422, "Can't be done as asked"),
-    NoWorkers: Answer(503, "No worker takes work", headers={"Retry-After": "15"}),
-    Overloaded: Answer(503, "Too much to do"),
-    Unavailable: Answer(
+ERROR_KINDS: Final[dict[type[DeemsterError], ErrorKind]] = {
+    Malformed: ErrorKind(400, "Malformed request"),
+    Unauthorised: ErrorKind(401, "Authentication needed", headers=CHALLENGE),
+    WrongPassword: ErrorKind(401, "Wrong name or password", headers=CHALLENGE),
+    Forbidden: ErrorKind(403, "Not permitted"),
+    NotFound: ErrorKind(404, "Not found"),
+    UnknownPath: ErrorKind(404, "Unknown path"),
+    WrongMethod: ErrorKind(405, "Method not allowed"),
+    TooSlow: ErrorKind(408, "Request took too long", headers=CLOSE),
+    Conflict: ErrorKind(409, "Conflict with the current state"),
+    LostRace: ErrorKind(
+        409,
+        "Changed by another request",
+        "Another request changed this at the same time: read it again, then retry.",
+    ),
+    TooLarge: ErrorKind(413, "Request too large", headers=CLOSE),
+    WrongMedia: ErrorKind(415, "Unsupported media type"),
+    Refused: ErrorKind(422, "Request refused"),
+    LimitReached: ErrorKind(429, "Limit reached"),
+    DeemsterError: ErrorKind(
+        500,
+        "Internal error",
+        "This is a fault of the judge: report the request_id to its operator.",
+    ),
+    Unavailable: ErrorKind(
         503,
-        "Not available now",
-        f"Something that is needed for this does not answer: try again in {RETRY_AFTER_S} s.",
+        "Temporarily unavailable",
+        f"A part of the judge does not answer: try again in {RETRY_AFTER_S} s.",
         RETRY,
     ),
-    DeemsterError: Answer(
-        500,
-        "A fault of ours",
-        "This should not have happened: tell whoever runs this judge the request_id.",
-    ),
+    NoWorkers: ErrorKind(503, "No worker takes jobs", headers={"Retry-After": "15"}),
+    Overloaded: ErrorKind(503, "Too many submissions are waiting"),
 }
-"""By the nearest class; unknown ones are answered as their family is."""
+"""An error that is not in the table has the kind of its nearest base class."""
 
 
 class FieldProblem(ResponseModel):
@@ -155,80 +156,89 @@ class FieldProblem(ResponseModel):
 
 
 class Problem(ResponseModel):
-    """RFC 9457."""
+    """An error as problem details (RFC 9457)."""
 
     type: str = Field(examples=["urn:deemster:error:not_found"])
-    """Stable: programs may rely on it."""
+    """Stable code of the error, for programs."""
     title: str
     status: int
     detail: str
+    """What happened, and what to do."""
     request_id: str = ""
+    """Id of the request in the log of the judge."""
     errors: list[FieldProblem] | None = None
-    """Of a request with wrong fields, each of them."""
+    """The invalid fields of the request."""
 
 
-def answer_of(kind: type[DeemsterError]) -> Answer:
-    return next(ANSWERS[each] for each in kind.__mro__ if each in ANSWERS)
+def kind_of(error: type[DeemsterError]) -> ErrorKind:
+    return next(ERROR_KINDS[each] for each in error.__mro__ if each in ERROR_KINDS)
 
 
-def response_of(
-    fault: DeemsterError, request_id: str, headers: Mapping[str, str] | None = None
+def error_response(
+    error: DeemsterError, request_id: str, headers: Mapping[str, str] | None = None
 ) -> Response:
-    answer = answer_of(type(fault))
+    kind = kind_of(type(error))
     problem = Problem(
-        type=f"urn:deemster:error:{fault.code}",
-        title=answer.title,
-        status=answer.status,
-        detail=answer.said or str(fault),
+        type=f"urn:deemster:error:{error.code}",
+        title=kind.title,
+        status=kind.status,
+        detail=kind.detail or str(error),
         request_id=request_id,
     )
-    if isinstance(fault, Invalid):
+    if isinstance(error, Invalid):
         problem.errors = [
-            FieldProblem(field=each.field, detail=each.detail) for each in fault.faults
+            FieldProblem(field=each.field, detail=each.detail) for each in error.faults
         ]
-    told = {**answer.headers, **(headers or {})}
-    if isinstance(fault, LimitReached | Overloaded):
-        told["Retry-After"] = str(max(1, math.ceil(fault.retry_after_s)))
-    if isinstance(fault, LimitReached) and fault.limit is not None:
-        told["RateLimit-Limit"] = str(fault.limit)
-        told["RateLimit-Remaining"] = "0"
-        told["RateLimit-Reset"] = told["Retry-After"]
+    all_headers = {**kind.headers, **(headers or {})}
+    if isinstance(error, LimitReached | Overloaded):
+        all_headers["Retry-After"] = str(max(1, math.ceil(error.retry_after_s)))
+    if isinstance(error, LimitReached) and error.limit is not None:
+        all_headers["RateLimit-Limit"] = str(error.limit)
+        all_headers["RateLimit-Remaining"] = "0"
+        all_headers["RateLimit-Reset"] = all_headers["Retry-After"]
     return Response(
-        problem.model_dump_json(exclude_unset=True),
-        answer.status,
-        told,
-        MEDIA_TYPE,
+        problem.model_dump_json(exclude_unset=True), kind.status, all_headers, MEDIA_TYPE
     )
 
 
-def invalid_of(errors: Iterable[Mapping[str, Any]]) -> Refused:
-    """From what pydantic found: bad JSON, or fields by name."""
+def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Documents the errors of a route in the OpenAPI document."""
+    titles = {each.status: each.title for each in reversed(ERROR_KINDS.values())}
+    schema = {"$ref": f"#/components/schemas/{Problem.__name__}"}
+    return {
+        status: {"description": titles[status], "content": {MEDIA_TYPE: {"schema": schema}}}
+        for status in statuses
+    }
+
+
+def validation_error(errors: Iterable[Mapping[str, Any]]) -> Refused:
+    """Makes an error of what pydantic found: bad JSON, or invalid fields by name."""
     faults = []
     for error in errors:
         if error["type"] == "json_invalid":
-            said = error.get("ctx", {}).get("error", "")
-            return Malformed(f"The body is no JSON: {said}.")
-        faults.append(FieldFault(field_of(error["loc"]), words_of(error)))
+            reason = error.get("ctx", {}).get("error", "")
+            return Malformed(f"The body is not valid JSON: {reason}.")
+        faults.append(FieldFault(field_name(error["loc"]), fault_detail(error)))
     return Invalid(faults)
 
 
 def invalid_body(fault: ValidationError) -> Refused:
-    if fault.error_count() > MOST_NAMED:
-        # To name them all would cost us more than it costs to send them.
-        return Invalid([FieldFault("the request", "far too many fields are wrong")])
-    return invalid_of(fault.errors(include_url=False, include_input=False))
+    if fault.error_count() > MAX_FAULTS:
+        # A list of all of them would cost more than sending them did.
+        return Invalid([FieldFault("the request", "far too many fields are invalid")])
+    return validation_error(fault.errors(include_url=False, include_input=False))
 
 
-def field_of(location: Sequence[int | str]) -> str:
-    """`files.0.name`."""
-    return ".".join(map(str, location))[:MOST_LETTERS] or "the request"
+def field_name(location: Sequence[int | str]) -> str:
+    """The field as a path, such as `files.0.name`."""
+    return ".".join(map(str, location))[:MAX_FIELD_CHARS] or "the request"
 
 
-def words_of(error: Mapping[str, Any]) -> str:
+def fault_detail(error: Mapping[str, Any]) -> str:
     if error["type"] == "extra_forbidden":
-        return "there is no such field, leave it out"
+        return "unknown field, leave it out"
     if error["type"] == "missing":
-        return "this field is needed"
+        return "this field is required"
     text = str(error["msg"]).removeprefix("Value error, ").rstrip(".")
     return text[:1].lower() + text[1:]
 

@@ -1,4 +1,4 @@
-"""Answers with an ETag: who has one already hears only that it holds (C3)."""
+"""Responses with an ETag: a client that has the current version gets 304 (C3)."""
 
 from typing import Any, Final
 
@@ -7,32 +7,32 @@ from starlette.responses import Response
 
 from deemster.cache.cache import CacheEntry
 
-ASK_AGAIN: Final = "private, max-age=0, must-revalidate"
-"""Kept by the client alone, and used only after asking whether it still holds."""
-MOST_TAGS: Final = 100
-UNCHANGED: Final[dict[int | str, dict[str, Any]]] = {
-    304: {"description": "As you have it already, by the ETag in If-None-Match"}
+REVALIDATE: Final = "private, max-age=0, must-revalidate"
+"""The client may store the response, but must ask before each use whether it is current."""
+MAX_TAGS: Final = 100
+NOT_MODIFIED: Final[dict[int | str, dict[str, Any]]] = {
+    304: {"description": "The version named in If-None-Match is current"}
 }
 IF_NONE_MATCH: Final = {
     "name": "If-None-Match",
     "in": "header",
     "required": False,
-    "description": "The ETag of an earlier answer; 304 if it still holds.",
+    "description": "The ETag of an earlier response. If it is current, the response is 304.",
     "schema": {"type": "string"},
 }
 
 
-def tagged(request: Request, entry: CacheEntry) -> Response:
-    """For who was found to be allowed to see it."""
+def etag_response(request: Request, entry: CacheEntry) -> Response:
+    """The caller must be allowed to see the entry."""
     assert entry.body is not None
-    headers = {"ETag": entry.etag, "Cache-Control": ASK_AGAIN}
-    if holds(request.headers.get("if-none-match"), entry.etag):
+    headers = {"ETag": entry.etag, "Cache-Control": REVALIDATE}
+    if matches(request.headers.get("if-none-match"), entry.etag):
         return Response(status_code=304, headers=headers)
     return Response(entry.body, 200, headers, "application/json")
 
 
-def holds(given: str | None, etag: str) -> bool:
-    if given is None:
+def matches(if_none_match: str | None, etag: str) -> bool:
+    if if_none_match is None:
         return False
-    tags = [each.strip().removeprefix("W/") for each in given.split(",", MOST_TAGS)]
+    tags = [each.strip().removeprefix("W/") for each in if_none_match.split(",", MAX_TAGS)]
     return etag in tags or tags == ["*"]

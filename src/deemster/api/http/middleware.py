@@ -1,4 +1,4 @@
-"""Round every request: its id, its line in the log, its headers, and faults of ours."""
+"""Adds a request id, a log line, a metric and security headers to every request."""
 
 import functools
 import re
@@ -10,25 +10,51 @@ import structlog
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from deemster.api.http.errors import Crashed, response_of
-from deemster.api.http.headers import NO_STORE, POLICY, headers_of, policy_of
+from deemster.api.http.errors import Crashed, error_response
 from deemster.metrics import REQUESTS
 
-HEADER: Final = b"x-request-id"
-GIVEN: Final = re.compile(rb"[A-Za-z0-9._-]{1,64}")
-"""Ids of clients that may go into our log."""
-LEFT: Final = 499
-"""In the log, for who did not wait for an answer."""
+Header = tuple[bytes, bytes]
+
+REQUEST_ID: Final = b"x-request-id"
+SAFE_ID: Final = re.compile(rb"[A-Za-z0-9._-]{1,64}")
+"""A client's own request id is used if it has this form."""
+CLIENT_LEFT: Final = 499
+"""Status in log and metrics if the client disconnected before the response."""
 METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-"""Any other is a client's own word, of which there may be many."""
+"""Clients can invent other methods, each of which would become a new time series."""
+NO_STORE: Final = (b"cache-control", b"no-store")
+POLICY: Final = (
+    b"content-security-policy",
+    b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+)
+"""A browser that takes a response for a page runs and loads nothing."""
+DOCS: Final = "/docs"
+DOCS_POLICY: Final = (
+    POLICY[0],
+    # Swagger UI sets styles of single elements.
+    (
+        b"default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
+        b"connect-src 'self'; img-src 'self' data:; "
+        b"frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+    ),
+)
+ALWAYS: Final = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+)
+ONLY_TLS: Final = (b"strict-transport-security", b"max-age=31536000")
 
 
 class RequestMiddleware:
-    """Plain ASGI: what Starlette offers for this would cost a task and a queue per request."""
+    """Plain ASGI: Starlette's BaseHTTPMiddleware costs a task and a queue per request."""
 
     def __init__(self, app: ASGIApp, public_url: str | None = None) -> None:
         self._app = app
-        self._always = headers_of(public_url)
+        uses_tls = (public_url or "").lower().startswith("https://")
+        self._headers: tuple[Header, ...] = (*ALWAYS, ONLY_TLS) if uses_tls else ALWAYS
         self._log = structlog.get_logger("deemster.api").bind()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -36,60 +62,61 @@ class RequestMiddleware:
             await self._app(scope, receive, send)
             return
         began_s = time.perf_counter()
-        given = request_id(scope)
-        scope["request_id"] = given.decode()
+        request_id = request_id_for(scope)
+        scope["request_id"] = request_id.decode()
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(requestId=scope["request_id"])
         status = 0
         answered_s = 0.0
 
-        async def send_on(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             nonlocal status, answered_s
             if message["type"] == "http.response.start":
                 status = message["status"]
                 answered_s = time.perf_counter()
-                headers = [*message["headers"], *self._always, (HEADER, given)]
-                named = {name for name, _ in headers}
-                if NO_STORE[0] not in named:
+                headers = [*message["headers"], *self._headers, (REQUEST_ID, request_id)]
+                names = {name for name, _ in headers}
+                if NO_STORE[0] not in names:
                     headers.append(NO_STORE)
-                if POLICY[0] not in named:
-                    headers.append(policy_of(scope["path"]))
+                if POLICY[0] not in names:
+                    is_docs = scope["path"].startswith(DOCS)
+                    headers.append(DOCS_POLICY if is_docs else POLICY)
                 message["headers"] = headers
             await send(message)
 
         try:
-            await self._app(scope, receive, send_on)
+            await self._app(scope, receive, send_with_headers)
         except ClientDisconnect:
-            status = LEFT
+            status = CLIENT_LEFT
         except Exception as fault:
             self._log.error("request.crashed", exc_info=fault)
             if status:
-                raise  # half an answer is out: only a broken connection tells of it
-            crashed = response_of(Crashed(), scope["request_id"])
-            await crashed(scope, receive, send_on)
+                raise  # the response has begun: only a broken connection can show the error
+            crashed = error_response(Crashed(), scope["request_id"])
+            await crashed(scope, receive, send_with_headers)
         finally:
             route = scope.get("route")
             took_s = (answered_s or time.perf_counter()) - began_s
             path = route.path if route is not None else "none"
-            timer_of(scope["method"], path, status or LEFT).observe(took_s)
+            request_timer(scope["method"], path, status or CLIENT_LEFT).observe(took_s)
             self._log.info(
                 "request.answered",
                 method=scope["method"],
                 path=route.path if route is not None else None,
-                status=status or LEFT,
+                status=status or CLIENT_LEFT,
                 ms=round((time.perf_counter() - began_s) * 1000, 2),
             )
 
 
 @functools.lru_cache(1024)
-def timer_of(method: str, path: str, status: int) -> Any:
+def request_timer(method: str, path: str, status: int) -> Any:
     return REQUESTS.labels(method if method in METHODS else "other", path, status)
 
 
-def request_id(scope: Scope) -> bytes:
-    """The client's own, if it is a decent one; else a new one."""
+def request_id_for(scope: Scope) -> bytes:
+    """The client's own id, if it is safe to log; else a new one."""
     for name, value in scope["headers"]:
-        if name == HEADER and GIVEN.fullmatch(value):
+        if name == REQUEST_ID and SAFE_ID.fullmatch(value):
             found: bytes = value
             return found
     return secrets.token_hex(12).encode()

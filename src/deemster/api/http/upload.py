@@ -1,4 +1,4 @@
-"""Reads a large body into a file: counted as it comes, and never waited for too long (D3)."""
+"""Reads a large upload into a file, up to a maximum size and within a time limit (D3)."""
 
 import asyncio
 import hashlib
@@ -8,7 +8,7 @@ from typing import Final
 
 from starlette.requests import Request
 
-from deemster.api.http.body import MOST_DIGITS, next_chunk
+from deemster.api.http.body import announces_more_than, next_chunk
 from deemster.api.http.errors import TooLarge, TooSlow, WrongMedia
 from deemster.domain.errors import Unavailable
 from deemster.domain.limits import MIB
@@ -19,67 +19,65 @@ ARCHIVES: Final = (
     "application/gzip",
     "application/octet-stream",
 )
-UPLOAD_S: Final = 900.0
-"""For all of it."""
-SILENCE_S: Final = 30.0
-"""Between two pieces."""
+UPLOAD_TIMEOUT_S: Final = 900.0
+CHUNK_TIMEOUT_S: Final = 30.0
 WRITE_BYTES: Final = 1 * MIB
-"""Written at once: a thread for each piece that comes would cost more than the writing."""
+"""Written at a time: a thread for each small chunk would cost more than the writing."""
 
 
 def check_archive(request: Request, most_bytes: int) -> None:
-    """Before anything of it is read."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind not in ARCHIVES:
+    """Checks the headers, before any of the archive is read."""
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type not in ARCHIVES:
         raise WrongMedia(
-            f"Send the archive itself, with Content-Type: {' or '.join(ARCHIVES)}."
+            f"Send the archive as the body, with Content-Type: {' or '.join(ARCHIVES)}."
         )
-    length = request.headers.get("content-length", "")
-    if length.isdecimal() and (len(length) > MOST_DIGITS or int(length) > most_bytes):
+    if announces_more_than(request, most_bytes):
         raise too_large(most_bytes)
 
 
 async def receive_into(request: Request, file: Path, most_bytes: int) -> str:
-    """The hash of what came, in hex."""
+    """Returns the SHA-256 of the upload, in hex."""
     digest = hashlib.sha256()
     try:
-        async with asyncio.timeout(UPLOAD_S):
+        async with asyncio.timeout(UPLOAD_TIMEOUT_S):
             with file.open("xb") as stream:
 
-                def keep(part: bytes) -> None:
+                def write(part: bytes) -> None:
                     digest.update(part)
                     stream.write(part)
 
                 async for part in parts_of(request, most_bytes):
-                    await asyncio.to_thread(keep, part)
+                    await asyncio.to_thread(write, part)
     except TimeoutError:
         raise TooSlow(
-            f"The archive took longer than {UPLOAD_S:.0f} s to arrive, or nothing came for "
-            f"{SILENCE_S:.0f} s."
+            f"The archive took longer than {UPLOAD_TIMEOUT_S:.0f} s to arrive, or nothing "
+            f"arrived for {CHUNK_TIMEOUT_S:.0f} s."
         ) from None
     except OSError as fault:
         raise Unavailable(
-            f"The archive can't be kept ({fault.strerror}): make room."
+            f"The archive can't be stored ({fault.strerror}): free some disk space."
         ) from fault
     return digest.hexdigest()
 
 
 async def parts_of(request: Request, most_bytes: int) -> AsyncIterator[bytes]:
-    held = bytearray()
+    buffer = bytearray()
     total, more = 0, True
     while more:
-        async with asyncio.timeout(SILENCE_S):
+        async with asyncio.timeout(CHUNK_TIMEOUT_S):
             chunk, more = await next_chunk(request)
         total += len(chunk)
         if total > most_bytes:
             raise too_large(most_bytes)
-        held += chunk
-        if len(held) >= WRITE_BYTES or not more:
-            yield bytes(held)
-            held.clear()
+        buffer += chunk
+        if len(buffer) >= WRITE_BYTES or not more:
+            yield bytes(buffer)
+            buffer.clear()
 
 
 def too_large(most_bytes: int) -> TooLarge:
     return TooLarge(
-        f"An archive may have {most_bytes // MIB:,} MB: leave out what isn't needed."
+        f"The archive has more than {most_bytes // MIB:,} MB: leave out files that the problem "
+        "does not need."
     )

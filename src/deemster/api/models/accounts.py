@@ -1,23 +1,23 @@
-"""What is told of accounts, log-ins and tokens, and what is asked for them."""
+"""Request and response models of accounts, log-ins and tokens."""
 
 from datetime import datetime
 from typing import Annotated, Any, Final
 
 from pydantic import Field, StringConstraints, WithJsonSchema
 
-from deemster.api.auth.passwords import LEAST_LETTERS, MOST_LETTERS
-from deemster.api.models.kinds import RequestModel, ResponseModel
-from deemster.api.models.submission_requests import Plain
+from deemster.api.auth.passwords import MAX_CHARS, MIN_CHARS
+from deemster.api.http.paging import Page, PageQuery
+from deemster.api.models.kinds import RequestModel, ResponseModel, ShortText
 from deemster.domain.account import NAME_PATTERN, Account, Role, Scope
 from deemster.store.accounts import AccountUpdate, AccountView, TokenView
 
 BODY_BYTES: Final = 32 * 1024
-"""Of what strangers may send."""
-Password = Annotated[str, StringConstraints(min_length=1, max_length=MOST_LETTERS)]
+"""Largest body of a request without a caller; other account requests have it too."""
+Password = Annotated[str, StringConstraints(min_length=1, max_length=MAX_CHARS)]
 NewPassword = Annotated[
     Password,
-    # Counted when it is brought to its normal form, by who says why it is too short.
-    WithJsonSchema({"type": "string", "minLength": LEAST_LETTERS, "maxLength": MOST_LETTERS}),
+    # check_password counts the normalised characters, so only the document states the limits.
+    WithJsonSchema({"type": "string", "minLength": MIN_CHARS, "maxLength": MAX_CHARS}),
 ]
 NewName = Annotated[str, StringConstraints(pattern=f"^{NAME_PATTERN.pattern}$", max_length=64)]
 Quota = Annotated[int, Field(ge=0, le=2**31 - 1)]
@@ -25,7 +25,7 @@ Tier = Annotated[int, Field(ge=0, le=1)]
 
 
 class LogIn(RequestModel):
-    name: Plain
+    name: ShortText
     password: Password
 
 
@@ -36,9 +36,9 @@ class SignUp(RequestModel):
 
 class PasswordChange(RequestModel):
     current_password: Password | None = None
-    """Of an account that has one."""
+    """Needed if the account has a password."""
     password: NewPassword
-    """The new one."""
+    """The new password."""
 
 
 class MeOut(ResponseModel):
@@ -48,31 +48,32 @@ class MeOut(ResponseModel):
 
 
 class ProfileOut(ResponseModel):
-    """Of what was judged; what was judged again counts as it was judged last."""
+    """Counts of judged submissions; a rejudged submission counts by its last verdict."""
 
     submits: int
     accepted: int
     solved: int
-    """Problems with one that was accepted."""
+    """Problems with an accepted submission."""
     tried: int
-    """Problems without one, so far."""
+    """Problems with submissions, but without an accepted one."""
     daily_quota: int | None
-    """null: as many as you like."""
+    """Submissions per day; null if there is no limit."""
     left_today: int | None
-    """Of the quota, until midnight UTC."""
+    """Submissions that are left until midnight UTC; null if there is no limit."""
 
 
 class SessionOut(ResponseModel):
     user: MeOut
     scopes: list[Scope]
-    """What this log-in, or this token, is good for."""
+    """Scopes of the token; a log-in has all scopes."""
     csrf_token: str | None = None
-    """Of a log-in: goes into the header X-CSRF-Token of all that is no GET."""
+    """Send it in the header X-CSRF-Token with every request of this log-in except GET."""
     token_id: str | None = None
+    """Id of the token that the request used."""
     expires_at: datetime | None = None
-    """Of a new log-in: later, if it is used meanwhile."""
+    """End of a new log-in; each use moves it."""
     profile: ProfileOut | None = None
-    """ResponseModel by GET."""
+    """Only in the response to GET."""
 
 
 class UserOut(ResponseModel):
@@ -82,15 +83,20 @@ class UserOut(ResponseModel):
     created_at: datetime
     disabled: bool
     tier: int
-    """1: its submissions go before those of others of the same kind."""
+    """1: the account's submissions are judged before those of accounts with tier 0."""
     daily_quota: int | None
-    """null: that of the settings."""
+    """Submissions per day; null if the quota of the settings applies."""
     has_password: bool
 
 
-class UserPage(ResponseModel):
-    items: list[UserOut]
-    next_cursor: str | None
+class UserPage(Page[UserOut]):
+    """A page of accounts."""
+
+
+class UserQuery(PageQuery):
+    role: Role | None = None
+    name: ShortText | None = None
+    """Beginning of the name."""
 
 
 class UserIn(RequestModel):
@@ -102,7 +108,7 @@ class UserIn(RequestModel):
 
 
 class UserPatch(RequestModel):
-    """What is left out, or null, stays; but null as a quota means that of the settings."""
+    """Fields that are missing or null do not change; a quota of null restores the default."""
 
     role: Role | None = None
     disabled: bool | None = None
@@ -110,7 +116,7 @@ class UserPatch(RequestModel):
     daily_quota: Quota | None = None
     password: NewPassword | None = None
 
-    def to_change(self) -> AccountUpdate:
+    def to_update(self) -> AccountUpdate:
         return AccountUpdate(
             role=self.role,
             disabled=self.disabled,
@@ -119,19 +125,19 @@ class UserPatch(RequestModel):
             daily_quota=self.daily_quota,
         )
 
-    def told(self) -> dict[str, Any]:
-        """For the audit log, which holds no secret."""
-        told = self.model_dump(exclude={"password"}, exclude_unset=True)
-        return {**told, "password": "changed"} if self.password else told
+    def audit_details(self) -> dict[str, Any]:
+        """Fields for the audit log, without the password."""
+        fields = self.model_dump(exclude={"password"}, exclude_unset=True)
+        return {**fields, "password": "changed"} if self.password else fields
 
 
 class TokenIn(RequestModel):
-    name: Plain
-    """What it is for."""
+    name: ShortText
+    """Purpose of the token."""
     scopes: Annotated[list[Scope], Field(min_length=1, max_length=2 * len(Scope))] | None = None
-    """Those of the token or log-in that asks, or fewer; all of those unless told."""
+    """Subset of the scopes of the token or log-in that sends the request; default: all."""
     expires_in_days: Annotated[int, Field(ge=1, le=36_500)] | None = None
-    """null: it is good until it is revoked."""
+    """null: the token is valid until it is revoked."""
 
 
 class TokenOut(ResponseModel):
@@ -141,19 +147,18 @@ class TokenOut(ResponseModel):
     created_at: datetime
     expires_at: datetime | None
     last_used_at: datetime | None
-    """To a minute or so."""
+    """Accurate to about a minute."""
     revoked: bool
     expired: bool
 
 
 class NewTokenOut(TokenOut):
     token: str
-    """It is shown now and never again."""
+    """The token itself. No other response shows it."""
 
 
-class TokenPage(ResponseModel):
-    items: list[TokenOut]
-    next_cursor: str | None
+class TokenPage(Page[TokenOut]):
+    """A page of tokens."""
 
 
 def me_out(account: Account) -> MeOut:

@@ -1,13 +1,44 @@
-"""The two kinds of model at this edge: what is given to us, and what we tell."""
+"""Base classes and field types of the request and response models."""
 
-from pydantic import BaseModel, ConfigDict
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Annotated, Final
+
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, StringConstraints
+
+FIRST_YEAR: Final = 1970
+LAST_YEAR: Final = 9000
 
 
 class RequestModel(BaseModel):
-    """A field that we don't know is refused, by its name (A6)."""
+    """Refuses unknown fields and names them (A6)."""
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
 
 class ResponseModel(BaseModel):
     model_config = ConfigDict(use_attribute_docstrings=True)
+
+
+ShortText = Annotated[
+    str, StringConstraints(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]*$")
+]
+"""A name or an id; Postgres can't store control characters."""
+
+
+def check_year(moment: datetime) -> datetime:
+    # Near the ends of the calendar, a conversion to another time zone overflows.
+    if not FIRST_YEAR <= moment.year <= LAST_YEAR:
+        raise ValueError(f"give a year from {FIRST_YEAR} to {LAST_YEAR}")
+    return moment
+
+
+Timestamp = Annotated[AwareDatetime, AfterValidator(check_year)]
+
+
+def duplicates(names: Iterable[str]) -> Iterator[str]:
+    known: set[str] = set()
+    for name in names:
+        if name in known:
+            yield name
+        known.add(name)

@@ -1,9 +1,12 @@
-"""What is told of problems: statements, samples and limits, nothing of hidden tests (A11)."""
+"""Request and response models of problems and languages; hidden tests are not shown (A11)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
-from deemster.api.models.kinds import ResponseModel
+from deemster.api.http.paging import Page, PageQuery
+from deemster.api.models.kinds import RequestModel, ResponseModel, ShortText
+from deemster.domain.language import Language
+from deemster.problems.importing import Imported
 from deemster.store.problems import ProblemListItem, ProblemSummary
 
 Mine = Literal["solved", "tried"]
@@ -19,19 +22,23 @@ class ProblemLineOut(ResponseModel):
     submits: int
     accepted: int
     mine: Mine | None = None
-    """With `mine=true`: what came of your own; null: none was judged."""
+    """With `mine=true`: your result; null if none of your submissions was judged."""
 
 
-class ProblemPage(ResponseModel):
-    items: list[ProblemLineOut]
-    next_cursor: str | None
+class ProblemPage(Page[ProblemLineOut]):
+    """A page of problems."""
+
+
+class ProblemQuery(PageQuery):
+    mine: bool = False
+    """Adds to each problem whether you solved or tried it."""
 
 
 class SampleOut(ResponseModel):
     input: str | None
     output: str | None
     interaction: str | None
-    """Of a problem that talks with the program."""
+    """Only for interactive problems: the messages in both directions."""
 
 
 class LimitsOut(ResponseModel):
@@ -45,23 +52,67 @@ class ProblemOut(ResponseModel):
     id: str
     title: str
     titles: dict[str, str]
-    """By language."""
+    """Titles by language of the statement."""
     revision: int
-    """Counts how often its tests or its statement changed."""
+    """Number of the revision; it grows when tests or statement change."""
     limits: LimitsOut
     cases: int
     languages: list[str] | None
-    """null: all."""
+    """Languages in which the problem can be solved; null: all."""
     scoring: bool
     interactive: bool
     submit_answer: bool
-    """The answer itself is handed in, not a program."""
+    """true if the submission is the answer itself, not a program."""
     statements: dict[str, str]
-    """HTML, by language."""
+    """Statements as HTML, by language of the statement."""
     samples: list[SampleOut]
     license: str | None
     submits: int
     accepted: int
+
+
+class ImportQuery(RequestModel):
+    id: ShortText | None = None
+    """Id of the problem, such as `prob_sum`; default: made from the package's name."""
+
+
+class ImportedOut(ResponseModel):
+    id: str
+    title: str
+    revision: int
+    digest: str
+    """Hash of the package's content: the same package has the same digest."""
+    time_ms: int
+    memory_bytes: int
+    cases: int
+    changed: bool
+    """false if this revision was in force already."""
+    warnings: list[str]
+    """Parts of the package that were ignored or not understood."""
+
+
+class RetiredOut(ResponseModel):
+    id: str
+    retired: bool
+
+
+class LanguageOut(ResponseModel):
+    id: str
+    name: str
+    aliases: list[str]
+    extensions: list[str]
+    available: bool
+    """true if a live worker has the tools of the language."""
+    versions: list[str]
+    """Exact versions of the compiler or interpreter on the live workers."""
+    compile: list[str] | None
+    """Command line of the compiler; null if the language is not compiled."""
+    run: list[str]
+    template: str
+
+
+class LanguagesOut(ResponseModel):
+    items: list[LanguageOut]
 
 
 def problem_line_out(line: ProblemListItem) -> ProblemLineOut:
@@ -77,25 +128,25 @@ def problem_line_out(line: ProblemListItem) -> ProblemLineOut:
 
 
 def with_mine(line: ProblemLineOut, is_solved: bool | None) -> ProblemLineOut:
-    """`is_solved` is None of one that was not tried."""
+    """`is_solved` is None if the caller did not try the problem."""
     return line.model_copy(update={"mine": MINE[is_solved]})
 
 
-def problem_out(sheet: ProblemSummary, *, submits: int, accepted: int) -> ProblemOut:
-    details = sheet.details
+def problem_out(summary: ProblemSummary, *, submits: int, accepted: int) -> ProblemOut:
+    details = summary.details
     return ProblemOut(
-        id=sheet.id,
-        title=sheet.title,
+        id=summary.id,
+        title=summary.title,
         titles=details.get("names", {}),
-        revision=sheet.number,
+        revision=summary.number,
         limits=LimitsOut(
-            time_ms=sheet.time_ms,
-            memory_bytes=sheet.memory_bytes,
-            source_bytes=sheet.source_bytes,
+            time_ms=summary.time_ms,
+            memory_bytes=summary.memory_bytes,
+            source_bytes=summary.source_bytes,
             output_bytes=details.get("limits", {}).get("output_bytes"),
         ),
-        cases=sheet.cases,
-        languages=list(sheet.languages) if sheet.languages is not None else None,
+        cases=summary.cases,
+        languages=list(summary.languages) if summary.languages is not None else None,
         scoring=bool(details.get("scoring")),
         interactive=bool(details.get("interactive")),
         submit_answer=bool(details.get("submit_answer")),
@@ -116,3 +167,33 @@ def samples_of(samples: Sequence[Mapping[str, str]]) -> list[SampleOut]:
         )
         for sample in samples
     ]
+
+
+def imported_out(imported: Imported) -> ImportedOut:
+    summary = imported.summary
+    return ImportedOut(
+        id=summary.id,
+        title=summary.title,
+        revision=summary.number,
+        digest=summary.digest,
+        time_ms=summary.time_ms,
+        memory_bytes=summary.memory_bytes,
+        cases=summary.cases,
+        changed=imported.is_new,
+        warnings=list(imported.warnings),
+    )
+
+
+def language_out(language: Language, installed: Mapping[str, Sequence[str]]) -> LanguageOut:
+    """`installed` has the versions of each language that live workers have."""
+    return LanguageOut(
+        id=language.id,
+        name=language.name,
+        aliases=list(language.aliases),
+        extensions=list(language.extensions),
+        available=language.id in installed,
+        versions=list(installed.get(language.id, ())),
+        compile=list(language.compile.argv) if language.compile else None,
+        run=list(language.run.argv),
+        template=language.template,
+    )

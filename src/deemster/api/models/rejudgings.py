@@ -1,22 +1,55 @@
-"""What is said of a rejudging: how far it is, and what it would change."""
+"""Request and response models of rejudgings."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Annotated, Any, Final, Literal, Self
 
-from deemster.api.models.kinds import ResponseModel
+from pydantic import Field, StringConstraints, model_validator
+
+from deemster.api.http.paging import Page
+from deemster.api.models.kinds import RequestModel, ResponseModel, ShortText, Timestamp
 from deemster.api.models.submissions import Status
 from deemster.domain.lifecycle import PUBLIC_STATUS, State
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.verdict.rejudging_set import Overview
 from deemster.store.rejudgings import ChangedPair, Rejudging, VerdictPairCount
 
+MAX_IDS: Final = 10_000
+Reason = Annotated[
+    str, StringConstraints(min_length=1, max_length=1000, pattern=r"^[^\x00-\x1f\x7f]*$")
+]
+
+
+class RejudgingIn(RequestModel):
+    """Selects the submissions that match all given fields; at least one field is needed."""
+
+    problem: ShortText | None = None
+    contest: ShortText | None = None
+    verdict: Verdict | None = None
+    language: ShortText | None = None
+    user: ShortText | None = None
+    """Id or name of the account."""
+    submitted_from: Timestamp | None = None
+    submitted_to: Timestamp | None = None
+    """Selects submissions before this time."""
+    ids: Annotated[list[ShortText], Field(min_length=1, max_length=MAX_IDS)] | None = None
+    outdated: bool = False
+    """Selects only submissions that were judged with test data that is no longer in force."""
+    reason: Reason | None = None
+    """Note for people who read the rejudging later."""
+
+    @model_validator(mode="after")
+    def _selects_something(self) -> Self:
+        if all(not value for name, value in self if name != "reason"):
+            raise ValueError("say which submissions: by problem, contest, verdict, ids …")
+        return self
+
 
 class RejudgingStatus(StrEnum):
     STAGING = "staging"
-    """Not all trials are there yet."""
+    """The trials are being created."""
     OPEN = "open"
     APPLIED = "applied"
     DROPPED = "dropped"
@@ -32,7 +65,7 @@ class WantedOut(ResponseModel):
     submitted_to: datetime | None = None
     ids: list[str] | None = None
     outdated: bool | None = None
-    """By other test data than is in force."""
+    """Only submissions that were judged with test data that is no longer in force."""
 
 
 class RejudgingLine(ResponseModel):
@@ -40,56 +73,54 @@ class RejudgingLine(ResponseModel):
     status: RejudgingStatus
     wanted: WantedOut
     matched: int
-    """How many submissions were like that when it was made."""
+    """Submissions that matched when the rejudging was created."""
     reason: str | None
     made_by: str | None
-    """null: a command on the machine."""
+    """Name of the admin; null if a command on the machine created it."""
     made_at: datetime
     settled_at: datetime | None
 
 
-class ProgressOfSet(ResponseModel):
+class RejudgingProgressOut(ResponseModel):
     trials: int
     waiting: int
     running: int
     done: int
     failed: int
-    """The judge could not judge them: they stay out."""
+    """Trials that could not be judged. They are not applied."""
     cancelled: int
     overtaken: int
-    """Judged, but the old one was judged again by other means: they stay out."""
+    """Trials whose old submission was rejudged in another way. They are not applied."""
     applied: int
 
 
 class UnderWayOut(ResponseModel):
-    """Submissions that are as wanted, but wait or run now: they are not in the set."""
+    """Matching submissions that are still queued or running. They are not part of the set."""
 
     unended: int
     outdated: int
-    """Of these, for other test data than is in force: judge them again when they have ended."""
+    """Those of them that use test data that is no longer in force. Rejudge them later."""
 
 
 class CellOut(ResponseModel):
     old: Verdict | None
-    """null: the judge had failed at it."""
+    """null if the old submission could not be judged."""
     new: Verdict
     pairs: int
 
 
 class RejudgingOut(RejudgingLine):
     is_ready: bool
-    """It can be applied."""
-    progress: ProgressOfSet
+    """true if all trials have ended, so that the rejudging can be applied."""
+    progress: RejudgingProgressOut
     under_way: UnderWayOut
     verdicts_changed: int
     scores_changed: int
     matrix: list[CellOut] | None = None
 
 
-class RejudgingPage(ResponseModel):
-    items: list[RejudgingLine]
-    next_cursor: str | None
-    """Where to go on; null: there are no more."""
+class RejudgingPage(Page[RejudgingLine]):
+    """A page of rejudgings."""
 
 
 class ChangeOut(ResponseModel):
@@ -104,13 +135,11 @@ class ChangeOut(ResponseModel):
     old_score: float | None
     new_score: float | None
     left_out: Literal["failed", "cancelled", "overtaken"] | None
-    """Why the new one takes, or took, no place."""
+    """Why the trial is not applied; null if it is."""
 
 
-class ChangePage(ResponseModel):
-    items: list[ChangeOut]
-    next_cursor: str | None
-    """Where to go on; null: there are no more."""
+class ChangePage(Page[ChangeOut]):
+    """A page of submissions whose result changes."""
 
 
 def line_out(rejudging: Rejudging) -> RejudgingLine:
@@ -124,7 +153,9 @@ def rejudging_out(
     shown = {
         **line_fields(overview.rejudging),
         "is_ready": overview.is_ready,
-        "progress": {name: getattr(progress, name) for name in ProgressOfSet.model_fields},
+        "progress": {
+            name: getattr(progress, name) for name in RejudgingProgressOut.model_fields
+        },
         "under_way": asdict(overview.under_way),
         "verdicts_changed": progress.verdicts_changed,
         "scores_changed": progress.scores_changed,

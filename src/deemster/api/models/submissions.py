@@ -1,18 +1,121 @@
-"""What is said of a submission (A2, A4): what is unknown, or no concern, is left out."""
+"""Request and response models of submissions; unknown values are left out (A1, A2, A4)."""
 
+import base64
 from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Annotated, Any, Final, Literal, Self
+from urllib.parse import urlsplit
 
-from deemster.api.models.kinds import ResponseModel
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    StringConstraints,
+    WithJsonSchema,
+    model_validator,
+)
+
+from deemster.api.http.paging import Page, PageQuery
+from deemster.api.models.kinds import RequestModel, ResponseModel, ShortText, duplicates
+from deemster.domain.ids import ContestId, ProblemId
 from deemster.domain.lifecycle import PUBLIC_STATUS, State
+from deemster.domain.source import MAX_FILES
 from deemster.domain.submission import AcceptedSubmission, QueuePosition, SubmissionView
 from deemster.domain.verdict import Verdict
+from deemster.pipeline.accept.service import SubmitRequest
+
+SUBMISSIONS_PATH: Final = "/v1/submissions"
+
+
+def check_web_address(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        good = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    except ValueError:
+        good = False
+    if not good or not url.isprintable() or " " in url or parts.username is not None:
+        raise ValueError("write it as https://host/path, without a user name")
+    return url
+
+
+def decode_base64(text: object) -> bytes:
+    try:
+        return base64.b64decode(text if isinstance(text, str) else "?", validate=True)
+    except ValueError:
+        raise ValueError("this is not base64") from None
+
+
+Base64 = Annotated[
+    bytes,
+    BeforeValidator(decode_base64),
+    WithJsonSchema({"type": "string", "contentEncoding": "base64"}),
+]
+
+
+class FileIn(RequestModel):
+    name: Annotated[str, StringConstraints(min_length=1, max_length=4096)]
+    """Path of the file, with / between directories."""
+    content: str | None = None
+    content_base64: Base64 | None = None
+    """Replaces `content` if the file is not text."""
+
+    @model_validator(mode="after")
+    def _has_one_content(self) -> Self:
+        if (self.content is None) == (self.content_base64 is None):
+            raise ValueError("send either content or content_base64")
+        return self
+
+    @property
+    def decoded(self) -> bytes:
+        return self.content.encode() if self.content is not None else self.content_base64 or b""
+
+
+class SubmissionIn(RequestModel):
+    problem_id: ShortText = Field(examples=["prob_aplusb"])
+    language: ShortText = Field(examples=["python3"])
+    contest_id: ShortText | None = None
+    """Contest in which the submission counts. The contest must be open."""
+    source_code: str | None = None
+    """The program, if it has one file."""
+    files: Annotated[list[FileIn], Field(min_length=1, max_length=MAX_FILES)] | None = None
+    """The program, if it has several files."""
+    main: ShortText | None = None
+    """Name of the file that is started."""
+    webhook_url: (
+        Annotated[str, StringConstraints(max_length=2048), AfterValidator(check_web_address)]
+        | None
+    ) = None
+    """URL that gets a webhook when the submission has ended."""
+
+    @model_validator(mode="after")
+    def _has_one_source(self) -> Self:
+        if (self.source_code is None) == (self.files is None):
+            raise ValueError("send either source_code or files")
+        if self.files is None and self.main is not None:
+            raise ValueError("main is only for files: leave it out")
+        for name in duplicates(file.name for file in self.files or ()):
+            raise ValueError(f"two files have the name {name!r}")
+        return self
+
+    def to_submit_request(self, key: str | None) -> SubmitRequest:
+        if self.files is None:
+            files = {"": (self.source_code or "").encode()}
+        else:
+            files = {file.name: file.decoded for file in self.files}
+        return SubmitRequest(
+            problem=ProblemId(self.problem_id),
+            language=self.language,
+            files=files,
+            main=self.main,
+            webhook_url=self.webhook_url,
+            idempotency_key=key,
+            contest=ContestId(self.contest_id) if self.contest_id is not None else None,
+        )
 
 
 class Status(StrEnum):
-    """The states as they are shown (S4); whether a job is on the road is our concern."""
+    """The states as clients see them: `queued` covers all before a worker starts (S4)."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -53,12 +156,12 @@ class CompilerOut(ResponseModel):
 
 
 class SubmissionLine(ResponseModel):
-    """One of a list."""
+    """A submission in a list."""
 
     id: str
     status: Status
     verdict: Verdict | None
-    """null until it is known."""
+    """null until the submission is judged."""
     problem_id: str
     contest_id: str | None = None
     language: str
@@ -68,60 +171,71 @@ class SubmissionLine(ResponseModel):
     started_at: datetime | None = None
     finished_at: datetime | None = None
     runtime_ms: int | None = None
-    """CPU time of the slowest case."""
+    """CPU time of the slowest test case."""
     memory_kb: int | None = None
-    """The peak of all cases."""
+    """Peak memory over all test cases."""
     passed_cases: int | None = None
     total_cases: int | None = None
     score: float | None = None
     max_score: float | None = None
     rejudge_of: str | None = None
+    """Id of the submission that this one replaces."""
 
 
 class SubmissionOut(SubmissionLine):
     revision: int | None = None
-    """Of the problem: by which test data it is, or was, judged."""
+    """Revision of the problem whose test data judges the submission."""
     queue_position: int | None = None
-    """While it is queued, from 1."""
+    """Only while the submission is queued; the next one has 1."""
     estimated_wait_s: float | None = None
-    """While it is queued; null if nothing is known of how fast the workers are."""
+    """Only while the submission is queued; null if the speed of the workers is unknown."""
     progress: ProgressOut | None = None
-    """While it runs."""
+    """Only while the submission runs."""
     groups: list[GroupOut] | None = None
-    """Of a problem with scores."""
+    """Results of the test groups, if the problem has scores."""
     failed_case: int | None = None
-    """The first that failed, from 1."""
+    """Number of the first test case that failed; the first case has 1."""
     expected: str | None = None
-    """Of a sample case that failed, as `got`."""
+    """Expected output of the failed case, if it is a sample."""
     got: str | None = None
+    """Output of the program for the failed case, if it is a sample."""
     message: str | None = None
-    """What the problem's checker says to the contestant."""
+    """Message of the problem's checker to the contestant."""
     limit_ms: int | None = None
-    """The limit that was exceeded."""
+    """The time limit that was exceeded."""
     reason: str | None = None
-    """Of a Runtime Error: signal, exit code or forbidden system call."""
+    """Cause of a Runtime Error: signal, exit code or forbidden system call."""
     compiler_output: str | None = None
-    """Of a Compile Error."""
+    """Messages of the compiler, for a Compile Error."""
     compiler: CompilerOut | None = None
-    """What it was built or run by."""
+    """The compiler or interpreter that was used."""
     error: str | None = None
-    """Why it could not be judged."""
+    """Why the submission could not be judged."""
     superseded_by: str | None = None
+    """Id of the submission that replaced this one."""
     staged_in: str | None = None
-    """Of a trial, which only admins see: its rejudging."""
+    """Id of the rejudging, if this is a trial. Only admins see trials."""
 
 
-class SubmissionPage(ResponseModel):
-    items: list[SubmissionLine]
-    next_cursor: str | None
-    """Where to go on; null: there are no more."""
+class SubmissionPage(Page[SubmissionLine]):
+    """A page of submissions."""
+
+
+class SubmissionQuery(PageQuery):
+    user: ShortText | None = None
+    """Id or name of the account."""
+    problem: ShortText | None = None
+    contest: ShortText | None = None
+    verdict: Verdict | None = None
+    language: ShortText | None = None
+    status: Status | None = None
 
 
 class FileOut(ResponseModel):
     name: str
     content: str | None = None
     content_base64: str | None = None
-    """Instead of `content`, where the file is no text."""
+    """Replaces `content` if the file is not text."""
 
 
 class SourceOut(ResponseModel):
@@ -141,11 +255,22 @@ def accepted_out(accepted: AcceptedSubmission) -> AcceptedOut:
     )
 
 
+def location_of(submission: str) -> dict[str, str]:
+    return {"Location": f"{SUBMISSIONS_PATH}/{submission}"}
+
+
+def file_out(name: str, content: bytes) -> FileOut:
+    try:
+        return FileOut(name=name, content=content.decode())
+    except UnicodeDecodeError:
+        return FileOut(name=name, content_base64=base64.b64encode(content).decode())
+
+
 def line_out(view: SubmissionView) -> SubmissionLine:
     return SubmissionLine.model_validate(line_fields(view))
 
 
-def submission_out(view: SubmissionView, place: QueuePosition | None) -> SubmissionOut:
+def submission_out(view: SubmissionView, position: QueuePosition | None) -> SubmissionOut:
     known: dict[str, Any] = {
         "revision": view.revision_number,
         "progress": progress_of(view),
@@ -156,9 +281,11 @@ def submission_out(view: SubmissionView, place: QueuePosition | None) -> Submiss
     if view.verdict is not None and view.judgement is not None:
         known |= judgement_fields(view, view.judgement)
     fields = line_fields(view) | present(known)
-    if place is not None:
-        fields["queue_position"] = place.position
-        fields["estimated_wait_s"] = None if place.wait_s is None else round(place.wait_s, 3)
+    if position is not None:
+        fields["queue_position"] = position.position
+        fields["estimated_wait_s"] = (
+            None if position.wait_s is None else round(position.wait_s, 3)
+        )
     return SubmissionOut.model_validate(fields)
 
 
@@ -189,10 +316,8 @@ def line_fields(view: SubmissionView) -> dict[str, Any]:
 
 
 def judgement_fields(view: SubmissionView, judgement: Mapping[str, Any]) -> dict[str, Any]:
-    """From the contestant's judgement as `settle` wrote it; field by field, so that nothing
-    that is added there is shown by accident (A11)."""
+    """Copies field by field, so that no new field is shown by accident (A11)."""
     failed = judgement.get("failed_case") or {}
-    compiler_output = judgement.get("compiler_output")
     return {
         "groups": (judgement.get("groups") or None) if view.score is not None else None,
         "failed_case": failed.get("number"),
@@ -201,7 +326,7 @@ def judgement_fields(view: SubmissionView, judgement: Mapping[str, Any]) -> dict
         "message": failed.get("team_message") or None,
         "limit_ms": limit_of(view, failed),
         "reason": failed.get("reason") or None,
-        "compiler_output": compiler_output,
+        "compiler_output": judgement.get("compiler_output"),
         "compiler": compiler_of(judgement),
     }
 

@@ -1,56 +1,62 @@
-"""What is said of webhooks: each delivery with its attempts, and the secret that signs (H2)."""
+"""Request and response models of webhook deliveries and of the secret that signs them (H2)."""
 
 from datetime import datetime
 
-from deemster.api.models.kinds import ResponseModel
+from deemster.api.http.paging import Page, PageQuery
+from deemster.api.models.kinds import ResponseModel, ShortText
 from deemster.domain.ids import AccountId
 from deemster.pipeline.deliver.message import SigningKeys
 from deemster.store.webhooks import Delivery, DeliveryAttempt, DeliveryState, SigningKey
+
+
+class DeliveryQuery(PageQuery):
+    state: DeliveryState | None = None
+    user: ShortText | None = None
+    """Id or name of the account. Users who are not admins see only their own deliveries."""
 
 
 class AttemptOut(ResponseModel):
     number: int
     at: datetime
     status: int | None
-    """What the receiver answered; null: it did not."""
+    """HTTP status that the receiver answered; null if it did not answer."""
     error: str | None
-    """Why it failed, in a word; null: it did not."""
+    """Why the attempt failed; null if it succeeded."""
     took_ms: int
 
 
 class DeliveryOut(ResponseModel):
     id: str
-    """The `webhook-id` that its receiver sees, with every attempt."""
+    """The receiver gets this id with every attempt, as the header `webhook-id`."""
     submission_id: str
     type: str
     url: str
     state: DeliveryState
     tries: int
     next_try_at: datetime | None
-    """While it waits; a try that is being made was due at this time."""
+    """When the next attempt is due; null if there will be none."""
     created_at: datetime
     ended_at: datetime | None
     resend_of: str | None
+    """Id of the delivery that this one repeats."""
     attempts: list[AttemptOut]
 
 
-class DeliveryPage(ResponseModel):
-    items: list[DeliveryOut]
-    next_cursor: str | None
-    """Where to go on; null: there are no more."""
+class DeliveryPage(Page[DeliveryOut]):
+    """A page of webhook deliveries."""
 
 
 class PreviousSecret(ResponseModel):
     secret: str
     until: datetime
-    """It signs too, until then."""
+    """Deliveries are also signed with this secret until this time."""
 
 
 class WebhookSecretOut(ResponseModel):
     secret: str
-    """`whsec_` and the key in base64."""
+    """`whsec_` followed by the key in base64."""
     rotated_at: datetime | None
-    """null: it is the first one."""
+    """null if the secret was never rotated."""
     previous: PreviousSecret | None
 
 

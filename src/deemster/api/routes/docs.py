@@ -1,8 +1,4 @@
-"""`/docs`: the OpenAPI document as a page, with all that it is made of from here (A7).
-
-A judge may stand in a network without the internet, and no other site's script has any
-business where people are logged in.
-"""
+"""`/docs`: the OpenAPI document as a page; all its files come from this server (A7)."""
 
 from importlib.resources import files
 from typing import Final
@@ -13,7 +9,7 @@ from starlette.responses import HTMLResponse, Response
 from deemster.domain.errors import NotFound
 
 router = APIRouter(include_in_schema=False)
-KEPT: Final = {"Cache-Control": "public, max-age=86400"}
+CACHED: Final = {"Cache-Control": "public, max-age=86400"}
 PAGE: Final = """<!doctype html>
 <html lang="en">
 <head>
@@ -40,24 +36,24 @@ START: Final = """SwaggerUIBundle({
     layout: "BaseLayout",
 });
 """
-FOREIGN: Final = {
+SWAGGER_FILES: Final = {
     "swagger-ui-bundle.js": "text/javascript",
     "swagger-ui.css": "text/css",
     "favicon-32x32.png": "image/png",
 }
-"""What the package brings; nothing else of it is served."""
+"""The only files of the package that are served: a judge may have no internet access."""
 
 
 @router.get("/docs")
-async def page() -> Response:
+async def show_docs() -> Response:
     return HTMLResponse(PAGE)
 
 
 @router.get("/docs/{name}")
-async def part(name: str) -> Response:
+async def show_docs_file(name: str) -> Response:
     if name == "start.js":
-        return Response(START, headers=KEPT, media_type="text/javascript")
-    if name not in FOREIGN:
-        raise NotFound("There is no such file: the page is at /docs.")
+        return Response(START, headers=CACHED, media_type="text/javascript")
+    if name not in SWAGGER_FILES:
+        raise NotFound("The documentation has no such file: open /docs.")
     content = files("fastapi_swagger.resources").joinpath(name).read_bytes()
-    return Response(content, headers=KEPT, media_type=FOREIGN[name])
+    return Response(content, headers=CACHED, media_type=SWAGGER_FILES[name])

@@ -1,43 +1,32 @@
-"""`/healthz` and `/readyz`, for whoever watches over the service; `/` for whoever strays in."""
+"""`/healthz` and `/readyz` for monitoring, and `/`, which names the documentation."""
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from deemster.api.health import HealthOut
-from deemster.api.http.json_response import answer
-from deemster.api.models.kinds import ResponseModel
+from deemster.api.http.body import json_response
+from deemster.api.models.health import AliveOut, HealthOut, RootOut
 from deemster.api.state import app_state
 
 router = APIRouter(tags=["health"])
 
 
-class AliveOut(ResponseModel):
-    alive: bool
-
-
-class PointerOut(ResponseModel):
-    service: str
-    docs: str
-    openapi: str
-
-
 @router.get("/healthz", response_model=AliveOut)
-async def alive() -> Response:
-    """This process answers, whatever it may depend on."""
-    return answer(AliveOut(alive=True))
+async def check_alive() -> Response:
+    """Answers as long as this process runs; does not check database or queue."""
+    return json_response(AliveOut(alive=True))
 
 
 @router.get(
     "/readyz",
     response_model=HealthOut,
-    responses={503: {"model": HealthOut, "description": "Some part is not there"}},
+    responses={503: {"model": HealthOut, "description": "A part of the judge does not answer"}},
 )
-async def ready(request: Request) -> Response:
-    """Part by part. Submissions may be accepted still when it is not: see Q2 and Q15."""
+async def check_ready(request: Request) -> Response:
+    """Checks each part of the judge. Even if one fails, submissions may still be accepted."""
     report = await app_state(request).health.report()
-    return answer(report, 200 if report.ready else 503)
+    return json_response(report, 200 if report.ready else 503)
 
 
-@router.get("/", response_model=PointerOut)
-async def pointer() -> Response:
-    return answer(PointerOut(service="deemster", docs="/docs", openapi="/openapi.json"))
+@router.get("/", response_model=RootOut)
+async def show_root() -> Response:
+    return json_response(RootOut(service="deemster", docs="/docs", openapi="/openapi.json"))

@@ -1,4 +1,4 @@
-"""`/metrics`: what this process counted and what the database holds, as Prometheus reads it."""
+"""`/metrics`: counters of this process and gauges of database and queues, for Prometheus."""
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from deemster.api.authentication import Caller
 from deemster.api.dependencies import Dependencies
-from deemster.api.http.json_response import faults
+from deemster.api.http.errors import error_responses
 from deemster.api.state import app_state
 from deemster.domain.errors import Unavailable
 from deemster.domain.job import QueueName
@@ -24,8 +24,8 @@ from deemster.store.stats import Gauges, read_gauges
 log = structlog.get_logger()
 router = APIRouter(tags=["health"])
 MEDIA_TYPE: Final = "text/plain; version=0.0.4"
-TOLD: Final = {
-    "description": "In the text format of Prometheus",
+RESPONSE: Final = {
+    "description": "Metrics in the text format of Prometheus",
     "content": {"text/plain": {"schema": {"type": "string"}}},
 }
 
@@ -33,21 +33,25 @@ TOLD: Final = {
 @router.get(
     "/metrics",
     response_class=Response,
-    responses={200: TOLD, **faults(401, 403, 429, 503)},
+    responses={200: RESPONSE, **error_responses(401, 403, 429, 503)},
 )
-async def metrics(request: Request, _caller: Caller) -> Response:
-    """For a token with the scope metrics. Parts that do not answer are left out, and say so."""
+async def show_metrics(request: Request, _caller: Caller) -> Response:
+    """Shows metrics to a token with the scope metrics. A part that does not answer is left out,
+    and its `_up` metric is 0.
+    """
     dependencies = app_state(request).dependencies
     async with asyncio.TaskGroup() as group:
-        held = group.create_task(look(dependencies))
-        depths = group.create_task(look_at_queues(dependencies))
-    shown = CollectorRegistry()
-    shown.register(Numbers([*of_database(held.result()), *of_queues(depths.result())]))
-    text = generate_latest(REGISTRY) + generate_latest(shown)
+        found = group.create_task(read_database(dependencies))
+        depths = group.create_task(read_queues(dependencies))
+    registry = CollectorRegistry()
+    registry.register(
+        Families([*database_gauges(found.result()), *queue_gauges(depths.result())])
+    )
+    text = generate_latest(REGISTRY) + generate_latest(registry)
     return Response(text, media_type=MEDIA_TYPE)
 
 
-async def look(dependencies: Dependencies) -> Gauges | None:
+async def read_database(dependencies: Dependencies) -> Gauges | None:
     try:
         async with connection(dependencies.pool) as acquired:
             return await read_gauges(acquired)
@@ -56,7 +60,7 @@ async def look(dependencies: Dependencies) -> Gauges | None:
         return None
 
 
-async def look_at_queues(dependencies: Dependencies) -> Mapping[QueueName, QueueDepth] | None:
+async def read_queues(dependencies: Dependencies) -> Mapping[QueueName, QueueDepth] | None:
     try:
         return await dependencies.queues.depths()
     except Unavailable as fault:
@@ -64,7 +68,7 @@ async def look_at_queues(dependencies: Dependencies) -> Mapping[QueueName, Queue
         return None
 
 
-class Numbers(Collector):
+class Families(Collector):
     def __init__(self, families: Iterable[GaugeMetricFamily]) -> None:
         self._families = families
 
@@ -72,55 +76,61 @@ class Numbers(Collector):
         return self._families
 
 
-def of_database(held: Gauges | None) -> Iterator[GaugeMetricFamily]:
-    yield gauge("database_up", "Whether the database answers", held is not None)
-    if held is None:
+def database_gauges(found: Gauges | None) -> Iterator[GaugeMetricFamily]:
+    yield gauge("database_up", "Whether the database answers", found is not None)
+    if found is None:
         return
-    submissions = {"waiting": held.waiting, "running": held.running}
+    submissions = {"waiting": found.waiting, "running": found.running}
     yield labelled("submissions", "Submissions that have not ended", "state", submissions)
-    yield gauge("workers", "Workers that live", held.workers)
-    yield gauge("workers_draining", "Of these, those that take nothing new", held.draining)
-    yield gauge("slots", "Programs that can be judged at once", held.slots)
-    yield gauge("slots_busy", "Programs that are being judged", held.busy)
-    yield gauge("dead_letters_open", "Dead letters to be dealt with", held.dead_letters)
-    yield gauge("outbox_unsent", "Jobs that wait to be put into a queue", held.outbox_unsent)
-    # From the database: who carries them is another process, which nobody asks.
+    yield gauge("workers", "Live workers", found.workers)
+    yield gauge("workers_draining", "Live workers that take no new jobs", found.draining)
+    yield gauge("slots", "Submissions that the workers can judge at the same time", found.slots)
+    yield gauge("slots_busy", "Submissions that are being judged", found.busy)
+    yield gauge(
+        "dead_letters_open",
+        "Dead letters that were neither requeued nor discarded",
+        found.dead_letters,
+    )
+    yield gauge(
+        "outbox_unsent", "Jobs that were not yet sent to the queue store", found.outbox_unsent
+    )
+    # Read from the database, because the process that delivers webhooks has no /metrics.
     webhooks = {
-        "waiting": held.webhooks_waiting,
-        "retrying": held.webhooks_retrying,
-        "failed": held.webhooks_failed,
+        "waiting": found.webhooks_waiting,
+        "retrying": found.webhooks_retrying,
+        "failed": found.webhooks_failed,
     }
     yield labelled(
         "webhooks",
-        "Webhooks to be sent, to be sent again, and given up within a day",
+        "Webhook deliveries: waiting, waiting for a retry, and failed within a day",
         "state",
         webhooks,
     )
     yield gauge(
         "webhooks_overdue_seconds",
-        "For how long a webhook is due that nobody carries",
-        held.webhooks_overdue_s,
+        "How long the oldest due webhook has been waiting for its delivery",
+        found.webhooks_overdue_s,
     )
 
 
-def of_queues(depths: Mapping[QueueName, QueueDepth] | None) -> Iterator[GaugeMetricFamily]:
+def queue_gauges(depths: Mapping[QueueName, QueueDepth] | None) -> Iterator[GaugeMetricFamily]:
     yield gauge("queues_up", "Whether the queue store answers", depths is not None)
     if depths is None:
         return
     backlog = {queue.value: depth.backlog for queue, depth in depths.items()}
     active = {queue.value: depth.active for queue, depth in depths.items()}
-    yield labelled("queue_depth", "Jobs of a queue that nobody has begun", "queue", backlog)
-    yield labelled("queue_active", "Jobs of a queue that were begun", "queue", active)
+    yield labelled("queue_depth", "Jobs of a queue that no worker has begun", "queue", backlog)
+    yield labelled("queue_active", "Jobs of a queue that a worker has begun", "queue", active)
 
 
-def gauge(name: str, said: str, value: float) -> GaugeMetricFamily:
-    return GaugeMetricFamily(f"deemster_{name}", said, value=value)
+def gauge(name: str, help_text: str, value: float) -> GaugeMetricFamily:
+    return GaugeMetricFamily(f"deemster_{name}", help_text, value=value)
 
 
 def labelled(
-    name: str, said: str, label: str, values: Mapping[str, float]
+    name: str, help_text: str, label: str, values: Mapping[str, float]
 ) -> GaugeMetricFamily:
-    family = GaugeMetricFamily(f"deemster_{name}", said, labels=[label])
+    family = GaugeMetricFamily(f"deemster_{name}", help_text, labels=[label])
     for value, number in values.items():
         family.add_metric([value], number)
     return family

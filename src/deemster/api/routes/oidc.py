@@ -1,4 +1,4 @@
-"""`/v1/oidc`: log in at another issuer, by a browser (O6)."""
+"""`/v1/oidc`: log in with a browser at an OpenID Connect issuer (O6)."""
 
 from typing import Annotated, Final
 
@@ -6,35 +6,45 @@ from fastapi import APIRouter, Query, Request
 from pydantic import StringConstraints
 from starlette.responses import RedirectResponse, Response
 
-from deemster.api.auth.log_in import HOUR_S, begin
-from deemster.api.auth.oidc import CALLBACK, COOKIE, HOLDS_S, LogInFailed, Oidc, local_path
-from deemster.api.http.json_response import faults
+from deemster.api.auth.log_in import begin_session, session_seconds
+from deemster.api.auth.oidc import (
+    CALLBACK,
+    COOKIE,
+    PENDING_S,
+    LogInFailed,
+    Oidc,
+    check_local_path,
+)
+from deemster.api.http.errors import error_responses
 from deemster.api.state import AppState, app_state
 from deemster.domain.errors import NotFound, Refused
 
 router = APIRouter(tags=["accounts"])
 LOGIN: Final = "/v1/oidc/login"
 SEE_OTHER: Final = 303
-Word = Annotated[str, StringConstraints(max_length=4096, pattern=r"^[\x20-\x7e]*$")]
-"""As OAuth has it; what is longer, or no ASCII, could make a URL that no server takes."""
+Parameter = Annotated[str, StringConstraints(max_length=4096, pattern=r"^[\x20-\x7e]*$")]
+"""OAuth parameters are ASCII; longer ones could make a URL that no server accepts."""
 
 
 @router.get(
     LOGIN,
     status_code=SEE_OTHER,
     response_class=RedirectResponse,
-    responses={SEE_OTHER: {"description": "To the issuer"}, **faults(404, 422, 503)},
+    responses={
+        SEE_OTHER: {"description": "Redirect to the issuer"},
+        **error_responses(404, 422, 503),
+    },
 )
-async def go(
+async def begin_oidc_log_in(
     request: Request,
-    next: Annotated[Word, Query(description="A path of this site")] = "/",  # noqa: A002
+    next: Annotated[Parameter, Query(description="Path on this site.")] = "/",  # noqa: A002
 ) -> Response:
-    """Sends a browser to the issuer; it comes back logged in, to `next`."""
-    state = app_state(request)
-    oidc = configured(state)
-    url, cookie = await oidc.begin(local_path(next))
+    """Redirects the browser to the issuer. After the log-in, the browser returns to `next`."""
+    app = app_state(request)
+    oidc = configured_oidc(app)
+    url, cookie = await oidc.begin(check_local_path(next))
     response = RedirectResponse(url, SEE_OTHER)
-    state.auth.cookies.write(response, cookie, keep_s=HOLDS_S, name=COOKIE)
+    app.auth.cookies.write(response, cookie, keep_s=PENDING_S, name=COOKIE)
     return response
 
 
@@ -43,44 +53,45 @@ async def go(
     status_code=SEE_OTHER,
     response_class=RedirectResponse,
     responses={
-        SEE_OTHER: {"description": "To where it began, logged in"},
-        **faults(401, 404, 422, 429, 503),
+        SEE_OTHER: {"description": "Redirect to the page where the log-in began"},
+        **error_responses(401, 404, 422, 429, 503),
     },
 )
-async def come_back(
+async def finish_oidc_log_in(
     request: Request,
-    state: Word | None = None,
-    code: Word | None = None,
-    error: Word | None = None,
+    state: Parameter | None = None,
+    code: Parameter | None = None,
+    error: Parameter | None = None,
 ) -> Response:
-    """Where the issuer sends the browser back to."""
+    """The issuer redirects the browser here."""
     app = app_state(request)
-    oidc = configured(app)
+    oidc = configured_oidc(app)
     try:
-        errand = oidc.errand(app.auth.cookies.read(request, COOKIE), state)
+        pending = oidc.pending_log_in(app.auth.cookies.read(request, COOKIE), state)
         if error is not None or code is None:
-            raise LogInFailed("The issuer did not let you in: begin again at /v1/oidc/login.")
-        if not await app.auth.throttle.once("oidc.state", errand.state, within_s=HOLDS_S):
-            raise LogInFailed("This log-in was used already: begin again at /v1/oidc/login.")
-        claims = await oidc.claims(code, errand)
+            raise LogInFailed("The issuer refused the log-in: begin again at /v1/oidc/login.")
+        if not await app.auth.throttle.is_first_use(
+            "oidc.state", pending.state, within_s=PENDING_S
+        ):
+            raise LogInFailed("This log-in was already used: begin again at /v1/oidc/login.")
+        claims = await oidc.claims(code, pending)
         account = await app.auth.provisioner.account_of(claims)
     except Refused:
-        await app.auth.throttle.count_stranger(request)
+        await app.auth.throttle.count_unknown_credentials(request)
         raise
-    session = await begin(app, account)
+    session = await begin_session(app, account)
     if session is None:
-        raise LogInFailed("The account was disabled just now: ask an admin of this judge.")
-    response = RedirectResponse(errand.next, SEE_OTHER)
+        raise LogInFailed("The account was just disabled: ask an admin of this judge.")
+    response = RedirectResponse(pending.next, SEE_OTHER)
     app.auth.cookies.drop(response, COOKIE)
-    keep_s = app.settings.session_hours * HOUR_S
-    app.auth.cookies.write(response, session.secret, keep_s=keep_s)
+    app.auth.cookies.write(response, session.secret, keep_s=session_seconds(app))
     return response
 
 
-def configured(state: AppState) -> Oidc:
-    if state.auth.oidc is None:
+def configured_oidc(app: AppState) -> Oidc:
+    if app.auth.oidc is None:
         raise NotFound(
-            "Nobody logs in by another issuer here: the settings jwt_issuer, oidc_client_id "
-            "and public_url would allow it."
+            "Log-in by OpenID Connect is not configured: it needs the settings jwt_issuer, "
+            "oidc_client_id and public_url."
         )
-    return state.auth.oidc
+    return app.auth.oidc

@@ -1,4 +1,4 @@
-"""`/v1/problems` for authors: import a package, revise a problem, retire it."""
+"""`/v1/problems` for authors: import a package, revise a problem, retire a problem."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -9,18 +9,22 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from deemster.api.authentication import Caller, actor_of
-from deemster.api.http.idempotency_key import IDEMPOTENCY_KEY, idempotency_key
-from deemster.api.http.idempotent_replay import answer_once, answered_before
-from deemster.api.http.json_response import answer, faults
+from deemster.api.http.body import json_response
+from deemster.api.http.errors import error_responses
+from deemster.api.http.idempotent_replay import (
+    IDEMPOTENCY_KEY,
+    find_first_response,
+    idempotency_key,
+    respond_once,
+)
 from deemster.api.http.upload import ARCHIVES, check_archive, receive_into
-from deemster.api.models.kinds import RequestModel, ResponseModel
-from deemster.api.models.submission_requests import Plain
+from deemster.api.models.problems import ImportedOut, ImportQuery, RetiredOut, imported_out
 from deemster.api.state import app_state
 from deemster.domain.account import Account, Role
 from deemster.domain.errors import NotFound, Refused
 from deemster.domain.ids import PROBLEM, ProblemId, parse_problem_id
 from deemster.domain.limits import MIB
-from deemster.problems.importing import UNNAMED, Imported, ImportRequest, put_in_force
+from deemster.problems.importing import UNNAMED, ImportRequest, put_in_force
 from deemster.store.pool import connection, transaction
 
 router = APIRouter(tags=["problems"])
@@ -28,169 +32,136 @@ PATH: Final = "/v1/problems"
 BODY: Final[dict[str, Any]] = {
     "requestBody": {
         "required": True,
-        "description": "A package as a zip or a tar (plain, gzip, bzip2, xz).",
+        "description": "A problem package as zip or tar (plain, gzip, bzip2 or xz).",
         "content": {
-            kind: {"schema": {"type": "string", "format": "binary"}} for kind in ARCHIVES
+            media_type: {"schema": {"type": "string", "format": "binary"}}
+            for media_type in ARCHIVES
         },
     }
 }
-
-
-class ImportQuery(RequestModel):
-    id: Plain | None = None
-    """Such as `prob_sum`; by default from the package's name."""
-
-
-class ImportedOut(ResponseModel):
-    id: str
-    title: str
-    revision: int
-    digest: str
-    """Of all its content: the same package gives the same one."""
-    time_ms: int
-    memory_bytes: int
-    cases: int
-    changed: bool
-    """false: this revision was in force already."""
-    warnings: list[str]
-    """What in the package was not understood or ignored."""
-
-
-class RetiredOut(ResponseModel):
-    id: str
-    retired: bool
 
 
 @router.post(
     PATH,
     status_code=201,
     response_model=ImportedOut,
-    openapi_extra={**BODY, "parameters": [IDEMPOTENCY_KEY]},
+    openapi_extra={**BODY, **IDEMPOTENCY_KEY},
     responses={
         200: {"model": ImportedOut, "description": "This revision was in force already"},
-        **faults(401, 403, 408, 409, 413, 415, 422, 429, 503),
+        **error_responses(401, 403, 408, 409, 413, 415, 422, 429, 503),
     },
 )
 async def import_problem(
     request: Request, caller: Caller, query: Annotated[ImportQuery, Query()]
 ) -> Response:
-    """Takes a package in; the problem can be solved at once, and is its author's.
+    """Imports a package. The problem can be solved at once, and belongs to the caller.
 
-    The same package is the same revision, and comes back into force if another took its place
-    or the problem was retired: unless it comes again with the same key.
+    The same package is the same revision. If another revision replaced it, or the problem was
+    retired, a new import puts it in force again; a repeat with the same Idempotency-Key does
+    not.
     """
-    idempotency_key(request)  # a wrong one is told before the package is read
-    named = parse_problem_id(query.id) if query.id is not None else None
-    order = order_of(request, caller, named)
-    async with arrived(request, named) as (archive, digest):
-        asked = f"{named or ''}\n{digest}"
+    idempotency_key(request)  # refuses an invalid key before the package is read
+    problem = parse_problem_id(query.id) if query.id is not None else None
+    async with received_package(request, problem) as (archive, digest):
+        content = f"{problem or ''}\n{digest}"
         async with connection(app_state(request).pool) as acquired:
-            told = await answered_before(request, caller, acquired, asked)
-        return told or await take_once(request, caller, archive, order, asked)
+            first = await find_first_response(request, caller, acquired, content)
+        return first or await import_once(request, caller, archive, problem, content)
 
 
 @router.put(
     PATH + "/{id}",
     response_model=ImportedOut,
     openapi_extra=BODY,
-    responses=faults(401, 403, 404, 408, 413, 415, 422, 429, 503),
+    responses=error_responses(401, 403, 404, 408, 413, 415, 422, 429, 503),
 )
 async def revise_problem(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
-    """A new revision: what is handed in from now on is judged by it. Also brings it back."""
-    problem = known(id)
-    await app_state(request).dependencies.importer.check(
-        problem, actor_of(request, caller), only_own=is_author(caller)
-    )
-    order = order_of(request, caller, problem)
-    async with arrived(request, problem) as (archive, _):
-        imported = await app_state(request).dependencies.importer.import_package(archive, order)
-    forget(request, problem)
-    return answer(imported_out(imported))
+    """Imports a new revision, which judges all later submissions. A retired problem returns."""
+    problem = checked(id)
+    importer = app_state(request).dependencies.importer
+    await importer.check(problem, actor_of(request, caller), only_own=only_own(caller))
+    async with received_package(request, problem) as (archive, _):
+        imported = await importer.import_package(
+            archive, import_request(request, caller, problem)
+        )
+    forget_cached(request, problem)
+    return json_response(imported_out(imported))
 
 
 @router.delete(
-    PATH + "/{id}", response_model=RetiredOut, responses=faults(401, 403, 404, 429, 503)
+    PATH + "/{id}",
+    response_model=RetiredOut,
+    responses=error_responses(401, 403, 404, 429, 503),
 )
 async def retire_problem(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
-    """Nobody finds or solves it any more; what was handed in stays. PUT brings it back."""
-    problem = known(id)
-    state = app_state(request)
-    actor = actor_of(request, caller)
-    await state.dependencies.importer.retire(problem, actor, only_own=is_author(caller))
-    forget(request, problem)
-    return answer(RetiredOut(id=problem, retired=True))
+    """Hides a problem and refuses new submissions. Old submissions stay; PUT restores it."""
+    problem = checked(id)
+    importer = app_state(request).dependencies.importer
+    await importer.retire(problem, actor_of(request, caller), only_own=only_own(caller))
+    forget_cached(request, problem)
+    return json_response(RetiredOut(id=problem, retired=True))
 
 
 @asynccontextmanager
-async def arrived(
+async def received_package(
     request: Request, problem: ProblemId | None
 ) -> AsyncIterator[tuple[Path, str]]:
-    """The package that was sent, and its hash."""
-    dependencies = app_state(request).dependencies
-    most_bytes = dependencies.settings.package_mb * MIB
+    """Yields the uploaded package, and its hash."""
+    state = app_state(request)
+    most_bytes = state.settings.package_mb * MIB
     check_archive(request, most_bytes)
-    async with dependencies.importer.upload_directory() as place:
-        # A package whose files lie in no directory of their own is named by its archive.
-        archive = place / (problem.removeprefix(f"{PROBLEM}_") if problem else UNNAMED)
+    async with state.dependencies.importer.upload_directory() as directory:
+        # A package without a directory of its own gets the name of its archive.
+        archive = directory / (problem.removeprefix(f"{PROBLEM}_") if problem else UNNAMED)
         yield archive, await receive_into(request, archive, most_bytes)
 
 
-async def take_once(
-    request: Request, caller: Account, archive: Path, order: ImportRequest, asked: str
+async def import_once(
+    request: Request, caller: Account, archive: Path, problem: ProblemId | None, content: str
 ) -> Response:
-    """Of those who come at once with one key, who is first puts it in force."""
-    dependencies = app_state(request).dependencies
+    """Of concurrent requests with one key, only the first puts the package in force."""
+    state = app_state(request)
+    order = import_request(request, caller, problem)
     async with (
-        dependencies.importer.prepared_import(archive, order) as ready,
-        transaction(dependencies.pool) as acquired,
+        state.dependencies.importer.prepared_import(archive, order) as ready,
+        transaction(state.pool) as acquired,
     ):
 
-        async def make() -> Response:
+        async def create() -> Response:
             imported = await put_in_force(acquired, ready)
-            where = {"Location": f"{PATH}/{imported.summary.id}"}
-            return answer(imported_out(imported), 201 if imported.is_new else 200, where)
+            headers = {"Location": f"{PATH}/{imported.summary.id}"}
+            return json_response(
+                imported_out(imported), 201 if imported.is_new else 200, headers
+            )
 
-        told = await answer_once(request, caller, acquired, asked, make)
-    forget(request, ready.summary.id)
-    return told
-
-
-def order_of(request: Request, caller: Account, problem: ProblemId | None) -> ImportRequest:
-    return ImportRequest(actor_of(request, caller), problem, only_own=is_author(caller))
+        response = await respond_once(request, caller, acquired, content, create)
+    forget_cached(request, ready.summary.id)
+    return response
 
 
-def forget(request: Request, problem: ProblemId) -> None:
-    """What this process remembers of it, so that its author sees what they did."""
+def import_request(
+    request: Request, caller: Account, problem: ProblemId | None
+) -> ImportRequest:
+    return ImportRequest(actor_of(request, caller), problem, only_own=only_own(caller))
+
+
+def forget_cached(request: Request, problem: ProblemId) -> None:
+    """Makes the change visible at once in this process."""
     state = app_state(request)
     state.cache_invalidation.forget_problems()
     state.dependencies.accept.forget(problem)
 
 
-def is_author(caller: Account) -> bool:
-    """And no more: admins change all problems."""
+def only_own(caller: Account) -> bool:
+    """Authors change only their own problems; admins change all."""
     return caller.role is not Role.ADMIN
 
 
-def known(given: str) -> ProblemId:
+def checked(given: str) -> ProblemId:
     try:
         problem = parse_problem_id(given)
     except Refused:
         problem = None
     if problem != given:
-        raise NotFound("There is no such problem, or it is not yours.")
+        raise NotFound("There is no such problem, or it belongs to another author.")
     return problem
-
-
-def imported_out(imported: Imported) -> ImportedOut:
-    sheet = imported.summary
-    return ImportedOut(
-        id=sheet.id,
-        title=sheet.title,
-        revision=sheet.number,
-        digest=sheet.digest,
-        time_ms=sheet.time_ms,
-        memory_bytes=sheet.memory_bytes,
-        cases=sheet.cases,
-        changed=imported.is_new,
-        warnings=list(imported.warnings),
-    )

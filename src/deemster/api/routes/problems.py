@@ -1,19 +1,22 @@
-"""`/v1/problems` and `/v1/languages`: what can be solved, and in what."""
+"""`/v1/problems` and `/v1/languages`: list and show problems, and list languages."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from deemster.api.authentication import Caller
-from deemster.api.http.etag import IF_NONE_MATCH, UNCHANGED, tagged
-from deemster.api.http.json_response import faults, json_of
-from deemster.api.http.paging import DEFAULT_LIMIT, MOST, PageQuery, cut
-from deemster.api.models.kinds import ResponseModel
+from deemster.api.http.body import to_json
+from deemster.api.http.errors import error_responses
+from deemster.api.http.etag import IF_NONE_MATCH, NOT_MODIFIED, etag_response
+from deemster.api.http.paging import DEFAULT_LIMIT, MAX_LIMIT, cut
 from deemster.api.models.problems import (
+    LanguagesOut,
     ProblemOut,
     ProblemPage,
+    ProblemQuery,
+    language_out,
     problem_line_out,
     problem_out,
     with_mine,
@@ -23,35 +26,29 @@ from deemster.cache.cache import Loaded
 from deemster.cache.kinds import LANGUAGES, MY_PROBLEMS, PROBLEM, PROBLEM_LIST
 from deemster.domain.errors import NotFound
 from deemster.domain.ids import ProblemId
-from deemster.domain.language import Language
 from deemster.store import counters, problems
 from deemster.store.pool import connection
 from deemster.store.workers import WorkerView
 
 router = APIRouter(tags=["problems"])
-MOST_LETTERS: Final = 128
-USUAL_LIMITS: Final = (DEFAULT_LIMIT, MOST)
-
-
-class ProblemQuery(PageQuery):
-    mine: bool = False
-    """Tells of each whether you solved it, or tried."""
+MAX_ID_CHARS: Final = 128
+CACHED_LIMITS: Final = (DEFAULT_LIMIT, MAX_LIMIT)
 
 
 @router.get(
     "/v1/problems",
     response_model=ProblemPage,
     openapi_extra={"parameters": [IF_NONE_MATCH]},
-    responses={**UNCHANGED, **faults(401, 403, 422, 429, 503)},
+    responses={**NOT_MODIFIED, **error_responses(401, 403, 422, 429, 503)},
 )
 async def list_problems(
     request: Request, caller: Caller, query: Annotated[ProblemQuery, Query()]
 ) -> Response:
-    """By id."""
+    """Lists problems by id."""
     state = app_state(request)
-    after = ProblemId(query.place) if query.place else None
+    after = ProblemId(query.last_id) if query.last_id else None
 
-    async def look() -> Loaded:
+    async def load() -> Loaded:
         async with connection(state.pool) as acquired:
             found = await problems.page(acquired, after=after, limit=query.limit + 1)
             is_known = after is None or await problems.exists(acquired, after)
@@ -61,94 +58,76 @@ async def list_problems(
                 ids = [line.id for line in page]
                 solved = await counters.tried_problems(acquired, caller.id, ids)
                 items = [with_mine(each, solved.get(ProblemId(each.id))) for each in items]
-        told = ProblemPage(items=items, next_cursor=cursor)
-        # Whoever makes up limits and cursors must not fill the memory that all share.
-        is_usual = query.limit in USUAL_LIMITS and is_known
-        return Loaded(json_of(told), keep_s=None if is_usual else 0)
+        # Invented limits and cursors must not fill the cache.
+        is_cached = query.limit in CACHED_LIMITS and is_known
+        found_page = ProblemPage(items=items, next_cursor=cursor)
+        return Loaded(to_json(found_page), keep_s=None if is_cached else 0)
 
-    revision = await state.cache_invalidation.problems()
+    version = await state.cache_invalidation.problems_version()
     selector = f"{query.limit}:{after or ''}"
-    cache = state.cache
     if query.mine:
-        own = f"{revision}:{selector}"
-        entry = await cache.get_private(MY_PROBLEMS, caller, own, look, subject=caller.id)
+        entry = await state.cache.get_private(
+            MY_PROBLEMS, caller, f"{version}:{selector}", load, subject=caller.id
+        )
     else:
-        entry = await cache.get(PROBLEM_LIST, selector, look, version=revision)
-    return tagged(request, entry)
+        entry = await state.cache.get(PROBLEM_LIST, selector, load, version=version)
+    return etag_response(request, entry)
 
 
 @router.get(
     "/v1/problems/{id}",
     response_model=ProblemOut,
     openapi_extra={"parameters": [IF_NONE_MATCH]},
-    responses={**UNCHANGED, **faults(401, 403, 404, 429, 503)},
+    responses={**NOT_MODIFIED, **error_responses(401, 403, 404, 429, 503)},
 )
 async def show_problem(request: Request, _caller: Caller, id: str) -> Response:  # noqa: A002
-    """Statements, samples, limits."""
+    """Shows the statements, samples and limits of a problem."""
     state = app_state(request)
-    if len(id) > MOST_LETTERS or not id.isprintable():
-        raise no_such()
+    if len(id) > MAX_ID_CHARS or not id.isprintable():
+        raise unknown_problem()
     problem = ProblemId(id)
 
-    async def look() -> Loaded | None:
+    async def load() -> Loaded | None:
         async with connection(state.pool) as acquired:
-            sheet = await problems.get(acquired, problem)
-            if sheet is None or sheet.retired:
+            summary = await problems.get(acquired, problem)
+            if summary is None or summary.retired:
                 return None
             submits, accepted = await counters.problem_counts(acquired, problem)
-        return Loaded(json_of(problem_out(sheet, submits=submits, accepted=accepted)))
+        return Loaded(to_json(problem_out(summary, submits=submits, accepted=accepted)))
 
-    revision = await state.cache_invalidation.problems()
-    entry = await state.cache.get(PROBLEM, problem, look, version=revision)
+    version = await state.cache_invalidation.problems_version()
+    entry = await state.cache.get(PROBLEM, problem, load, version=version)
     if entry.body is None:
-        raise no_such()
-    return tagged(request, entry)
+        raise unknown_problem()
+    return etag_response(request, entry)
 
 
-def no_such() -> NotFound:
+def unknown_problem() -> NotFound:
     return NotFound("There is no such problem: see GET /v1/problems.")
-
-
-class LanguageOut(ResponseModel):
-    id: str
-    name: str
-    aliases: list[str]
-    extensions: list[str]
-    available: bool
-    """Some worker that lives has its tools."""
-    versions: list[str]
-    """Of the compiler or interpreter, exactly; several where workers differ."""
-    compile: list[str] | None
-    """The compiler's command line; null: it is not compiled."""
-    run: list[str]
-    template: str
-
-
-class LanguagesOut(ResponseModel):
-    items: list[LanguageOut]
 
 
 @router.get(
     "/v1/languages",
     response_model=LanguagesOut,
     openapi_extra={"parameters": [IF_NONE_MATCH]},
-    responses={**UNCHANGED, **faults(401, 403, 429, 503)},
+    responses={**NOT_MODIFIED, **error_responses(401, 403, 429, 503)},
 )
 async def list_languages(request: Request, _caller: Caller) -> Response:
-    """All that are known, with their templates, and by what someone can judge them now."""
+    """Lists all languages with their templates, and the versions that live workers have."""
     state = app_state(request)
-    installed = versions_of(await state.live_workers.working())
+    installed = installed_versions(await state.live_workers.get())
 
-    async def look() -> Loaded:
+    async def load() -> Loaded:
         items = [language_out(each, installed) for each in state.dependencies.catalogue]
-        return Loaded(json_of(LanguagesOut(items=items)))
+        return Loaded(to_json(LanguagesOut(items=items)))
 
     selector = repr(sorted(installed.items()))
-    return tagged(request, await state.cache.get(LANGUAGES, selector, look, version=0))
+    entry = await state.cache.get(LANGUAGES, selector, load, version=0)
+    return etag_response(request, entry)
 
 
-def versions_of(workers: Iterable[WorkerView]) -> dict[str, list[str]]:
-    """By language, of all that some worker has."""
+def installed_versions(workers: Iterable[WorkerView]) -> dict[str, list[str]]:
+    """Versions by language, of all languages that at least one worker has."""
     found: dict[str, set[str]] = {}
     for worker in workers:
         for language in worker.languages:
@@ -156,17 +135,3 @@ def versions_of(workers: Iterable[WorkerView]) -> dict[str, list[str]]:
             if language in worker.versions:
                 versions.add(worker.versions[language])
     return {language: sorted(versions) for language, versions in found.items()}
-
-
-def language_out(language: Language, installed: Mapping[str, Sequence[str]]) -> LanguageOut:
-    return LanguageOut(
-        id=language.id,
-        name=language.name,
-        aliases=list(language.aliases),
-        extensions=list(language.extensions),
-        available=language.id in installed,
-        versions=list(installed.get(language.id, ())),
-        compile=list(language.compile.argv) if language.compile else None,
-        run=list(language.run.argv),
-        template=language.template,
-    )

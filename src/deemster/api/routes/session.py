@@ -1,20 +1,31 @@
-"""`/v1/session`: log in by a password, see who one is, log out (O6)."""
+"""`/v1/session`: log in with a password, show the caller, log out (O6)."""
 
+import json
+from dataclasses import asdict
 from typing import Final
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from deemster.api.auth.log_in import HOUR_S, log_in
+from deemster.api.auth.log_in import log_in, session_seconds
 from deemster.api.authentication import Caller, session_of
-from deemster.api.http.body import body_of, read
-from deemster.api.http.json_response import answer, faults
-from deemster.api.models.accounts import BODY_BYTES, LogIn, MeOut, SessionOut, me_out
-from deemster.api.profile import profile_of
-from deemster.api.state import app_state
-from deemster.domain.account import ALL_SCOPES
+from deemster.api.http.body import json_response, read_json, request_body
+from deemster.api.http.errors import error_responses
+from deemster.api.models.accounts import (
+    BODY_BYTES,
+    LogIn,
+    MeOut,
+    ProfileOut,
+    SessionOut,
+    me_out,
+)
+from deemster.api.state import AppState, app_state
+from deemster.cache.cache import Loaded
+from deemster.cache.kinds import PROFILE
+from deemster.domain.account import ALL_SCOPES, Account
 from deemster.domain.errors import Conflict
-from deemster.store import sessions
+from deemster.store import counters, sessions
+from deemster.store.counters import AccountCounts
 from deemster.store.pool import connection
 
 router = APIRouter(tags=["accounts"])
@@ -25,60 +36,82 @@ PATH: Final = "/v1/session"
     PATH,
     status_code=201,
     response_model=SessionOut,
-    openapi_extra=body_of(LogIn),
-    responses=faults(400, 401, 403, 408, 413, 415, 422, 429, 503),
+    openapi_extra=request_body(LogIn),
+    responses=error_responses(400, 401, 403, 408, 413, 415, 422, 429, 503),
 )
-async def enter(request: Request) -> Response:
-    """Logs in: the cookie is the log-in, and csrf_token goes with what it changes."""
+async def create_session(request: Request) -> Response:
+    """Logs in and sets a session cookie. Requests that change something need csrf_token too."""
     state = app_state(request)
     state.auth.cookies.check_origin(request)
-    asked = await read(request, LogIn, BODY_BYTES)
-    entered = await log_in(request, asked.name, asked.password)
-    account, session = entered.account, entered.session
-    told = SessionOut(
+    asked = await read_json(request, LogIn, BODY_BYTES)
+    logged_in = await log_in(request, asked.name, asked.password)
+    account, session = logged_in.account, logged_in.session
+    created = SessionOut(
         user=me_out(account),
         scopes=sorted(ALL_SCOPES),
         csrf_token=state.auth.cookies.csrf_token(session.digest),
         expires_at=session.expires_at,
     )
-    response = answer(told, 201)
-    keep_s = state.settings.session_hours * HOUR_S
-    state.auth.cookies.write(response, session.secret, keep_s=keep_s)
-    state.auth.devices.remember(response, account.name, entered.hashed)
+    response = json_response(created, 201)
+    state.auth.cookies.write(response, session.secret, keep_s=session_seconds(state))
+    state.auth.devices.remember(response, account.name, logged_in.password_hash)
     return response
 
 
-@router.get(PATH, response_model=SessionOut, responses=faults(401, 403, 429, 503))
-async def who(request: Request, caller: Caller) -> Response:
-    """Who asks, and by what; what they did, and how many they may hand in today."""
+@router.get(PATH, response_model=SessionOut, responses=error_responses(401, 403, 429, 503))
+async def show_session(request: Request, caller: Caller) -> Response:
+    """Shows your account, the scopes of this request, your results, and your quota of today."""
     state = app_state(request)
-    profile = await profile_of(state, caller)
-    told = SessionOut(user=me_out(caller), scopes=sorted(caller.scopes), profile=profile)
+    profile = await read_profile(state, caller)
+    found = SessionOut(user=me_out(caller), scopes=sorted(caller.scopes), profile=profile)
     if caller.token is not None:
-        told.token_id = caller.token
+        found.token_id = caller.token
     digest = session_of(request)
     if digest is None:
-        return answer(told)
-    told.csrf_token = state.auth.cookies.csrf_token(digest)
-    response = answer(told)
-    # The log-in holds longer with each use, and the cookie is to hold as long as that.
+        return json_response(found)
+    found.csrf_token = state.auth.cookies.csrf_token(digest)
+    response = json_response(found)
+    # Each use extends the session, so the cookie must last longer too.
     cookie = state.auth.cookies.read(request)
-    assert cookie is not None, "there was a log-in just now"
-    keep_s = state.settings.session_hours * HOUR_S
-    state.auth.cookies.write(response, cookie, keep_s=keep_s)
+    assert cookie is not None, "session_of has just read it"
+    state.auth.cookies.write(response, cookie, keep_s=session_seconds(state))
     return response
 
 
-@router.delete(PATH, response_model=MeOut, responses=faults(401, 403, 409, 429, 503))
-async def leave(request: Request, caller: Caller) -> Response:
+@router.delete(PATH, response_model=MeOut, responses=error_responses(401, 403, 409, 429, 503))
+async def end_session(request: Request, caller: Caller) -> Response:
     """Logs out."""
     state = app_state(request)
     digest = session_of(request)
     if digest is None:
-        raise Conflict("You came by a token: DELETE /v1/tokens/{id} revokes it.")
+        raise Conflict("The request used a token: DELETE /v1/tokens/{id} revokes it.")
     async with connection(state.pool) as acquired:
         await sessions.end(acquired, digest)
     state.credentials.forget([digest])
-    response = answer(me_out(caller))
+    response = json_response(me_out(caller))
     state.auth.cookies.drop(response)
     return response
+
+
+async def read_profile(state: AppState, caller: Account) -> ProfileOut:
+    """Caches only the counts: role and quota are those of this request (C3)."""
+
+    async def load() -> Loaded:
+        async with connection(state.pool) as acquired:
+            counts, day_left_s = await counters.account_counts(acquired, caller.id)
+        # The count of today starts anew at midnight.
+        keep_s = min(PROFILE.kept_s, day_left_s)
+        return Loaded(json.dumps(asdict(counts)).encode(), keep_s=keep_s)
+
+    entry = await state.cache.get_private(PROFILE, caller, "", load, subject=caller.id)
+    assert entry.body is not None, "every account has counts"
+    counts = AccountCounts(**json.loads(entry.body))
+    quota = caller.quota(state.settings.daily_quota)
+    return ProfileOut(
+        submits=counts.submits,
+        accepted=counts.accepted,
+        solved=counts.solved,
+        tried=counts.tried,
+        daily_quota=quota,
+        left_today=None if quota is None else max(0, quota - counts.today),
+    )

@@ -1,4 +1,4 @@
-"""`/v1/tokens`: one's own tokens, for programs (O6)."""
+"""`/v1/tokens` and `/v1/admin/users/{id}/tokens`: tokens of the caller and of others (O6)."""
 
 from typing import Annotated, Final
 
@@ -6,12 +6,11 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from deemster.api.authentication import Caller, actor_of
-from deemster.api.http.body import body_of, read
-from deemster.api.http.errors import Forbidden
-from deemster.api.http.idempotency_key import IDEMPOTENCY_KEY
-from deemster.api.http.idempotent_replay import answer_once
-from deemster.api.http.json_response import answer, faults
+from deemster.api.http.body import json_response, read_json, request_body
+from deemster.api.http.errors import Forbidden, error_responses
+from deemster.api.http.idempotent_replay import IDEMPOTENCY_KEY, respond_once
 from deemster.api.http.paging import PageQuery, cut
+from deemster.api.lookups import known_account
 from deemster.api.models.accounts import (
     BODY_BYTES,
     NewTokenOut,
@@ -25,19 +24,20 @@ from deemster.api.state import app_state
 from deemster.domain.account import Account, Scope
 from deemster.domain.errors import NotFound
 from deemster.domain.ids import GENERATED_ID, AccountId, TokenId
-from deemster.store import accounts
-from deemster.store.audit import record
+from deemster.store import accounts, audit
 from deemster.store.pool import connection, transaction
 
 router = APIRouter(tags=["accounts"])
+admin_router = APIRouter(tags=["admin"])
 PATH: Final = "/v1/tokens"
+USER_PATH: Final = "/v1/admin/users/{id}/tokens"
 
 
-@router.get(PATH, response_model=TokenPage, responses=faults(401, 403, 422, 429, 503))
-async def list_own(
+@router.get(PATH, response_model=TokenPage, responses=error_responses(401, 403, 422, 429, 503))
+async def list_own_tokens(
     request: Request, caller: Caller, query: Annotated[PageQuery, Query()]
 ) -> Response:
-    """Newest first, also those that are no good any more."""
+    """Lists your tokens, newest first, including expired and revoked ones."""
     return await list_tokens(request, caller.id, query)
 
 
@@ -45,58 +45,109 @@ async def list_own(
     PATH,
     status_code=201,
     response_model=NewTokenOut,
-    openapi_extra={**body_of(TokenIn), "parameters": [IDEMPOTENCY_KEY]},
-    responses=faults(400, 401, 403, 408, 409, 413, 415, 422, 429, 503),
+    openapi_extra={**request_body(TokenIn), **IDEMPOTENCY_KEY},
+    responses=error_responses(400, 401, 403, 408, 409, 413, 415, 422, 429, 503),
 )
-async def make_own(request: Request, caller: Caller) -> Response:
-    """The answer shows the token, this once. It may do no more than what asks for it."""
-    asked = await read(request, TokenIn, BODY_BYTES)
-    return await make_token(request, caller, caller.id, asked)
+async def create_own_token(request: Request, caller: Caller) -> Response:
+    """Creates a token. Only this response shows it. It can't have more scopes than the token or
+    log-in of the request.
+    """
+    asked = await read_json(request, TokenIn, BODY_BYTES)
+    return await create_token(request, caller, caller.id, asked)
 
 
 @router.delete(
-    PATH + "/{id}", response_model=TokenOut, responses=faults(401, 403, 404, 429, 503)
+    PATH + "/{id}",
+    response_model=TokenOut,
+    responses=error_responses(401, 403, 404, 429, 503),
 )
-async def revoke_own(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
-    """It is no good any more, at once. Revoking it again changes nothing."""
+async def revoke_own_token(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
+    """Revokes a token at once. Revoking it again changes nothing."""
     return await revoke_token(request, caller, caller.id, id)
 
 
+@admin_router.get(
+    USER_PATH,
+    response_model=TokenPage,
+    responses=error_responses(401, 403, 404, 422, 429, 503),
+)
+async def list_user_tokens(
+    request: Request,
+    _caller: Caller,
+    id: str,  # noqa: A002
+    query: Annotated[PageQuery, Query()],
+) -> Response:
+    """Lists the tokens of an account, newest first, including expired and revoked ones."""
+    return await list_tokens(request, await account_of(request, id), query)
+
+
+@admin_router.post(
+    USER_PATH,
+    status_code=201,
+    response_model=NewTokenOut,
+    openapi_extra={**request_body(TokenIn), **IDEMPOTENCY_KEY},
+    responses=error_responses(400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 503),
+)
+async def create_user_token(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
+    """Creates a token for an account. Only this response shows it. It can't have more scopes
+    than the token or log-in of the request.
+    """
+    account = await account_of(request, id)
+    asked = await read_json(request, TokenIn, BODY_BYTES)
+    return await create_token(request, caller, account, asked)
+
+
+@admin_router.delete(
+    USER_PATH + "/{token}",
+    response_model=TokenOut,
+    responses=error_responses(401, 403, 404, 429, 503),
+)
+async def revoke_user_token(
+    request: Request,
+    caller: Caller,
+    id: str,  # noqa: A002
+    token: str,
+) -> Response:
+    """Revokes a token of an account at once. Revoking it again changes nothing."""
+    return await revoke_token(request, caller, await account_of(request, id), token)
+
+
 async def list_tokens(request: Request, account: AccountId, query: PageQuery) -> Response:
-    before = TokenId(query.place) if query.place else None
+    before = TokenId(query.last_id) if query.last_id else None
     async with connection(app_state(request).pool) as acquired:
-        found = await accounts.token_page(
-            acquired, account, before=before, limit=query.limit + 1
-        )
+        limit = query.limit + 1
+        found = await accounts.token_page(acquired, account, before=before, limit=limit)
     page, cursor = cut(found, query.limit, lambda view: view.id)
-    return answer(TokenPage(items=[token_out(view) for view in page], next_cursor=cursor))
+    items = [token_out(view) for view in page]
+    return json_response(TokenPage(items=items, next_cursor=cursor))
 
 
-async def make_token(
+async def create_token(
     request: Request, caller: Account, account: AccountId, asked: TokenIn
 ) -> Response:
     scopes = frozenset(asked.scopes) if asked.scopes is not None else caller.scopes
     check_scopes(caller, scopes)
-    # Said in full: a smaller token with the same key is not shown what a larger one made.
+    # Part of the request's digest: the same key from a token with fewer scopes does not get the
+    # stored response, which shows a token with more.
     asked = asked.model_copy(update={"scopes": sorted(scopes)})
     async with transaction(app_state(request).pool) as acquired:
 
-        async def make() -> Response:
-            made = await accounts.create_token(
+        async def create() -> Response:
+            created = await accounts.create_token(
                 acquired, account, asked.name, days=asked.expires_in_days, scopes=scopes
             )
-            await record(
+            await audit.record(
                 acquired,
                 actor_of(request, caller),
                 "token.make",
-                made.view.id,
+                created.view.id,
                 account=account,
                 name=asked.name,
                 scopes=sorted(scopes),
             )
-            return answer(new_token_out(made.view, made.secret), 201)
+            return json_response(new_token_out(created.view, created.secret), 201)
 
-        return await answer_once(request, caller, acquired, asked, make)
+        return await respond_once(request, caller, acquired, asked, create)
 
 
 async def revoke_token(
@@ -111,14 +162,20 @@ async def revoke_token(
             raise NotFound("There is no such token: see the list of tokens.")
         if revoked.was_valid:
             actor = actor_of(request, caller)
-            await record(acquired, actor, "token.revoke", token, account=account)
+            await audit.record(acquired, actor, "token.revoke", token, account=account)
     state.credentials.forget([revoked.digest])
-    return answer(token_out(revoked.view))
+    return json_response(token_out(revoked.view))
+
+
+async def account_of(request: Request, account: str) -> AccountId:
+    async with connection(app_state(request).pool) as acquired:
+        return (await known_account(acquired, account)).id
 
 
 def check_scopes(caller: Account, wanted: frozenset[Scope]) -> None:
-    more = wanted - caller.scopes
-    if more:
+    missing = wanted - caller.scopes
+    if missing:
         raise Forbidden(
-            f"What you came with lacks {', '.join(sorted(more))}, so it makes none with that."
+            f"The token or log-in of this request lacks {', '.join(sorted(missing))}, so the "
+            "new token can't have it."
         )

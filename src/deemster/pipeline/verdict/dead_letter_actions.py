@@ -8,23 +8,21 @@ from deemster.pipeline.verdict.rejudge import replace
 from deemster.store import audit, dead_letters
 from deemster.store.audit import Actor
 from deemster.store.dead_letters import DeadLetter
-from deemster.store.pool import Connection, Pool, transaction
+from deemster.store.pool import Connection
 
 ACTS: Final = {"requeued": "requeue", "discarded": "discard"}
 
 
-async def requeue(pool: Pool, number: int, *, actor: Actor) -> AcceptedSubmission:
+async def requeue(connection: Connection, number: int, *, actor: Actor) -> AcceptedSubmission:
     """Creates a new submission that replaces the failed one."""
-    async with transaction(pool) as connection:
-        found = await open_dead_letter(connection, number)
-        accepted = await replace(connection, found.submission)
-        await settle(connection, found, "requeued", actor, accepted)
+    found = await open_dead_letter(connection, number)
+    accepted = await replace(connection, found.submission)
+    await settle(connection, found, "requeued", actor, accepted)
     return accepted
 
 
-async def discard(pool: Pool, number: int, *, actor: Actor) -> None:
-    async with transaction(pool) as connection:
-        await settle(connection, await open_dead_letter(connection, number), "discarded", actor)
+async def discard(connection: Connection, number: int, *, actor: Actor) -> None:
+    await settle(connection, await open_dead_letter(connection, number), "discarded", actor)
 
 
 async def open_dead_letter(connection: Connection, number: int) -> DeadLetter:

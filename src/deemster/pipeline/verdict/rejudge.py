@@ -15,22 +15,19 @@ from deemster.domain.submission import AcceptedSubmission, NewSubmission
 from deemster.domain.verdict import Verdict
 from deemster.store import audit, counters
 from deemster.store.audit import Actor
-from deemster.store.pool import Connection, Pool, transaction
+from deemster.store.pool import Connection
 from deemster.store.problems import get
 from deemster.store.submission_inserts import insert
 from deemster.store.submissions import archive
 
 
 async def rejudge(
-    pool: Pool, submission: SubmissionId, *, actor: Actor | None = None
+    connection: Connection, submission: SubmissionId, *, actor: Actor | None = None
 ) -> AcceptedSubmission:
-    async with transaction(pool) as connection:
-        accepted = await replace(connection, submission)
-        if actor is not None:
-            await audit.record(
-                connection, actor, "submission.rejudge", submission, new=accepted.id
-            )
-        return accepted
+    accepted = await replace(connection, submission)
+    if actor is not None:
+        await audit.record(connection, actor, "submission.rejudge", submission, new=accepted.id)
+    return accepted
 
 
 async def replace(connection: Connection, submission: SubmissionId) -> AcceptedSubmission:

@@ -15,7 +15,6 @@ from deemster.domain.lifecycle import Event, State
 from deemster.domain.submission import NewSubmission
 from deemster.store import audit, rejudgings
 from deemster.store.audit import Actor
-from deemster.store.idempotency_keys import KeyReused
 from deemster.store.lifecycle import advance_all
 from deemster.store.notifications import notify_stop
 from deemster.store.pool import Connection, Pool, connection, transaction
@@ -51,79 +50,54 @@ class Overview:
 
 
 async def make(
-    pool: Pool,
-    wanted: RejudgingFilter,
-    actor: Actor,
-    *,
-    reason: str | None = None,
-    key: str | None = None,
+    pool: Pool, wanted: RejudgingFilter, actor: Actor, *, reason: str | None = None
 ) -> Overview:
-    """Creates a set with all its trials. A repeated key continues an interrupted set (I1)."""
+    """Creates a set with all its trials."""
+    async with transaction(pool) as writing:
+        rejudging = await begin(writing, wanted, actor, reason)
+    return await stage_all(pool, rejudging)
+
+
+async def begin(
+    writing: Connection, wanted: RejudgingFilter, actor: Actor, reason: str | None
+) -> RejudgingId:
+    """Writes the set without its trials."""
     if not wanted.document:
         raise Refused(
             "Name the submissions to rejudge, by problem, verdict, ids or another filter."
         )
-    found = await earlier(pool, wanted, actor, reason, key)
-    if found is None:
-        found = await begin(pool, wanted, actor, reason, key)
-    if found is None:  # a concurrent request with this key was faster
-        found = await earlier(pool, wanted, actor, reason, key)
-    assert found is not None, "sets are never deleted"
-    while await stage_batch(pool, found.id):
-        pass
-    return await overview(pool, found.id)
-
-
-async def earlier(
-    pool: Pool, wanted: RejudgingFilter, actor: Actor, reason: str | None, key: str | None
-) -> Rejudging | None:
-    if key is None or actor.account is None:
-        return None
-    async with connection(pool) as acquired:
-        found = await rejudgings.find_by_key(acquired, actor.account, key)
-    if found is not None and (found.wanted, found.reason) != (wanted.document, reason):
-        raise KeyReused
-    return found
-
-
-async def begin(
-    pool: Pool, wanted: RejudgingFilter, actor: Actor, reason: str | None, key: str | None
-) -> Rejudging | None:
-    """Writes the set without its trials; returns None if the key was just used."""
+    matched = len(await rejudgings.find_matching(writing, wanted, limit=MOST + 1))
+    if not matched:
+        waits = describe_unended(await rejudgings.count_unfinished(writing, wanted))
+        raise Refused(
+            "No submission matches. Only submissions that ended, and were not rejudged "
+            f"since, can be rejudged.{waits and ' ' + waits}"
+        )
+    if matched > MOST:
+        raise Refused(
+            f"More than {MOST:,} submissions match: narrow the filter, for example by time."
+        )
     rejudging = RejudgingId(new_id(REJUDGING))
-    async with transaction(pool) as writing:
-        matched = len(await rejudgings.find_matching(writing, wanted, limit=MOST + 1))
-        if not matched:
-            waits = describe_unended(await rejudgings.count_unfinished(writing, wanted))
-            raise Refused(
-                "No submission matches. Only submissions that ended, and were not rejudged "
-                f"since, can be rejudged.{waits and ' ' + waits}"
-            )
-        if matched > MOST:
-            raise Refused(
-                f"More than {MOST:,} submissions match: narrow the filter, for example by time."
-            )
-        added = await rejudgings.add(
-            writing,
-            rejudging,
-            wanted,
-            matched=matched,
-            reason=reason,
-            made_by=actor.account,
-            key=key,
-        )
-        if not added:
-            return None
-        await audit.record(
-            writing,
-            actor,
-            "rejudging.make",
-            rejudging,
-            wanted=wanted.document,
-            matched=matched,
-            reason=reason,
-        )
-        return await rejudgings.get(writing, rejudging)
+    await rejudgings.add(
+        writing, rejudging, wanted, matched=matched, reason=reason, made_by=actor.account
+    )
+    await audit.record(
+        writing,
+        actor,
+        "rejudging.make",
+        rejudging,
+        wanted=wanted.document,
+        matched=matched,
+        reason=reason,
+    )
+    return rejudging
+
+
+async def stage_all(pool: Pool, rejudging: RejudgingId) -> Overview:
+    """Creates the trials that are missing."""
+    while await stage_batch(pool, rejudging):
+        pass
+    return await overview(pool, rejudging)
 
 
 async def continue_staging(pool: Pool) -> int:

@@ -1,18 +1,12 @@
 -- name: add!
--- Adds a rejudging without its trials, unless its maker used the key before.
-INSERT INTO rejudging (id, wanted, matched, reason, made_by, key)
-VALUES (:id, :wanted, :matched, :reason, :made_by, :key)
-ON CONFLICT (made_by, key) WHERE key IS NOT NULL DO NOTHING;
+-- Adds a set without its trials.
+INSERT INTO rejudging (id, wanted, matched, reason, made_by)
+VALUES (:id, :wanted, :matched, :reason, :made_by);
 
 -- name: get^
 -- Reads one rejudging.
 SELECT r.*, a.name AS made_by_name FROM rejudging r LEFT JOIN account a ON a.id = r.made_by
  WHERE r.id = :id;
-
--- name: find_by_key^
--- Finds the rejudging that an admin's key was used for (I1).
-SELECT r.*, a.name AS made_by_name FROM rejudging r LEFT JOIN account a ON a.id = r.made_by
- WHERE r.made_by = :made_by AND r.key = :key;
 
 -- name: lock^
 -- Reads and locks a rejudging, so that no other transaction stages, applies or drops it.

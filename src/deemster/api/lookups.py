@@ -1,0 +1,74 @@
+"""Looks up objects that several routes need, and refuses those that the caller may not see."""
+
+from deemster.api.http.errors import Forbidden
+from deemster.domain.account import Account, Role
+from deemster.domain.errors import NotFound
+from deemster.domain.ids import GENERATED_ID, AccountId, ContestId, SubmissionId
+from deemster.domain.submission import SubmissionView
+from deemster.store import accounts, contests, submissions
+from deemster.store.accounts import AccountView
+from deemster.store.contests import Contest
+from deemster.store.pool import Connection
+
+
+def may_see(caller: Account, owner: AccountId) -> bool:
+    return caller.id == owner or caller.role is Role.ADMIN
+
+
+async def visible_submission(
+    acquired: Connection, caller: Account, submission: str
+) -> SubmissionView:
+    """Does not reveal whether a submission of another account exists (A11)."""
+    view = None
+    if GENERATED_ID.fullmatch(submission):
+        view = await submissions.get(acquired, SubmissionId(submission))
+    # Only admins see trials of a rejudging before it is applied.
+    hidden = view is not None and view.staged_in is not None and caller.role is not Role.ADMIN
+    if view is None or hidden or not may_see(caller, view.account):
+        raise unknown_submission()
+    return view
+
+
+def unknown_submission() -> NotFound:
+    return NotFound("There is no such submission, or it belongs to another account.")
+
+
+async def known_contest(acquired: Connection, contest: str) -> Contest:
+    found = None
+    if GENERATED_ID.fullmatch(contest):
+        found = await contests.get(acquired, ContestId(contest))
+    if found is None:
+        raise NotFound("There is no such contest: see GET /v1/contests.")
+    return found
+
+
+async def known_account(acquired: Connection, account: str) -> AccountView:
+    view = None
+    if GENERATED_ID.fullmatch(account):
+        view = await accounts.get(acquired, AccountId(account))
+    if view is None:
+        raise NotFound("There is no such account: see GET /v1/admin/users.")
+    return view
+
+
+async def account_by_id_or_name(acquired: Connection, user: str) -> AccountId | None:
+    if GENERATED_ID.fullmatch(user):
+        return AccountId(user)
+    found = await accounts.find_by_name(acquired, user)
+    return found.id if found is not None else None
+
+
+async def account_filter(
+    acquired: Connection, caller: Account, user: str | None
+) -> AccountId | None:
+    """The account whose objects the caller may list; None: those of all accounts."""
+    if caller.role is not Role.ADMIN:
+        if user not in {None, caller.id, caller.name}:
+            raise Forbidden("You can see only your own submissions: leave out user.")
+        return caller.id
+    if user is None:
+        return None
+    found = await account_by_id_or_name(acquired, user)
+    if found is None:
+        raise NotFound(f"There is no account {user}.")
+    return found

@@ -1,0 +1,26 @@
+"""Response models of the health checks and of the root path."""
+
+from deemster.api.models.kinds import ResponseModel
+
+
+class AliveOut(ResponseModel):
+    alive: bool
+
+
+class PartOut(ResponseModel):
+    ok: bool
+    detail: str
+
+
+class HealthOut(ResponseModel):
+    ready: bool
+    database: PartOut
+    queue: PartOut
+    workers: PartOut
+    artifacts: PartOut
+
+
+class RootOut(ResponseModel):
+    service: str
+    docs: str
+    openapi: str

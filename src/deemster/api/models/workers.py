@@ -1,0 +1,40 @@
+"""Response models of workers."""
+
+from datetime import datetime
+
+from deemster.api.models.kinds import ResponseModel
+from deemster.store.workers import WorkerView
+
+
+class WorkerOut(ResponseModel):
+    id: str
+    host: str
+    languages: list[str]
+    slots: int
+    """Submissions that the worker can judge at the same time."""
+    busy: int
+    """Slots that are judging now."""
+    cycle_s: float | None
+    """Average time that a submission occupies a slot; null if the worker has judged none."""
+    started_at: datetime
+    seen_at: datetime
+    draining_at: datetime | None
+    """When the worker stopped taking jobs; null if it takes jobs."""
+
+
+class WorkersOut(ResponseModel):
+    items: list[WorkerOut]
+
+
+def worker_out(worker: WorkerView) -> WorkerOut:
+    return WorkerOut(
+        id=worker.id,
+        host=worker.host,
+        languages=list(worker.languages),
+        slots=worker.slots,
+        busy=worker.busy,
+        cycle_s=worker.cycle_s,
+        started_at=worker.started_at,
+        seen_at=worker.seen_at,
+        draining_at=worker.draining_at,
+    )

@@ -1,0 +1,73 @@
+"""A process that ends closes its streams and does not wait for clients."""
+
+import asyncio
+import os
+import resource
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from deemster.store.pool import Pool
+from deemster.wiring.address import Address, ask, find_free
+from tests.api.conftest import make_user
+from tests.api.feed.event_client import EventClient
+from tests.cli.conftest import COMMAND
+from tests.waiting import PATIENCE_S, until
+
+Api = tuple[Address, asyncio.subprocess.Process]
+
+
+@pytest.fixture
+async def api(
+    tmp_path: Path, database_url: str, redis_url: str, queue_env: str
+) -> AsyncIterator[Api]:
+    address = find_free("127.0.0.1", 0)
+    process = await asyncio.create_subprocess_exec(
+        *(*COMMAND, "api"),
+        env={
+            **os.environ,
+            "DEEMSTER_DATABASE_URL": database_url,
+            "DEEMSTER_QUEUE_URL": redis_url,
+            "DEEMSTER_ENV": queue_env,
+            "DEEMSTER_DATA_DIR": str(tmp_path / "data"),
+            "DEEMSTER_PORT": str(address.port),
+        },
+    )
+
+    async def answers() -> bool:
+        try:
+            return (await ask(address, "/healthz"))[0] == 200
+        except OSError:
+            return False
+
+    try:
+        await until(answers)
+        yield address, process
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+
+
+async def test_sigterm_ends_streams_cleanly(api: Api, pool: Pool) -> None:
+    """A response that is cut off has no end, which httpx reports as an error."""
+    address, process = api
+    user = await make_user(pool, "ada")
+    async with (
+        httpx.AsyncClient(timeout=PATIENCE_S, headers=user.headers) as client,
+        client.stream("GET", f"{address.url}/v1/events") as answer,
+    ):
+        assert answer.status_code == 200
+        stream_client = EventClient(answer)
+        assert await stream_client.block()
+        process.terminate()
+        assert await stream_client.rest() == []
+    assert await process.wait() == 0
+
+
+async def test_the_process_raises_its_limit_of_open_files(api: Api) -> None:
+    _, process = api
+    soft, hard = resource.prlimit(process.pid, resource.RLIMIT_NOFILE)
+    assert soft == hard

@@ -1,0 +1,97 @@
+"""H1: `?wait=` answers when the submission has ended, or after the time limit."""
+
+import asyncio
+
+import httpx
+import pytest
+
+from deemster.api.feed import feed as feed_module
+from deemster.api.feed.feed import Feed
+from deemster.domain.ids import SubmissionId
+from deemster.domain.verdict import Verdict
+from deemster.pipeline.verdict.settle import settle
+from deemster.store.artifacts import Artifacts
+from deemster.store.pool import Pool
+from tests.api.conftest import Api
+from tests.api.feed.event_client import finish
+from tests.api.judgements import JUDGEMENTS
+from tests.builders import make_submission, queue_submission, start_submission
+from tests.waiting import until
+
+
+async def wait_for(api: Api, submission: SubmissionId, wait: object) -> httpx.Response:
+    path = f"/v1/submissions/{submission}"
+    params = {"wait": str(wait)}
+    return await api.client.get(path, params=params, headers=api.user.headers)
+
+
+async def test_a_waiting_request_gets_the_verdict(
+    ada: Api, pool: Pool, artifacts: Artifacts, feed: Feed
+) -> None:
+    submission = await make_submission(pool, ada.user.id)
+    async with asyncio.TaskGroup() as group:
+        asking = [group.create_task(wait_for(ada, submission, 30)) for _ in range(5)]
+        await until(lambda: len(feed.subscriptions) == 5)
+        await queue_submission(pool, submission)
+        running = await start_submission(pool, submission)
+        await feed.catch_up()
+        assert not any(each.done() for each in asking), "only its end is waited for"
+        await settle(pool, artifacts, running, JUDGEMENTS[Verdict.PARTIAL])
+    for each in asking:
+        shown = each.result().json()
+        assert (shown["status"], shown["verdict"]) == ("finished", "Partial")
+    await until(lambda: len(feed.subscriptions) == 0)
+
+
+async def test_an_ended_submission_is_shown_at_once(
+    ada: Api, pool: Pool, artifacts: Artifacts, feed: Feed
+) -> None:
+    """Even if an older status is cached."""
+    for _ in range(5):
+        submission = await make_submission(pool, ada.user.id)
+        await feed.catch_up()
+        before = await ada.client.get(f"/v1/submissions/{submission}", headers=ada.user.headers)
+        assert before.json()["status"] == "queued"
+        await finish(pool, artifacts, submission)
+        assert (await wait_for(ada, submission, 30)).json()["status"] == "finished"
+
+
+async def test_the_wait_is_limited(
+    ada: Api, pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert feed_module.MAX_WAIT_S == 30
+    monkeypatch.setattr(feed_module, "MAX_WAIT_S", 0.05)
+    submission = await make_submission(pool, ada.user.id)
+    for wait in ("31", "100000", "1e300"):
+        shown = await wait_for(ada, submission, wait)
+        assert (shown.status_code, shown.json()["status"]) == (200, "queued")
+
+
+@pytest.mark.parametrize("wait", ["-1", "soon", "nan", "inf", "", "1e999", "0x1"])
+async def test_an_invalid_wait_is_refused(ada: Api, pool: Pool, wait: str) -> None:
+    submission = await make_submission(pool, ada.user.id)
+    answer = await wait_for(ada, submission, wait)
+    assert answer.status_code == 422
+    assert [each["field"] for each in answer.json()["errors"]] == ["wait"]
+
+
+async def test_other_users_can_not_wait_for_a_submission(
+    ada: Api, bob: Api, pool: Pool, feed: Feed
+) -> None:
+    """A11: and they don't learn that it exists."""
+    submission = await make_submission(pool, ada.user.id)
+    assert (await wait_for(bob, submission, 30)).status_code == 404
+    for odd in ("sub_x", "usr_1", "%00", bob.user.id):
+        assert (await wait_for(bob, SubmissionId(odd), 30)).status_code == 404
+    assert len(feed.subscriptions) == 0
+
+
+async def test_a_process_that_ends_answers_waiting_requests(
+    ada: Api, pool: Pool, feed: Feed
+) -> None:
+    submission = await make_submission(pool, ada.user.id)
+    async with asyncio.TaskGroup() as group:
+        asking = group.create_task(wait_for(ada, submission, 30))
+        await until(lambda: len(feed.subscriptions) == 1)
+        feed.drain()
+    assert asking.result().json()["status"] == "queued"
