@@ -6,7 +6,7 @@ from fastapi import FastAPI
 from pydantic.json_schema import models_json_schema
 
 from deemster.api.auth.cookies import CSRF_HEADER, SESSION
-from deemster.api.http.errors import Problem, error_responses
+from deemster.api.http.errors import Problem, errors
 from deemster.api.models.accounts import (
     LogIn,
     PasswordChange,
@@ -76,5 +76,5 @@ def complete(document: dict[str, Any]) -> None:
 def document_credentials(operation: dict[str, Any]) -> None:
     """Adds the session cookie as an alternative to a token, and the errors of both."""
     operation["security"].append({COOKIE: []})
-    for status, response in error_responses(401, 403, 429, 503).items():
+    for status, response in errors(401, 403, 429, 503).items():
         operation["responses"].setdefault(str(status), response)

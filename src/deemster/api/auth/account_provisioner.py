@@ -29,7 +29,7 @@ class AccountProvisioner:
         role = role_of(claims, self._role_claim) if self._role_claim else None
         async with connection(self._pool) as acquired:
             known = await identities.find(acquired, issuer, subject)
-        if known is None or (role is not None and is_news(known, role, iat_of(claims))):
+        if known is None or (role is not None and updates_account(known, role, iat_of(claims))):
             known = await self._provision(claims, role)
         if known.disabled:
             raise Unauthorised("This account is disabled: ask an admin of this judge.")
@@ -72,7 +72,7 @@ async def provision(
     return found
 
 
-def is_news(known: LinkedAccount, role: Role, iat: float | None) -> bool:
+def updates_account(known: LinkedAccount, role: Role, iat: float | None) -> bool:
     """Whether the token changes the role, or confirms it at a later time."""
     if effective_role(known, role, iat) is not known.account.role:
         return True

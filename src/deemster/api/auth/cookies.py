@@ -86,7 +86,7 @@ class Devices:
         self._cookies = cookies
         self._secret = secret
 
-    def known(self, request: Request, name: str, hashed: str | None) -> str | None:
+    def identify(self, request: Request, name: str, hashed: str | None) -> str | None:
         """Id of the browser; None if nobody logged in there with this name and password."""
         nonce, _, signature = (self._cookies.read(request, DEVICE) or "").partition(".")
         expected = self._sign(name, nonce, hashed or "")

@@ -27,7 +27,7 @@ async def log_in(request: Request, name: str, password: str) -> LoggedIn:
     async with connection(state.pool) as acquired:
         found = await accounts.credentials_by_name(acquired, name)
     hashed = found.password if found is not None and not found.disabled else None
-    device = auth.devices.known(request, name, hashed)
+    device = auth.devices.identify(request, name, hashed)
     # Checked before the turn, so that refused callers don't wait for one, and again within it.
     await auth.throttle.check_guess(request, name, device)
     async with auth.passwords.turn():
@@ -63,7 +63,7 @@ async def check_current_password(
     """Protects the account of someone who left a browser logged in."""
     auth = app_state(request).auth
     name = known.account.name
-    device = auth.devices.known(request, name, known.password)
+    device = auth.devices.identify(request, name, known.password)
     await auth.throttle.check_guess(request, name, device)
     if not await auth.passwords.verify(password or "", known.password):
         await auth.throttle.count_guess(request, name, device)

@@ -201,8 +201,8 @@ def error_response(
     )
 
 
-def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Documents the errors of a route in the OpenAPI document."""
+def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Documents errors of a route; the errors of authentication are added to all routes."""
     titles = {each.status: each.title for each in reversed(ERROR_KINDS.values())}
     schema = {"$ref": f"#/components/schemas/{Problem.__name__}"}
     return {
@@ -211,10 +211,10 @@ def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-def validation_error(errors: Iterable[Mapping[str, Any]]) -> Refused:
+def validation_error(found: Iterable[Mapping[str, Any]]) -> Refused:
     """Makes an error of what pydantic found: bad JSON, or invalid fields by name."""
     faults = []
-    for error in errors:
+    for error in found:
         if error["type"] == "json_invalid":
             reason = error.get("ctx", {}).get("error", "")
             return Malformed(f"The body is not valid JSON: {reason}.")

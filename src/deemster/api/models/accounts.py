@@ -166,16 +166,7 @@ def me_out(account: Account) -> MeOut:
 
 
 def user_out(view: AccountView) -> UserOut:
-    return UserOut(
-        id=view.id,
-        name=view.name,
-        role=view.role,
-        created_at=view.created_at,
-        disabled=view.disabled,
-        tier=view.tier,
-        daily_quota=view.daily_quota,
-        has_password=view.has_password,
-    )
+    return UserOut.model_validate(view, from_attributes=True)
 
 
 def token_out(view: TokenView) -> TokenOut:

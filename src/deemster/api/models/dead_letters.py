@@ -55,16 +55,7 @@ def dead_letter_out(letter: DeadLetter, steps: Sequence[HistoryEvent]) -> DeadLe
     return DeadLetterOut(
         **item_fields(letter),
         context=dict(letter.context),
-        history=[
-            StepOut(
-                event=step.event,
-                state=step.state,
-                attempt=step.attempt,
-                reason=step.reason,
-                at=step.at,
-            )
-            for step in steps
-        ],
+        history=[StepOut.model_validate(step, from_attributes=True) for step in steps],
     )
 
 

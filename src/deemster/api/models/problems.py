@@ -13,7 +13,7 @@ Mine = Literal["solved", "tried"]
 MINE: Final[Mapping[bool | None, Mine | None]] = {None: None, True: "solved", False: "tried"}
 
 
-class ProblemLineOut(ResponseModel):
+class ProblemItem(ResponseModel):
     id: str
     title: str
     time_ms: int
@@ -25,7 +25,7 @@ class ProblemLineOut(ResponseModel):
     """With `mine=true`: your result; null if none of your submissions was judged."""
 
 
-class ProblemPage(Page[ProblemLineOut]):
+class ProblemPage(Page[ProblemItem]):
     """A page of problems."""
 
 
@@ -115,21 +115,21 @@ class LanguagesOut(ResponseModel):
     items: list[LanguageOut]
 
 
-def problem_line_out(line: ProblemListItem) -> ProblemLineOut:
-    return ProblemLineOut(
-        id=line.id,
-        title=line.title,
-        time_ms=line.time_ms,
-        memory_bytes=line.memory_bytes,
-        revision=line.number,
-        submits=line.submits,
-        accepted=line.accepted,
+def problem_item(item: ProblemListItem) -> ProblemItem:
+    return ProblemItem(
+        id=item.id,
+        title=item.title,
+        time_ms=item.time_ms,
+        memory_bytes=item.memory_bytes,
+        revision=item.number,
+        submits=item.submits,
+        accepted=item.accepted,
     )
 
 
-def with_mine(line: ProblemLineOut, is_solved: bool | None) -> ProblemLineOut:
+def with_mine(item: ProblemItem, is_solved: bool | None) -> ProblemItem:
     """`is_solved` is None if the caller did not try the problem."""
-    return line.model_copy(update={"mine": MINE[is_solved]})
+    return item.model_copy(update={"mine": MINE[is_solved]})
 
 
 def problem_out(summary: ProblemSummary, *, submits: int, accepted: int) -> ProblemOut:

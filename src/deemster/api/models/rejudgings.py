@@ -68,7 +68,7 @@ class WantedOut(ResponseModel):
     """Only submissions that were judged with test data that is no longer in force."""
 
 
-class RejudgingLine(ResponseModel):
+class RejudgingItem(ResponseModel):
     id: str
     status: RejudgingStatus
     wanted: WantedOut
@@ -109,7 +109,7 @@ class CellOut(ResponseModel):
     pairs: int
 
 
-class RejudgingOut(RejudgingLine):
+class RejudgingOut(RejudgingItem):
     is_ready: bool
     """true if all trials have ended, so that the rejudging can be applied."""
     progress: RejudgingProgressOut
@@ -119,7 +119,7 @@ class RejudgingOut(RejudgingLine):
     matrix: list[CellOut] | None = None
 
 
-class RejudgingPage(Page[RejudgingLine]):
+class RejudgingPage(Page[RejudgingItem]):
     """A page of rejudgings."""
 
 
@@ -142,8 +142,8 @@ class ChangePage(Page[ChangeOut]):
     """A page of submissions whose result changes."""
 
 
-def line_out(rejudging: Rejudging) -> RejudgingLine:
-    return RejudgingLine.model_validate(line_fields(rejudging))
+def item_out(rejudging: Rejudging) -> RejudgingItem:
+    return RejudgingItem.model_validate(item_fields(rejudging))
 
 
 def rejudging_out(
@@ -151,7 +151,7 @@ def rejudging_out(
 ) -> RejudgingOut:
     progress = overview.progress
     shown = {
-        **line_fields(overview.rejudging),
+        **item_fields(overview.rejudging),
         "is_ready": overview.is_ready,
         "progress": {
             name: getattr(progress, name) for name in RejudgingProgressOut.model_fields
@@ -167,7 +167,7 @@ def rejudging_out(
     return RejudgingOut.model_validate(shown)
 
 
-def line_fields(rejudging: Rejudging) -> dict[str, Any]:
+def item_fields(rejudging: Rejudging) -> dict[str, Any]:
     running = RejudgingStatus.OPEN if rejudging.staged_at else RejudgingStatus.STAGING
     return {
         "id": rejudging.id,

@@ -155,7 +155,7 @@ class CompilerOut(ResponseModel):
     command: list[str]
 
 
-class SubmissionLine(ResponseModel):
+class SubmissionItem(ResponseModel):
     """A submission in a list."""
 
     id: str
@@ -182,7 +182,7 @@ class SubmissionLine(ResponseModel):
     """Id of the submission that this one replaces."""
 
 
-class SubmissionOut(SubmissionLine):
+class SubmissionOut(SubmissionItem):
     revision: int | None = None
     """Revision of the problem whose test data judges the submission."""
     queue_position: int | None = None
@@ -217,7 +217,7 @@ class SubmissionOut(SubmissionLine):
     """Id of the rejudging, if this is a trial. Only admins see trials."""
 
 
-class SubmissionPage(Page[SubmissionLine]):
+class SubmissionPage(Page[SubmissionItem]):
     """A page of submissions."""
 
 
@@ -266,8 +266,8 @@ def file_out(name: str, content: bytes) -> FileOut:
         return FileOut(name=name, content_base64=base64.b64encode(content).decode())
 
 
-def line_out(view: SubmissionView) -> SubmissionLine:
-    return SubmissionLine.model_validate(line_fields(view))
+def item_out(view: SubmissionView) -> SubmissionItem:
+    return SubmissionItem.model_validate(item_fields(view))
 
 
 def submission_out(view: SubmissionView, position: QueuePosition | None) -> SubmissionOut:
@@ -280,7 +280,7 @@ def submission_out(view: SubmissionView, position: QueuePosition | None) -> Subm
     }
     if view.verdict is not None and view.judgement is not None:
         known |= judgement_fields(view, view.judgement)
-    fields = line_fields(view) | present(known)
+    fields = item_fields(view) | present(known)
     if position is not None:
         fields["queue_position"] = position.position
         fields["estimated_wait_s"] = (
@@ -289,7 +289,7 @@ def submission_out(view: SubmissionView, position: QueuePosition | None) -> Subm
     return SubmissionOut.model_validate(fields)
 
 
-def line_fields(view: SubmissionView) -> dict[str, Any]:
+def item_fields(view: SubmissionView) -> dict[str, Any]:
     known = {
         "contest_id": view.contest,
         "started_at": view.started_at,

@@ -6,7 +6,7 @@ from deemster.api.http.paging import Page, PageQuery
 from deemster.api.models.kinds import ResponseModel, ShortText
 from deemster.domain.ids import AccountId
 from deemster.pipeline.deliver.message import SigningKeys
-from deemster.store.webhooks import Delivery, DeliveryAttempt, DeliveryState, SigningKey
+from deemster.store.webhooks import Delivery, DeliveryState, SigningKey
 
 
 class DeliveryQuery(PageQuery):
@@ -72,17 +72,9 @@ def delivery_out(delivery: Delivery) -> DeliveryOut:
         created_at=delivery.created_at,
         ended_at=delivery.ended_at,
         resend_of=delivery.resend_of,
-        attempts=[attempt_out(each) for each in delivery.attempts],
-    )
-
-
-def attempt_out(attempt: DeliveryAttempt) -> AttemptOut:
-    return AttemptOut(
-        number=attempt.number,
-        at=attempt.at,
-        status=attempt.status,
-        error=attempt.error,
-        took_ms=attempt.took_ms,
+        attempts=[
+            AttemptOut.model_validate(each, from_attributes=True) for each in delivery.attempts
+        ],
     )
 
 

@@ -27,14 +27,4 @@ class WorkersOut(ResponseModel):
 
 
 def worker_out(worker: WorkerView) -> WorkerOut:
-    return WorkerOut(
-        id=worker.id,
-        host=worker.host,
-        languages=list(worker.languages),
-        slots=worker.slots,
-        busy=worker.busy,
-        cycle_s=worker.cycle_s,
-        started_at=worker.started_at,
-        seen_at=worker.seen_at,
-        draining_at=worker.draining_at,
-    )
+    return WorkerOut.model_validate(worker, from_attributes=True)

@@ -9,7 +9,7 @@ from deemster.api.auth.log_in import check_current_password
 from deemster.api.auth.passwords import check_password
 from deemster.api.authentication import Caller, actor_of, session_of
 from deemster.api.http.body import json_response, read_json, request_body
-from deemster.api.http.errors import Forbidden, error_responses, request_id_of
+from deemster.api.http.errors import Forbidden, errors, request_id_of
 from deemster.api.models.accounts import BODY_BYTES, MeOut, PasswordChange, SignUp, me_out
 from deemster.api.state import app_state
 from deemster.domain.account import ALL_SCOPES, Role
@@ -28,7 +28,7 @@ PASSWORD: Final = "/v1/account/password"  # noqa: S105 - a path
     status_code=201,
     response_model=MeOut,
     openapi_extra=request_body(SignUp),
-    responses=error_responses(400, 403, 404, 408, 409, 413, 415, 422, 429, 503),
+    responses=errors(400, 403, 404, 408, 409, 413, 415, 422, 429, 503),
 )
 async def sign_up(request: Request) -> Response:
     """Creates an account, if the setting `sign_up` allows it. Log in with POST /v1/session."""
@@ -53,7 +53,7 @@ async def sign_up(request: Request) -> Response:
     PASSWORD,
     response_model=MeOut,
     openapi_extra=request_body(PasswordChange),
-    responses=error_responses(400, 401, 403, 408, 409, 413, 415, 422, 429, 503),
+    responses=errors(400, 408, 409, 413, 415, 422),
 )
 async def change_password(request: Request, caller: Caller) -> Response:
     """Changes your password. All other log-ins of the account end; tokens stay valid."""
@@ -67,7 +67,7 @@ async def change_password(request: Request, caller: Caller) -> Response:
         # A password gives all scopes: a token with fewer must not set one.
         raise Forbidden("To set a first password, use a token with all scopes, or log in.")
     # Checked again within the turn: a caller who is over the limit must not wait for one.
-    device = state.auth.devices.known(request, known.account.name, known.password)
+    device = state.auth.devices.identify(request, known.account.name, known.password)
     await state.auth.throttle.check_guess(request, known.account.name, device)
     async with state.auth.passwords.turn():
         if known.password is not None:

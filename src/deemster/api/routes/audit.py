@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from deemster.api.authentication import Caller
 from deemster.api.http.body import json_response
-from deemster.api.http.errors import error_responses
+from deemster.api.http.errors import errors
 from deemster.api.http.paging import cut
 from deemster.api.models.audit import AuditPage, AuditQuery, audit_entry_out
 from deemster.api.state import app_state
@@ -17,11 +17,7 @@ from deemster.store.pool import connection
 router = APIRouter(tags=["admin"])
 
 
-@router.get(
-    "/v1/admin/audit",
-    response_model=AuditPage,
-    responses=error_responses(401, 403, 422, 429, 503),
-)
+@router.get("/v1/admin/audit", response_model=AuditPage, responses=errors(422))
 async def list_audit_entries(
     request: Request, _caller: Caller, query: Annotated[AuditQuery, Query()]
 ) -> Response:

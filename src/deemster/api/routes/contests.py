@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from deemster.api.authentication import Caller, actor_of
 from deemster.api.http.body import json_response, read_json, request_body
-from deemster.api.http.errors import error_responses
+from deemster.api.http.errors import errors
 from deemster.api.http.idempotent_replay import IDEMPOTENCY_KEY, respond_once
 from deemster.api.http.paging import PageQuery, cut
 from deemster.api.lookups import known_contest
@@ -22,9 +22,7 @@ router = APIRouter(tags=["contests"])
 PATH: Final = "/v1/contests"
 
 
-@router.get(
-    PATH, response_model=ContestPage, responses=error_responses(401, 403, 422, 429, 503)
-)
+@router.get(PATH, response_model=ContestPage, responses=errors(422))
 async def list_contests(
     request: Request, caller: Caller, query: Annotated[PageQuery, Query()]
 ) -> Response:
@@ -37,11 +35,7 @@ async def list_contests(
     return json_response(ContestPage(items=items, next_cursor=cursor))
 
 
-@router.get(
-    PATH + "/{id}",
-    response_model=ContestOut,
-    responses=error_responses(401, 403, 404, 429, 503),
-)
+@router.get(PATH + "/{id}", response_model=ContestOut, responses=errors(404))
 async def show_contest(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """Shows a contest. Users who are not admins see its problems once it has opened."""
     async with connection(app_state(request).pool) as acquired:
@@ -53,7 +47,7 @@ async def show_contest(request: Request, caller: Caller, id: str) -> Response:  
     status_code=201,
     response_model=ContestOut,
     openapi_extra={**request_body(ContestIn), **IDEMPOTENCY_KEY},
-    responses=error_responses(400, 401, 403, 408, 413, 415, 422, 429, 503),
+    responses=errors(400, 408, 413, 415, 422),
 )
 async def create_contest(request: Request, caller: Caller) -> Response:
     """Creates a contest. Only admins can do this."""
@@ -76,7 +70,7 @@ async def create_contest(request: Request, caller: Caller) -> Response:
     PATH + "/{id}",
     response_model=ContestOut,
     openapi_extra=request_body(ContestIn),
-    responses=error_responses(400, 401, 403, 404, 408, 413, 415, 422, 429, 503),
+    responses=errors(400, 404, 408, 413, 415, 422),
 )
 async def change_contest(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """Replaces all fields of a contest. Only admins can do this."""

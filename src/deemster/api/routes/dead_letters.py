@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from deemster.api.authentication import Caller, actor_of
 from deemster.api.http.body import json_response
-from deemster.api.http.errors import error_responses
+from deemster.api.http.errors import errors
 from deemster.api.http.idempotent_replay import IDEMPOTENCY_KEY, respond_once
 from deemster.api.http.paging import cut, parse_number
 from deemster.api.models.dead_letters import (
@@ -28,9 +28,7 @@ router = APIRouter(tags=["admin"])
 PATH: Final = "/v1/admin/dead-letters"
 
 
-@router.get(
-    PATH, response_model=DeadLetterPage, responses=error_responses(401, 403, 422, 429, 503)
-)
+@router.get(PATH, response_model=DeadLetterPage, responses=errors(422))
 async def list_dead_letters(
     request: Request, _caller: Caller, query: Annotated[DeadLetterQuery, Query()]
 ) -> Response:
@@ -47,11 +45,7 @@ async def list_dead_letters(
     return json_response(DeadLetterPage(items=items, next_cursor=cursor))
 
 
-@router.get(
-    PATH + "/{number}",
-    response_model=DeadLetterOut,
-    responses=error_responses(401, 403, 404, 429, 503),
-)
+@router.get(PATH + "/{number}", response_model=DeadLetterOut, responses=errors(404))
 async def show_dead_letter(request: Request, _caller: Caller, number: str) -> Response:
     """Shows a dead letter with its error, its context and the history of its submission."""
     async with connection(app_state(request).pool) as acquired:
@@ -63,7 +57,7 @@ async def show_dead_letter(request: Request, _caller: Caller, number: str) -> Re
     status_code=202,
     response_model=AcceptedOut,
     openapi_extra=IDEMPOTENCY_KEY,
-    responses=error_responses(401, 403, 404, 409, 422, 429, 503),
+    responses=errors(404, 409, 422),
 )
 async def requeue_dead_letter(request: Request, caller: Caller, number: str) -> Response:
     """Creates a new submission that replaces the failed one. The failed one stays readable."""
@@ -82,9 +76,7 @@ async def requeue_dead_letter(request: Request, caller: Caller, number: str) -> 
 
 
 @router.post(
-    PATH + "/{number}/discard",
-    response_model=DeadLetterOut,
-    responses=error_responses(401, 403, 404, 409, 429, 503),
+    PATH + "/{number}/discard", response_model=DeadLetterOut, responses=errors(404, 409)
 )
 async def discard_dead_letter(request: Request, caller: Caller, number: str) -> Response:
     """Removes a dead letter from the list of open ones. Its submission stays failed."""

@@ -10,7 +10,7 @@ from deemster.api.authentication import Caller, authenticate
 from deemster.api.feed.messages import parse_event_id
 from deemster.api.feed.stream import HEARTBEAT_S, MEDIA_TYPE, EventStream
 from deemster.api.feed.subscriptions import Topic
-from deemster.api.http.errors import FieldFault, Forbidden, Invalid, error_responses
+from deemster.api.http.errors import FieldFault, Forbidden, Invalid, errors
 from deemster.api.lookups import account_filter, known_contest, visible_submission
 from deemster.api.models.events import EventsQuery, StreamQuery
 from deemster.api.state import app_state
@@ -27,7 +27,7 @@ STREAM: Final[dict[int | str, dict[str, Any]]] = {
         "description": "A stream of events; the data of each event is an EventOut",
         "content": {MEDIA_TYPE: {"schema": {"type": "string"}}},
     },
-    **error_responses(401, 403, 404, 422, 429, 503),
+    **errors(404, 422),
 }
 NO_MORE: Final[dict[int | str, dict[str, Any]]] = {
     204: {"description": "The client has seen the last event: it must not reconnect"}

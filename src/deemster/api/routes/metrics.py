@@ -13,7 +13,6 @@ from starlette.responses import Response
 
 from deemster.api.authentication import Caller
 from deemster.api.dependencies import Dependencies
-from deemster.api.http.errors import error_responses
 from deemster.api.state import app_state
 from deemster.domain.errors import Unavailable
 from deemster.domain.job import QueueName
@@ -30,11 +29,7 @@ RESPONSE: Final = {
 }
 
 
-@router.get(
-    "/metrics",
-    response_class=Response,
-    responses={200: RESPONSE, **error_responses(401, 403, 429, 503)},
-)
+@router.get("/metrics", response_class=Response, responses={200: RESPONSE})
 async def show_metrics(request: Request, _caller: Caller) -> Response:
     """Shows metrics to a token with the scope metrics. A part that does not answer is left out,
     and its `_up` metric is 0.

@@ -15,7 +15,7 @@ from deemster.api.auth.oidc import (
     Oidc,
     check_local_path,
 )
-from deemster.api.http.errors import error_responses
+from deemster.api.http.errors import errors
 from deemster.api.state import AppState, app_state
 from deemster.domain.errors import NotFound, Refused
 
@@ -32,7 +32,7 @@ Parameter = Annotated[str, StringConstraints(max_length=4096, pattern=r"^[\x20-\
     response_class=RedirectResponse,
     responses={
         SEE_OTHER: {"description": "Redirect to the issuer"},
-        **error_responses(404, 422, 503),
+        **errors(404, 422, 503),
     },
 )
 async def begin_oidc_log_in(
@@ -54,7 +54,7 @@ async def begin_oidc_log_in(
     response_class=RedirectResponse,
     responses={
         SEE_OTHER: {"description": "Redirect to the page where the log-in began"},
-        **error_responses(401, 404, 422, 429, 503),
+        **errors(401, 404, 422, 429, 503),
     },
 )
 async def finish_oidc_log_in(

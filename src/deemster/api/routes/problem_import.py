@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from deemster.api.authentication import Caller, actor_of
 from deemster.api.http.body import json_response
-from deemster.api.http.errors import error_responses
+from deemster.api.http.errors import errors
 from deemster.api.http.idempotent_replay import (
     IDEMPOTENCY_KEY,
     find_first_response,
@@ -48,7 +48,7 @@ BODY: Final[dict[str, Any]] = {
     openapi_extra={**BODY, **IDEMPOTENCY_KEY},
     responses={
         200: {"model": ImportedOut, "description": "This revision was in force already"},
-        **error_responses(401, 403, 408, 409, 413, 415, 422, 429, 503),
+        **errors(408, 409, 413, 415, 422),
     },
 )
 async def import_problem(
@@ -73,7 +73,7 @@ async def import_problem(
     PATH + "/{id}",
     response_model=ImportedOut,
     openapi_extra=BODY,
-    responses=error_responses(401, 403, 404, 408, 413, 415, 422, 429, 503),
+    responses=errors(404, 408, 413, 415, 422),
 )
 async def revise_problem(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """Imports a new revision, which judges all later submissions. A retired problem returns."""
@@ -88,11 +88,7 @@ async def revise_problem(request: Request, caller: Caller, id: str) -> Response:
     return json_response(imported_out(imported))
 
 
-@router.delete(
-    PATH + "/{id}",
-    response_model=RetiredOut,
-    responses=error_responses(401, 403, 404, 429, 503),
-)
+@router.delete(PATH + "/{id}", response_model=RetiredOut, responses=errors(404))
 async def retire_problem(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """Hides a problem and refuses new submissions. Old submissions stay; PUT restores it."""
     problem = checked(id)

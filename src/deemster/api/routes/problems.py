@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from deemster.api.authentication import Caller
 from deemster.api.http.body import to_json
-from deemster.api.http.errors import error_responses
+from deemster.api.http.errors import errors
 from deemster.api.http.etag import IF_NONE_MATCH, NOT_MODIFIED, etag_response
 from deemster.api.http.paging import DEFAULT_LIMIT, MAX_LIMIT, cut
 from deemster.api.models.problems import (
@@ -17,7 +17,7 @@ from deemster.api.models.problems import (
     ProblemPage,
     ProblemQuery,
     language_out,
-    problem_line_out,
+    problem_item,
     problem_out,
     with_mine,
 )
@@ -39,7 +39,7 @@ CACHED_LIMITS: Final = (DEFAULT_LIMIT, MAX_LIMIT)
     "/v1/problems",
     response_model=ProblemPage,
     openapi_extra={"parameters": [IF_NONE_MATCH]},
-    responses={**NOT_MODIFIED, **error_responses(401, 403, 422, 429, 503)},
+    responses={**NOT_MODIFIED, **errors(422)},
 )
 async def list_problems(
     request: Request, caller: Caller, query: Annotated[ProblemQuery, Query()]
@@ -52,10 +52,10 @@ async def list_problems(
         async with connection(state.pool) as acquired:
             found = await problems.page(acquired, after=after, limit=query.limit + 1)
             is_known = after is None or await problems.exists(acquired, after)
-            page, cursor = cut(found, query.limit, lambda line: line.id)
-            items = [problem_line_out(line) for line in page]
+            page, cursor = cut(found, query.limit, lambda item: item.id)
+            items = [problem_item(item) for item in page]
             if query.mine:
-                ids = [line.id for line in page]
+                ids = [item.id for item in page]
                 solved = await counters.tried_problems(acquired, caller.id, ids)
                 items = [with_mine(each, solved.get(ProblemId(each.id))) for each in items]
         # Invented limits and cursors must not fill the cache.
@@ -78,7 +78,7 @@ async def list_problems(
     "/v1/problems/{id}",
     response_model=ProblemOut,
     openapi_extra={"parameters": [IF_NONE_MATCH]},
-    responses={**NOT_MODIFIED, **error_responses(401, 403, 404, 429, 503)},
+    responses={**NOT_MODIFIED, **errors(404)},
 )
 async def show_problem(request: Request, _caller: Caller, id: str) -> Response:  # noqa: A002
     """Shows the statements, samples and limits of a problem."""
@@ -110,7 +110,7 @@ def unknown_problem() -> NotFound:
     "/v1/languages",
     response_model=LanguagesOut,
     openapi_extra={"parameters": [IF_NONE_MATCH]},
-    responses={**NOT_MODIFIED, **error_responses(401, 403, 429, 503)},
+    responses={**NOT_MODIFIED},
 )
 async def list_languages(request: Request, _caller: Caller) -> Response:
     """Lists all languages with their templates, and the versions that live workers have."""

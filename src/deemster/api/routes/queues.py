@@ -10,7 +10,7 @@ from starlette.responses import Response
 from deemster.api.authentication import Caller
 from deemster.api.dependencies import Queues
 from deemster.api.http.body import json_response
-from deemster.api.http.errors import error_responses
+from deemster.api.http.errors import errors
 from deemster.api.http.paging import cut
 from deemster.api.models.queues import JobsPage, JobsQuery, QueuesOut, queue_out, waiting_out
 from deemster.api.state import app_state
@@ -26,7 +26,7 @@ PATH: Final = "/v1/admin/queues"
 MAX_OFFSET: Final = 10_000_000
 
 
-@router.get(PATH, response_model=QueuesOut, responses=error_responses(401, 403, 429, 503))
+@router.get(PATH, response_model=QueuesOut)
 async def list_queues(request: Request, _caller: Caller) -> Response:
     """Shows the queues, and the submissions that wait in the database. Works while the queue
     store is down.
@@ -46,11 +46,7 @@ async def list_queues(request: Request, _caller: Caller) -> Response:
     )
 
 
-@router.get(
-    PATH + "/{name}/jobs",
-    response_model=JobsPage,
-    responses=error_responses(401, 403, 404, 422, 429, 503),
-)
+@router.get(PATH + "/{name}/jobs", response_model=JobsPage, responses=errors(404, 422))
 async def list_jobs(
     request: Request, _caller: Caller, name: str, query: Annotated[JobsQuery, Query()]
 ) -> Response:

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from deemster.api.authentication import Caller, actor_of
 from deemster.api.http.body import json_response, read_json, request_body
-from deemster.api.http.errors import error_responses
+from deemster.api.http.errors import errors
 from deemster.api.http.idempotent_replay import IDEMPOTENCY_KEY, respond_once
 from deemster.api.http.paging import PageQuery, cut
 from deemster.api.lookups import account_by_id_or_name
@@ -17,7 +17,7 @@ from deemster.api.models.rejudgings import (
     RejudgingOut,
     RejudgingPage,
     change_out,
-    line_out,
+    item_out,
     rejudging_out,
 )
 from deemster.api.state import AppState, app_state
@@ -37,7 +37,7 @@ PATH: Final = "/v1/admin/rejudgings"
     status_code=202,
     response_model=RejudgingOut,
     openapi_extra={**request_body(RejudgingIn), **IDEMPOTENCY_KEY},
-    responses=error_responses(400, 401, 403, 408, 413, 415, 422, 429, 503),
+    responses=errors(400, 408, 413, 415, 422),
 )
 async def create_rejudging(request: Request, caller: Caller) -> Response:
     """Judges submissions again on trial. Only admins see the results until they are applied.
@@ -64,9 +64,7 @@ async def create_rejudging(request: Request, caller: Caller) -> Response:
     return json_response(rejudging_out(overview), 202, {"Location": location})
 
 
-@router.get(
-    PATH, response_model=RejudgingPage, responses=error_responses(401, 403, 422, 429, 503)
-)
+@router.get(PATH, response_model=RejudgingPage, responses=errors(422))
 async def list_rejudgings(
     request: Request, _caller: Caller, query: Annotated[PageQuery, Query()]
 ) -> Response:
@@ -75,14 +73,10 @@ async def list_rejudgings(
     async with connection(app_state(request).pool) as acquired:
         found = await rejudgings.page(acquired, before=before, limit=query.limit + 1)
     page, cursor = cut(found, query.limit, lambda each: each.id)
-    return json_response(RejudgingPage(items=list(map(line_out, page)), next_cursor=cursor))
+    return json_response(RejudgingPage(items=list(map(item_out, page)), next_cursor=cursor))
 
 
-@router.get(
-    PATH + "/{id}",
-    response_model=RejudgingOut,
-    responses=error_responses(401, 403, 404, 429, 503),
-)
+@router.get(PATH + "/{id}", response_model=RejudgingOut, responses=errors(404))
 async def show_rejudging(request: Request, _caller: Caller, id: str) -> Response:  # noqa: A002
     """Shows the progress of a rejudging, and how many verdicts change from which to which."""
     pool = app_state(request).pool
@@ -92,11 +86,7 @@ async def show_rejudging(request: Request, _caller: Caller, id: str) -> Response
     return json_response(rejudging_out(overview, matrix))
 
 
-@router.get(
-    PATH + "/{id}/changes",
-    response_model=ChangePage,
-    responses=error_responses(401, 403, 404, 422, 429, 503),
-)
+@router.get(PATH + "/{id}/changes", response_model=ChangePage, responses=errors(404, 422))
 async def list_changes(
     request: Request,
     _caller: Caller,
@@ -115,11 +105,7 @@ async def list_changes(
     return json_response(ChangePage(items=list(map(change_out, page)), next_cursor=cursor))
 
 
-@router.post(
-    PATH + "/{id}/apply",
-    response_model=RejudgingOut,
-    responses=error_responses(401, 403, 404, 409, 429, 503),
-)
+@router.post(PATH + "/{id}/apply", response_model=RejudgingOut, responses=errors(404, 409))
 async def apply_rejudging(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """Replaces all old submissions by their trials at once. All trials must have ended."""
     state = app_state(request)
@@ -128,11 +114,7 @@ async def apply_rejudging(request: Request, caller: Caller, id: str) -> Response
     return json_response(rejudging_out(done))
 
 
-@router.post(
-    PATH + "/{id}/drop",
-    response_model=RejudgingOut,
-    responses=error_responses(401, 403, 404, 409, 429, 503),
-)
+@router.post(PATH + "/{id}/drop", response_model=RejudgingOut, responses=errors(404, 409))
 async def drop_rejudging(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """Discards a rejudging: no result changes, and trials that have not ended are cancelled."""
     state = app_state(request)

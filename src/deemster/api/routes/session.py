@@ -10,7 +10,7 @@ from starlette.responses import Response
 from deemster.api.auth.log_in import log_in, session_seconds
 from deemster.api.authentication import Caller, session_of
 from deemster.api.http.body import json_response, read_json, request_body
-from deemster.api.http.errors import error_responses
+from deemster.api.http.errors import errors
 from deemster.api.models.accounts import (
     BODY_BYTES,
     LogIn,
@@ -37,7 +37,7 @@ PATH: Final = "/v1/session"
     status_code=201,
     response_model=SessionOut,
     openapi_extra=request_body(LogIn),
-    responses=error_responses(400, 401, 403, 408, 413, 415, 422, 429, 503),
+    responses=errors(400, 401, 403, 408, 413, 415, 422, 429, 503),
 )
 async def create_session(request: Request) -> Response:
     """Logs in and sets a session cookie. Requests that change something need csrf_token too."""
@@ -58,7 +58,7 @@ async def create_session(request: Request) -> Response:
     return response
 
 
-@router.get(PATH, response_model=SessionOut, responses=error_responses(401, 403, 429, 503))
+@router.get(PATH, response_model=SessionOut)
 async def show_session(request: Request, caller: Caller) -> Response:
     """Shows your account, the scopes of this request, your results, and your quota of today."""
     state = app_state(request)
@@ -78,7 +78,7 @@ async def show_session(request: Request, caller: Caller) -> Response:
     return response
 
 
-@router.delete(PATH, response_model=MeOut, responses=error_responses(401, 403, 409, 429, 503))
+@router.delete(PATH, response_model=MeOut, responses=errors(409))
 async def end_session(request: Request, caller: Caller) -> Response:
     """Logs out."""
     state = app_state(request)

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from deemster.api.authentication import BEARER, SECURED, Caller, actor_of
 from deemster.api.http.body import json_response, read_json, request_body, to_json
-from deemster.api.http.errors import FieldFault, Invalid, error_responses
+from deemster.api.http.errors import FieldFault, Invalid, errors
 from deemster.api.http.idempotent_replay import (
     IDEMPOTENCY_KEY,
     idempotency_key,
@@ -27,7 +27,7 @@ from deemster.api.models.submissions import (
     SubmissionQuery,
     accepted_out,
     file_out,
-    line_out,
+    item_out,
     location_of,
     submission_out,
 )
@@ -55,7 +55,7 @@ router = APIRouter(tags=["submissions"])
     status_code=202,
     response_model=AcceptedOut,
     openapi_extra={**request_body(SubmissionIn), **SECURED, **IDEMPOTENCY_KEY},
-    responses=error_responses(400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 503),
+    responses=errors(400, 404, 408, 409, 413, 415, 422),
 )
 async def submit(request: Request) -> Response:
     """Accepts a submission. It is judged later: see GET /v1/submissions/{id}."""
@@ -76,9 +76,7 @@ async def submit(request: Request) -> Response:
 
 
 @router.get(
-    SUBMISSIONS_PATH + "/{id}",
-    response_model=SubmissionOut,
-    responses=error_responses(401, 403, 404, 422, 429, 503),
+    SUBMISSIONS_PATH + "/{id}", response_model=SubmissionOut, responses=errors(404, 422)
 )
 async def show_submission(
     request: Request,
@@ -129,11 +127,7 @@ async def cached_submission(state: AppState, caller: Account, submission: str) -
     return entry
 
 
-@router.get(
-    SUBMISSIONS_PATH,
-    response_model=SubmissionPage,
-    responses=error_responses(401, 403, 404, 422, 429, 503),
-)
+@router.get(SUBMISSIONS_PATH, response_model=SubmissionPage, responses=errors(404, 422))
 async def list_submissions(
     request: Request, caller: Caller, query: Annotated[SubmissionQuery, Query()]
 ) -> Response:
@@ -156,7 +150,7 @@ async def list_submissions(
             limit = query.limit + 1
             found = await submissions.page(acquired, wanted, before=before, limit=limit)
         page, cursor = cut(found, query.limit, lambda view: view.id)
-        items = [line_out(view) for view in page]
+        items = [item_out(view) for view in page]
         return Loaded(to_json(SubmissionPage(items=items, next_cursor=cursor)))
 
     if before is not None or not asks_for_own(caller, query.user):
@@ -167,11 +161,7 @@ async def list_submissions(
     return Response(entry.body, media_type="application/json")
 
 
-@router.get(
-    SUBMISSIONS_PATH + "/{id}/source",
-    response_model=SourceOut,
-    responses=error_responses(401, 403, 404, 429, 503),
-)
+@router.get(SUBMISSIONS_PATH + "/{id}/source", response_model=SourceOut, responses=errors(404))
 async def show_source(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """Shows the source files of a submission."""
     state = app_state(request)
@@ -186,9 +176,7 @@ async def show_source(request: Request, caller: Caller, id: str) -> Response:  #
 
 
 @router.delete(
-    SUBMISSIONS_PATH + "/{id}",
-    response_model=SubmissionOut,
-    responses=error_responses(401, 403, 404, 409, 429, 503),
+    SUBMISSIONS_PATH + "/{id}", response_model=SubmissionOut, responses=errors(404, 409)
 )
 async def cancel_submission(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """Cancels a submission that has not ended. If its program runs, it is killed."""
@@ -207,7 +195,7 @@ async def cancel_submission(request: Request, caller: Caller, id: str) -> Respon
     status_code=202,
     response_model=AcceptedOut,
     openapi_extra=IDEMPOTENCY_KEY,
-    responses=error_responses(401, 403, 404, 409, 422, 429, 503),
+    responses=errors(404, 409, 422),
 )
 async def rejudge_submission(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """Replaces a submission by a new one with the same source. The old verdict stays readable.

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from deemster.api.authentication import Caller, actor_of
 from deemster.api.http.body import json_response, read_json, request_body
-from deemster.api.http.errors import Forbidden, error_responses
+from deemster.api.http.errors import Forbidden, errors
 from deemster.api.http.idempotent_replay import IDEMPOTENCY_KEY, respond_once
 from deemster.api.http.paging import PageQuery, cut
 from deemster.api.lookups import known_account
@@ -33,7 +33,7 @@ PATH: Final = "/v1/tokens"
 USER_PATH: Final = "/v1/admin/users/{id}/tokens"
 
 
-@router.get(PATH, response_model=TokenPage, responses=error_responses(401, 403, 422, 429, 503))
+@router.get(PATH, response_model=TokenPage, responses=errors(422))
 async def list_own_tokens(
     request: Request, caller: Caller, query: Annotated[PageQuery, Query()]
 ) -> Response:
@@ -46,7 +46,7 @@ async def list_own_tokens(
     status_code=201,
     response_model=NewTokenOut,
     openapi_extra={**request_body(TokenIn), **IDEMPOTENCY_KEY},
-    responses=error_responses(400, 401, 403, 408, 409, 413, 415, 422, 429, 503),
+    responses=errors(400, 408, 409, 413, 415, 422),
 )
 async def create_own_token(request: Request, caller: Caller) -> Response:
     """Creates a token. Only this response shows it. It can't have more scopes than the token or
@@ -56,21 +56,13 @@ async def create_own_token(request: Request, caller: Caller) -> Response:
     return await create_token(request, caller, caller.id, asked)
 
 
-@router.delete(
-    PATH + "/{id}",
-    response_model=TokenOut,
-    responses=error_responses(401, 403, 404, 429, 503),
-)
+@router.delete(PATH + "/{id}", response_model=TokenOut, responses=errors(404))
 async def revoke_own_token(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """Revokes a token at once. Revoking it again changes nothing."""
     return await revoke_token(request, caller, caller.id, id)
 
 
-@admin_router.get(
-    USER_PATH,
-    response_model=TokenPage,
-    responses=error_responses(401, 403, 404, 422, 429, 503),
-)
+@admin_router.get(USER_PATH, response_model=TokenPage, responses=errors(404, 422))
 async def list_user_tokens(
     request: Request,
     _caller: Caller,
@@ -86,7 +78,7 @@ async def list_user_tokens(
     status_code=201,
     response_model=NewTokenOut,
     openapi_extra={**request_body(TokenIn), **IDEMPOTENCY_KEY},
-    responses=error_responses(400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 503),
+    responses=errors(400, 404, 408, 409, 413, 415, 422),
 )
 async def create_user_token(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """Creates a token for an account. Only this response shows it. It can't have more scopes
@@ -97,11 +89,7 @@ async def create_user_token(request: Request, caller: Caller, id: str) -> Respon
     return await create_token(request, caller, account, asked)
 
 
-@admin_router.delete(
-    USER_PATH + "/{token}",
-    response_model=TokenOut,
-    responses=error_responses(401, 403, 404, 429, 503),
-)
+@admin_router.delete(USER_PATH + "/{token}", response_model=TokenOut, responses=errors(404))
 async def revoke_user_token(
     request: Request,
     caller: Caller,

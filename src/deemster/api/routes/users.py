@@ -8,7 +8,7 @@ from starlette.responses import Response
 from deemster.api.auth.passwords import check_password
 from deemster.api.authentication import Caller, actor_of
 from deemster.api.http.body import json_response, read_json, request_body
-from deemster.api.http.errors import error_responses
+from deemster.api.http.errors import errors
 from deemster.api.http.idempotent_replay import IDEMPOTENCY_KEY, respond_once
 from deemster.api.http.paging import cut
 from deemster.api.lookups import known_account
@@ -31,7 +31,7 @@ router = APIRouter(tags=["admin"])
 PATH: Final = "/v1/admin/users"
 
 
-@router.get(PATH, response_model=UserPage, responses=error_responses(401, 403, 422, 429, 503))
+@router.get(PATH, response_model=UserPage, responses=errors(422))
 async def list_users(
     request: Request, _caller: Caller, query: Annotated[UserQuery, Query()]
 ) -> Response:
@@ -53,7 +53,7 @@ async def list_users(
     status_code=201,
     response_model=UserOut,
     openapi_extra={**request_body(UserIn), **IDEMPOTENCY_KEY},
-    responses=error_responses(400, 401, 403, 408, 409, 413, 415, 422, 429, 503),
+    responses=errors(400, 408, 409, 413, 415, 422),
 )
 async def create_user(request: Request, caller: Caller) -> Response:
     """Creates an account."""
@@ -78,9 +78,7 @@ async def create_user(request: Request, caller: Caller) -> Response:
         return await respond_once(request, caller, acquired, asked, create)
 
 
-@router.get(
-    PATH + "/{id}", response_model=UserOut, responses=error_responses(401, 403, 404, 429, 503)
-)
+@router.get(PATH + "/{id}", response_model=UserOut, responses=errors(404))
 async def show_user(request: Request, _caller: Caller, id: str) -> Response:  # noqa: A002
     """Shows an account."""
     async with connection(app_state(request).pool) as acquired:
@@ -91,7 +89,7 @@ async def show_user(request: Request, _caller: Caller, id: str) -> Response:  # 
     PATH + "/{id}",
     response_model=UserOut,
     openapi_extra=request_body(UserPatch),
-    responses=error_responses(400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 503),
+    responses=errors(400, 404, 408, 409, 413, 415, 422),
 )
 async def change_user(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """Changes an account. Disabling it ends its log-ins and revokes its tokens for good; a new

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from deemster.api.admission import per_minute, refuse
 from deemster.api.authentication import Caller, actor_of
 from deemster.api.http.body import json_response
-from deemster.api.http.errors import error_responses
+from deemster.api.http.errors import errors
 from deemster.api.http.idempotent_replay import IDEMPOTENCY_KEY, respond_once
 from deemster.api.http.paging import PageQuery, cut
 from deemster.api.lookups import account_filter, may_see, visible_submission
@@ -35,9 +35,7 @@ SECRET_PATH: Final = "/v1/webhook-secret"  # noqa: S105 - a path
 
 
 @router.get(
-    "/v1/submissions/{id}/webhooks",
-    response_model=DeliveryPage,
-    responses=error_responses(401, 403, 404, 422, 429, 503),
+    "/v1/submissions/{id}/webhooks", response_model=DeliveryPage, responses=errors(404, 422)
 )
 async def list_submission_webhooks(
     request: Request,
@@ -53,11 +51,7 @@ async def list_submission_webhooks(
         )
 
 
-@router.get(
-    PATH,
-    response_model=DeliveryPage,
-    responses=error_responses(401, 403, 404, 422, 429, 503),
-)
+@router.get(PATH, response_model=DeliveryPage, responses=errors(404, 422))
 async def list_webhooks(
     request: Request, caller: Caller, query: Annotated[DeliveryQuery, Query()]
 ) -> Response:
@@ -68,11 +62,7 @@ async def list_webhooks(
         return json_response(await delivery_page(acquired, wanted, query))
 
 
-@router.get(
-    PATH + "/{id}",
-    response_model=DeliveryOut,
-    responses=error_responses(401, 403, 404, 429, 503),
-)
+@router.get(PATH + "/{id}", response_model=DeliveryOut, responses=errors(404))
 async def show_webhook(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """Shows a webhook delivery and its attempts."""
     async with connection(app_state(request).pool) as acquired:
@@ -84,7 +74,7 @@ async def show_webhook(request: Request, caller: Caller, id: str) -> Response:  
     status_code=202,
     response_model=DeliveryOut,
     openapi_extra=IDEMPOTENCY_KEY,
-    responses=error_responses(401, 403, 404, 409, 422, 429, 503),
+    responses=errors(404, 409, 422),
 )
 async def resend_webhook(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """Sends a webhook again, as a new delivery. The limit per minute is that of submissions."""
@@ -114,9 +104,7 @@ async def resend_webhook(request: Request, caller: Caller, id: str) -> Response:
         return await respond_once(request, caller, writing, None, create)
 
 
-@router.get(
-    SECRET_PATH, response_model=WebhookSecretOut, responses=error_responses(401, 403, 429, 503)
-)
+@router.get(SECRET_PATH, response_model=WebhookSecretOut)
 async def show_webhook_secret(request: Request, caller: Caller) -> Response:
     """Shows the secret that signs your webhooks."""
     state = app_state(request)
@@ -130,7 +118,7 @@ async def show_webhook_secret(request: Request, caller: Caller) -> Response:
     SECRET_PATH + "/rotate",
     response_model=WebhookSecretOut,
     openapi_extra=IDEMPOTENCY_KEY,
-    responses=error_responses(401, 403, 422, 429, 503),
+    responses=errors(422),
 )
 async def rotate_webhook_secret(request: Request, caller: Caller) -> Response:
     """Creates a new secret, which signs from now on. The old one also signs for a day."""

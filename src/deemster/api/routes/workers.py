@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from deemster.api.authentication import Caller, actor_of
 from deemster.api.http.body import json_response
-from deemster.api.http.errors import error_responses
+from deemster.api.http.errors import errors
 from deemster.api.models.workers import WorkerOut, WorkersOut, worker_out
 from deemster.api.state import app_state
 from deemster.domain.account import Account
@@ -23,7 +23,7 @@ PATH: Final = "/v1/admin/workers"
 Change = Callable[[Connection, WorkerId], Awaitable[bool]]
 
 
-@router.get(PATH, response_model=WorkersOut, responses=error_responses(401, 403, 429, 503))
+@router.get(PATH, response_model=WorkersOut)
 async def list_workers(request: Request, _caller: Caller) -> Response:
     """Lists the live workers."""
     async with connection(app_state(request).pool) as acquired:
@@ -31,11 +31,7 @@ async def list_workers(request: Request, _caller: Caller) -> Response:
     return json_response(WorkersOut(items=[worker_out(each) for each in found]))
 
 
-@router.post(
-    PATH + "/{id}/drain",
-    response_model=WorkerOut,
-    responses=error_responses(401, 403, 404, 429, 503),
-)
+@router.post(PATH + "/{id}/drain", response_model=WorkerOut, responses=errors(404))
 async def drain_worker(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """Tells a worker to finish its jobs and to take no new ones, until `resume` or a restart.
 
@@ -44,11 +40,7 @@ async def drain_worker(request: Request, caller: Caller, id: str) -> Response:  
     return await change_worker(request, caller, id, "worker.drain", workers.drain)
 
 
-@router.post(
-    PATH + "/{id}/resume",
-    response_model=WorkerOut,
-    responses=error_responses(401, 403, 404, 429, 503),
-)
+@router.post(PATH + "/{id}/resume", response_model=WorkerOut, responses=errors(404))
 async def resume_worker(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """Tells a worker to take jobs again. A worker that is shutting down still ends."""
     return await change_worker(request, caller, id, "worker.resume", workers.resume)
