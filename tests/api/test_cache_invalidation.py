@@ -45,7 +45,7 @@ async def falsify(pool: Pool) -> None:
 async def test_a_status_is_cached_until_it_expires(here: Process, ada: Api, pool: Pool) -> None:
     """C3."""
     submission = await make_submission(pool, ada.user.id)
-    await here.hear()
+    await here.read_events()
     path = f"/v1/submissions/{submission}"
     first = await here.get(ada, path)
     await falsify(pool)
