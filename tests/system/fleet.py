@@ -4,13 +4,13 @@ import asyncio
 import json
 import os
 import signal
-import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
+from tests.system.role_process import RoleProcess
 from tests.waiting import until
 
 TAIL_LINES = 60
@@ -25,10 +25,10 @@ class Member:
     """One role, in one process after the other."""
 
     name: str
-    argv: tuple[str, ...]
+    role: str
     environment: Mapping[str, str]
     log: Path
-    process: asyncio.subprocess.Process | None = None
+    process: RoleProcess | None = None
     wanted: bool = True
     expected: set[int] = field(default_factory=set)
     """Processes of it that we end ourselves."""
@@ -80,8 +80,7 @@ class Fleet:
         own = {f"DEEMSTER_{key.upper()}": str(value) for key, value in settings.items()}
         member = Member(
             name,
-            # However the tests end, so do these.
-            ("setpriv", "--pdeathsig", "KILL", sys.executable, "-m", "deemster", role),
+            role,
             self._environment | own,
             self._directory / f"{name}.log",
         )
@@ -93,15 +92,9 @@ class Fleet:
 
     async def _supervise(self, member: Member) -> None:
         while True:
-            with member.log.open("ab") as log:
-                member.process = await asyncio.create_subprocess_exec(
-                    *member.argv,
-                    env=member.environment,
-                    stdin=asyncio.subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=log,
-                    start_new_session=True,
-                )
+            member.process = await RoleProcess.start(
+                member.role, member.environment, member.log
+            )
             code = await member.process.wait()
             member.codes.append(code)
             if not member.wanted:
@@ -113,7 +106,7 @@ class Fleet:
 
     def running(self, role: str) -> list[Member]:
         found = self.members.values()
-        return [each for each in found if each.argv[-1] == role and each.is_running]
+        return [each for each in found if each.role == role and each.is_running]
 
     async def kill(self, member: Member) -> None:
         """It is started again at once."""
