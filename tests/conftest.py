@@ -1,4 +1,4 @@
-"""Gives tests a real Postgres and a real Redis, and their processes default signals."""
+"""Gives tests a real Postgres and a real Redis, and an environment of their own."""
 
 import os
 import signal
@@ -13,18 +13,19 @@ import pytest
 from tests.services.postgres import cloned
 from tests.services.shared import Services, joined
 
-IGNORED = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
-"""By `nohup`, and by shells without job control for what runs in the background."""
+IGNORED_SIGNALS = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
+"""`nohup`, and shells without job control, start background commands with these ignored."""
+KEPT_VARIABLES = {"DEEMSTER_RUNNER", "DEEMSTER_TEST_SLOWNESS"}
 
 
 def pytest_configure() -> None:
-    """Lets a run go on ignoring signals, but not the processes that its tests start and signal.
-
-    A process inherits what is ignored; what is handled it gets back as the default.
-    """
-    for number in IGNORED:
+    """Makes a run independent of the shell that started it."""
+    for number in IGNORED_SIGNALS:
         if signal.getsignal(number) is signal.SIG_IGN:
+            # A handler does nothing here either, but a child process gets the default back.
             signal.signal(number, lambda *_: None)
+    for name in {name for name in os.environ if name.startswith("DEEMSTER_")} - KEPT_VARIABLES:
+        del os.environ[name]
 
 
 @pytest.fixture(scope="session")

@@ -4,12 +4,12 @@ import asyncio
 import os
 import shutil
 import signal
-import socket
 from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from tests.services.ports import reserved_port
 from tests.waiting import PATIENCE_S
 
 PACE_S = 0.01
@@ -59,15 +59,9 @@ class OwnRedis:
 
     async def start(self) -> None:
         self._directory.mkdir(parents=True, exist_ok=True)
-        first = not self._port
+        self._port = self._port or reserved_port()
         async with asyncio.timeout(PATIENCE_S):
-            while True:
-                if first:
-                    self._port = free_port()
-                if await self._try():
-                    return
-                # Somebody else got the port between our look and the server's.
-                assert first, (self._directory / "log").read_text()
+            assert await self._try(), (self._directory / "log").read_text()
 
     async def stop(self) -> None:
         await self._end(signal.SIGTERM)
@@ -118,10 +112,3 @@ async def answers(port: int) -> bool:
         return False
     finally:
         writer.close()
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

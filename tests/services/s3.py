@@ -7,7 +7,6 @@ into a directory of the environment that the tests run in.
 import fcntl
 import hashlib
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -19,11 +18,12 @@ from pathlib import Path
 from urllib.parse import quote
 
 from deemster.locks import locked
+from tests.services.ports import reserved_port
 from tests.waiting import wait_until
 
 LOCK = Path(__file__).with_name("s3.lock")
 CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
-STARTED = re.compile(r"Starting s3 server on \[(http://[^]/]+)")
+STARTED = "Starting s3 server on"
 INSTALL_S = 300
 KEY, SECRET, BUCKET = "test-key", "test/secret+", "artifacts"
 
@@ -55,7 +55,7 @@ class OwnS3:
     """A server of one's own, whose objects are the files of a directory."""
 
     directory: Path
-    address: str = "127.0.0.1:0"
+    address: str = field(default_factory=lambda: f"127.0.0.1:{reserved_port()}")
     process: subprocess.Popen[bytes] | None = field(default=None, init=False)
 
     @property
@@ -73,7 +73,7 @@ class OwnS3:
         return {str(path.relative_to(root)): path for path in files}
 
     def start(self) -> None:
-        """On any free port; after a `stop` on the one from before."""
+        """Always on the same port."""
         (self.directory / BUCKET).mkdir(parents=True, exist_ok=True)
         log = self.directory / "log"
         # So that it ends with the tests, however these end.
@@ -85,12 +85,9 @@ class OwnS3:
         with log.open("wb") as file:
             self.process = subprocess.Popen(argv, stderr=file, env=environment)
         process = self.process
-        wait_until(lambda: STARTED.search(log.read_text()) or process.poll() is not None)
-        found = STARTED.search(log.read_text())
-        if found is None:
-            self.stop()
+        wait_until(lambda: STARTED in log.read_text() or process.poll() is not None)
+        if process.poll() is not None:
             raise RuntimeError(f"No S3 server for the tests:\n{log.read_text()}")
-        self.address = found[1].removeprefix("http://")
 
     def stop(self) -> None:
         if self.process is not None:

@@ -1,10 +1,8 @@
 """A client as a careful one is: it repeats what was not answered, with the same key."""
 
 import asyncio
-import random
-import socket
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,15 +64,6 @@ class Client:
                     if answer.status_code not in MAY_PASS:
                         return answer
                 await asyncio.sleep(PAUSE_S)
-
-
-def quiet_port() -> int:
-    """Below those that the system gives to clients: who is restarted finds it free again."""
-    while True:
-        port = random.randrange(20_000, 32_000)
-        with socket.socket() as probe, suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            return port
 
 
 @asynccontextmanager

@@ -5,7 +5,8 @@ import random
 
 from deemster.domain.ids import SubmissionId
 from deemster.domain.lifecycle import State
-from tests.system.client import Client, client_of, quiet_port
+from tests.services.ports import reserved_port
+from tests.system.client import Client, client_of
 from tests.system.conftest import OpenService
 from tests.system.programs import RIGHT, sleepy
 from tests.system.service import Service
@@ -21,7 +22,7 @@ SLEEP_S = 60
 async def test_cancelling_a_running_submission_kills_its_program(
     open_service: OpenService,
 ) -> None:
-    port = quiet_port()
+    port = reserved_port()
     async with (
         open_service(port=port, time_ms=SLEEP_S * 1000) as service,
         client_of(service, port) as client,
@@ -45,7 +46,7 @@ async def test_cancelling_a_running_submission_kills_its_program(
 
 async def test_of_cancel_and_start_exactly_one_wins(open_service: OpenService) -> None:
     """S2: also when the cancel comes at the moment of the verdict."""
-    port = quiet_port()
+    port = reserved_port()
     chance = random.Random(4)
     async with open_service(port=port) as service, client_of(service, port) as client:
         service.start("api", "relay", "keeper", "worker")

@@ -3,7 +3,8 @@
 import signal
 from pathlib import Path
 
-from tests.system.client import client_of, quiet_port
+from tests.services.ports import reserved_port
+from tests.system.client import client_of
 from tests.system.conftest import OpenService
 from tests.system.programs import RIGHT, sleepy
 from tests.system.service import Service
@@ -70,7 +71,7 @@ async def test_a_worker_drained_by_an_admin_stays_idle_until_it_is_resumed(
     open_service: OpenService,
 ) -> None:
     """By a request to the API: it finishes what it runs, and its row stays."""
-    slow, port = sleepy(0.3), quiet_port()
+    slow, port = sleepy(0.3), reserved_port()
     async with open_service(port=port) as service, client_of(service, port) as client:
         service.start("api", "relay", "keeper")
         member = service.fleet.start("worker")

@@ -7,7 +7,8 @@ from datetime import datetime
 import pytest
 
 from deemster.domain.ids import SubmissionId
-from tests.system.client import Client, client_of, quiet_port
+from tests.services.ports import reserved_port
+from tests.system.client import Client, client_of
 from tests.system.conftest import OpenService
 from tests.system.programs import MIXED, Program, sleepy
 from tests.system.service import Service
@@ -53,7 +54,7 @@ async def estimate_test(
     times: float,
 ) -> None:
     chance = random.Random(depth)
-    port = quiet_port()
+    port = reserved_port()
     async with open_service(port=port) as service, client_of(service, port) as client:
         service.start("api", "relay", "keeper")
         for number in (1, 2):

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from deemster.store.migrations import migrate
+from tests.services.ports import reserved_port
 from tests.services.postgres import OwnPostgres
 from tests.services.redis import OwnRedis
-from tests.system.client import Client, client_of, quiet_port
+from tests.system.client import Client, client_of
 from tests.system.mischief import Act, Mischief
 from tests.system.programs import MIXED
 from tests.system.service import Service
@@ -78,7 +79,7 @@ async def kill_test(
 async def stage(
     directory: Path, store: str, chance: random.Random
 ) -> AsyncIterator[tuple[Service, Mischief, Client]]:
-    port = quiet_port()
+    port = reserved_port()
     async with AsyncExitStack() as stack:
         enter = stack.enter_async_context
         postgres = await enter(OwnPostgres(directory / "servers"))

@@ -6,9 +6,10 @@ from pathlib import Path
 import asyncpg
 
 from deemster.store.migrations import migrate
+from tests.services.ports import reserved_port
 from tests.services.postgres import OwnPostgres
 from tests.services.redis import OwnRedis
-from tests.system.client import client_of, quiet_port
+from tests.system.client import client_of
 from tests.system.programs import MIXED, sleepy
 from tests.system.service import Service
 from tests.system.traces import programs_of
@@ -22,7 +23,7 @@ async def test_with_redis_down_the_api_accepts_and_all_is_judged_when_it_is_back
     tmp_path: Path, database_url: str, queue_env: str
 ) -> None:
     """Q2: the queue store is a road, and not where submissions are kept."""
-    port = quiet_port()
+    port = reserved_port()
     async with (
         OwnRedis(tmp_path / "redis") as redis,
         Service.open(tmp_path, database_url, redis.url, queue_env, port=port) as service,
@@ -80,7 +81,7 @@ async def test_without_a_database_or_its_tables_every_role_starts_and_waits(
     tmp_path: Path,
 ) -> None:
     """Q2: no role ends by itself, so nobody has to start the servers first."""
-    port = quiet_port()
+    port = reserved_port()
     async with OwnPostgres(tmp_path / "servers") as postgres:
         await migrate(postgres.url)
         opened = Service.open(tmp_path, postgres.url, postgres.url, "outage", port=port)
