@@ -30,6 +30,8 @@ SAME_SOURCE = {"cpp17": "cpp", "cpp23": "cpp", "pypy3": "python3"}
 NO_PROGRAM = {"text"}
 SLOW = {"haskell", "kotlin", "nim", "scala"}
 """These compile for seconds: the default run has one program of each, `./dev corpus` all."""
+OTHER_STANDARDS = {"cpp17", "cpp23"}
+"""The default run has one program of each; the others are those of `cpp`, by its compiler."""
 SYNTAX_ERROR = {"php": "<?php )("}
 """`)(` is a syntax error in every other language."""
 
@@ -45,8 +47,8 @@ def languages_with(kind: str) -> list[object]:
 
 
 def mark_slow(languages: Iterable[str]) -> list[object]:
-    slow = pytest.mark.corpus
-    return [pytest.param(each, marks=[slow] if each in SLOW else []) for each in languages]
+    corpus, left_out = [pytest.mark.corpus], SLOW | OTHER_STANDARDS
+    return [pytest.param(each, marks=corpus if each in left_out else []) for each in languages]
 
 
 def test_the_languages_of_dev_setup_are_installed() -> None:

@@ -24,7 +24,8 @@ from deemster.wiring.judging import open_boxes, open_compiler
 
 ALL = "#include <bits/stdc++.h>\n"
 HELLO = ALL + 'int main() { std::cout << "hello"; }\n'
-SMALL = "#include <cstddef>\nint main() {}\n"
+SMALL_HEADER = "#include <cstddef>\n"
+SMALL = SMALL_HEADER + "int main() {}\n"
 USED = "! /data/bits/stdc++.h.gch\n"
 SMALL_USED = "! /data/cstddef.gch\n"
 
@@ -123,9 +124,9 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         pytest.param("cpp23", marks=pytest.mark.corpus),
     ],
 )
-async def test_the_precompiled_header_is_used(directory: Path, language: str) -> None:
+async def test_the_precompiled_header_is_used(shared: Path, language: str) -> None:
     """The header must be compiled with the flags of the program; GCC checks this."""
-    async with prepared(directory, await showing_headers(language)) as setup:
+    async with prepared(shared, await showing_headers(language)) as setup:
         headers, printed = await setup.run(HELLO)
     assert headers.startswith(USED)
     assert printed == "hello"
@@ -139,13 +140,6 @@ PROGRAMS = {
         "(sizeof(std::vector<int>) > 3 * sizeof(void *))",
         "1",
     ),
-    "the judge's macro taken away": (
-        "#undef ONLINE_JUDGE\n" + ALL + "#ifndef ONLINE_JUDGE\nint gone = 1;\n#endif\n",
-        "gone",
-        "1",
-    ),
-    "another header before": ("#include <cstdio>\n" + ALL, "std::max(1, 2)", "2"),
-    "code before": ("int before = 3;\n" + ALL, "before", "3"),
     "options before": ('#pragma GCC optimize("O3")\n' + ALL, "std::gcd(4, 6)", "2"),
     "options after": (ALL + '#pragma GCC target("popcnt")\n', "std::popcount(7u)", "3"),
     "included twice": (ALL + ALL, "std::gcd(4, 6)", "2"),
@@ -163,6 +157,36 @@ async def test_a_program_behaves_the_same_with_the_header(
     text = f"{head}int main() {{ std::cout << {shown}; }}\n"
     async with prepared(shared, await showing_headers("cpp")) as setup:
         assert (await setup.run(text))[1] == printed
+
+
+SMALL_PROGRAMS = {
+    "the judge's macro taken away": (
+        "#undef ONLINE_JUDGE\n"
+        + SMALL_HEADER
+        + "#ifndef ONLINE_JUDGE\nint gone = 1;\n#endif\n",
+        "gone",
+        "1",
+    ),
+    "another header before": (
+        "#include <cstdlib>\n" + SMALL_HEADER,
+        "std::abs(-2)",
+        "2",
+    ),
+    "code before": ("int before = 3;\n" + SMALL_HEADER, "before", "3"),
+}
+
+
+@pytest.mark.parametrize(
+    ("head", "shown", "printed"), SMALL_PROGRAMS.values(), ids=SMALL_PROGRAMS
+)
+async def test_a_program_is_compiled_without_a_header_that_does_not_fit(
+    directory: Path, head: str, shown: str, printed: str
+) -> None:
+    text = f'{head}int main() {{ __builtin_printf("%d", {shown}); }}\n'
+    async with prepared(directory, await small_header()) as setup:
+        headers, output = await setup.run(text)
+    assert SMALL_USED not in headers
+    assert output == printed
 
 
 async def test_the_compiled_program_is_the_same_without_the_header(shared: Path) -> None:
