@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any, Self
 
 from tests.system.role_process import RoleProcess
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, until
 
 TAIL_LINES = 60
 LAST_LINES = 10
-STOP_S = 60
 RESTART_S = 0.2
 """What a supervisor waits before it starts again what died."""
 
@@ -121,7 +120,7 @@ class Fleet:
         member.wanted = False
         for _ in range(signals):
             member.send(signal.SIGTERM)
-        async with asyncio.timeout(STOP_S):
+        async with asyncio.timeout(PATIENCE_S):
             code = await member.process.wait()
         del self.members[member.name]
         return code

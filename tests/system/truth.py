@@ -8,7 +8,7 @@ from deemster.store import counters
 from deemster.store.pool import connection
 from tests.system.programs import Program
 from tests.system.service import Service
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, until
 
 Ledger = dict[SubmissionId, Program]
 """What was accepted, and what it is worth."""
@@ -20,7 +20,7 @@ async def until_all_ended(service: Service, ledger: Mapping[SubmissionId, Progra
     async def look() -> bool:
         return bool(await service.value(statement) == 0)
 
-    await until(look, patience_s=60 + len(ledger))
+    await until(look, patience_s=PATIENCE_S + len(ledger))
 
 
 async def until_at_rest(service: Service) -> None:
