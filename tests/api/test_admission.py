@@ -184,7 +184,7 @@ async def test_d2_the_rate_of_a_problem_is_limited(opened: Opened, pool: Pool) -
         people = [Api(client, await make_user(pool, name)) for name in ("ada", "bob")]
         answers = [await each.post("/v1/submissions", program()) for each in people]
         assert [each.status_code for each in answers] == [202, 429]
-        assert "this problem" in answers[1].json()["detail"]
+        assert "This problem" in answers[1].json()["detail"]
         other = await people[1].post("/v1/submissions", program("prob_product"))
         assert other.status_code == 202
 
