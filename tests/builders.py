@@ -44,7 +44,7 @@ async def make_person(pool: Pool, name: str = "ada", role: Role = Role.USER) -> 
 async def make_problem(
     pool: Pool, slug: str = "sum", *, text: str = "first", cases: int = 3
 ) -> ProblemSummary:
-    sheet = ProblemSummary(
+    summary = ProblemSummary(
         id=ProblemId(f"prob_{slug}"),
         digest=RevisionDigest(hashlib.sha256(f"{slug} {text}".encode()).hexdigest()),
         title=slug.title(),
@@ -56,14 +56,14 @@ async def make_problem(
         details={},
     )
     async with connection(pool) as acquired, acquired.transaction():
-        await problems.publish(acquired, sheet)
-    return sheet
+        await problems.publish(acquired, summary)
+    return summary
 
 
 async def make_submission(
     pool: Pool,
     account: AccountId | None = None,
-    sheet: ProblemSummary | None = None,
+    summary: ProblemSummary | None = None,
     *,
     key: str | None = None,
     request: bytes = b"",
@@ -71,12 +71,12 @@ async def make_submission(
     language: str = "python3",
     webhook_url: str | None = None,
 ) -> SubmissionId:
-    sheet = sheet or await make_problem(pool)
+    summary = summary or await make_problem(pool)
     new = NewSubmission(
         id=SubmissionId(new_id(SUBMISSION)),
         account=account or await make_account(pool),
-        problem=sheet.id,
-        revision=sheet.digest,
+        problem=summary.id,
+        revision=summary.digest,
         language=language,
         main="main.py",
         source=hashlib.sha256(b"source").hexdigest(),

@@ -171,7 +171,7 @@ async def test_j9_submissions_judged_by_older_test_data_are_chosen(
     old = await judged_submission(pool, tmp_path, Verdict.WRONG_ANSWER)
     waiting = await make_submission(pool)
     revised = await make_problem(pool, text="second")
-    await make_submission(pool, sheet=revised)
+    await make_submission(pool, summary=revised)
     options = ("--problem", "prob_sum", "--outdated")
     staged = operate("rejudge", *options, "--stage")
     assert staged.code == 0, staged.err

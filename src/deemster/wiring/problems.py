@@ -80,8 +80,8 @@ async def find_limits(
         return found
     catalogue = load_catalogue()
     needed = await asyncio.to_thread(find_needed, catalogue, without_limit)
-    async with open_judging(settings, catalogue, needed, lanes=1) as (workshop, lanes):
-        verifier = Verifier(workshop, lanes, make_spool(settings), 1, progress)
+    async with open_judging(settings, catalogue, needed, lanes=1) as (build_tools, lanes):
+        verifier = Verifier(build_tools, lanes, make_spool(settings), 1, progress)
         for revision in without_limit:
             try:
                 found[revision.digest] = await verifier.time_limit_ms(revision)

@@ -32,8 +32,8 @@ async def verify_all(
                 reports[path] = PackageReport(path, findings=[Finding("error", str(fault))])
         needed = await asyncio.to_thread(find_needed, catalogue, list(revisions.values()))
         judging = open_judging(settings, catalogue, needed, lanes=jobs)
-        workshop, lanes = await stack.enter_async_context(judging)
-        verifier = Verifier(workshop, lanes, make_spool(settings), jobs, progress)
+        build_tools, lanes = await stack.enter_async_context(judging)
+        verifier = Verifier(build_tools, lanes, make_spool(settings), jobs, progress)
         for path, revision in revisions.items():
             reports[path] = await verifier.verify(path, revision)
     return [reports[path] for path in paths]

@@ -24,7 +24,7 @@ async def make_dead_letter(pool: Pool, *, owner: Api | None = None) -> tuple[int
     submission = await make_submission(pool, owner.user.id if owner else None)
     await queue_submission(pool, submission)
     running = await start_submission(pool, submission)
-    await retry_or_fail(pool, running, Unavailable("the cage broke"), most_attempts=1)
+    await retry_or_fail(pool, running, Unavailable("the sandbox broke"), most_attempts=1)
     async with connection(pool) as acquired:
         letters = await dead_letters.page(acquired)
     number = next(letter.id for letter in letters if letter.submission == submission)
@@ -47,7 +47,7 @@ async def test_q7_a_dead_letter_is_shown_with_its_history(admin: Api, pool: Pool
     number, submission = await make_dead_letter(pool)
     [line] = await listed(admin)
     assert (line["number"], line["submission_id"], line["attempts"]) == (number, submission, 1)
-    assert (line["error"], line["outcome"]) == ("Unavailable: the cage broke", None)
+    assert (line["error"], line["outcome"]) == ("Unavailable: the sandbox broke", None)
     shown = (await admin.get(f"{PATH}/{number}")).json()
     assert shown["context"]["language"] == "python3"
     events = [step["event"] for step in shown["history"]]

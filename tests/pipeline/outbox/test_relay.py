@@ -28,8 +28,8 @@ async def waiting_jobs(producer: Producer) -> int:
 
 
 async def make_many(pool: Pool, count: int) -> list[str]:
-    sheet, account = await make_problem(pool), await make_account(pool)
-    return [await make_submission(pool, account, sheet) for _ in range(count)]
+    summary, account = await make_problem(pool), await make_account(pool)
+    return [await make_submission(pool, account, summary) for _ in range(count)]
 
 
 async def states(pool: Pool) -> dict[str, int]:

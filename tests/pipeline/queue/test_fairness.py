@@ -27,13 +27,13 @@ async def submit(
     tier: int = 0,
     times: int = 1,
 ) -> list[SubmissionId]:
-    sheet, account = await make_problem(pool), await make_account(pool, user)
+    summary, account = await make_problem(pool), await make_account(pool, user)
     news = [
         NewSubmission(
             id=SubmissionId(new_id(SUBMISSION)),
             account=account,
-            problem=sheet.id,
-            revision=sheet.digest,
+            problem=summary.id,
+            revision=summary.digest,
             language="c",
             main=None,
             source=hashlib.sha256(b"").hexdigest(),

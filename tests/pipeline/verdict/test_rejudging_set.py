@@ -264,13 +264,13 @@ async def test_the_worker_of_a_dropped_trial_is_notified(
     made = (await rejudging_set.make(pool, SUM, ROOT)).rejudging.id
     (trial,) = (await trials(pool, made)).values()
     await start_submission(pool, trial)
-    async with Listener.open(database_url, STOP_CHANNEL) as ear:
-        await ear.wait(30)  # it says that it listens
+    async with Listener.open(database_url, STOP_CHANNEL) as listener:
+        await listener.wait(30)  # it says that it listens
         await rejudging_set.drop(pool, made, ROOT)
         heard: list[str] = []
         async with asyncio.timeout(PATIENCE_S):
             while trial not in heard:
-                heard += await ear.wait(1)
+                heard += await listener.wait(1)
 
 
 async def test_of_apply_and_drop_exactly_one_wins(pool: Pool, artifacts: Artifacts) -> None:
@@ -556,9 +556,9 @@ UPDATE submission
 
 async def test_sets_of_ten_thousand_are_made_applied_and_dropped(pool: Pool) -> None:
     """A9: no statement takes too long, without statistics for the planner."""
-    sheet, ada, many = await make_problem(pool), await make_account(pool), 10_000
+    summary, ada, many = await make_problem(pool), await make_account(pool), 10_000
     async with connection(pool) as acquired:
-        await acquired.execute(FILL, ada, sheet.id, sheet.digest, many)
+        await acquired.execute(FILL, ada, summary.id, summary.digest, many)
         await acquired.execute(COUNT)
         await acquired.execute("ANALYZE")
     dropped = (await rejudging_set.make(pool, SUM, ROOT)).rejudging.id
@@ -623,7 +623,7 @@ async def test_j9_outdated_verdicts_are_found_until_none_is_left(
     waiting, running = [await make_submission(pool) for _ in range(2)]
     brief = await start_submission(pool, running)
     revised = await make_problem(pool, text="second")
-    late = await make_submission(pool, sheet=revised)
+    late = await make_submission(pool, summary=revised)
 
     outdated = RejudgingFilter(problem=revised.id, outdated=True)
     first = await rejudging_set.make(pool, outdated, ROOT)

@@ -258,9 +258,9 @@ async def test_a_rejudge_is_a_new_submission_and_the_old_verdict_stays(
     pool: Pool, tmp_path: Path
 ) -> None:
     """A9: it uses the current test data, and counters count it instead."""
-    sheet = await make_problem(pool)
+    summary = await make_problem(pool)
     account = await make_account(pool)
-    old = await start_submission(pool, await make_submission(pool, account, sheet))
+    old = await start_submission(pool, await make_submission(pool, account, summary))
     artifacts = make_artifacts(tmp_path)
     await settle(pool, artifacts, old, judged())
     revised = await make_problem(pool, text="second")
@@ -308,14 +308,16 @@ async def test_a_dead_letter_is_requeued_once_and_its_history_stays(pool: Pool) 
 
 async def test_caps_hold_when_many_start_at_once(pool: Pool) -> None:
     """Q9: in total, per user, per language."""
-    sheet = await make_problem(pool)
+    summary = await make_problem(pool)
     for caps, most in (
         (Caps(everywhere=3), 3),
         (Caps(per_account=2), 2),
         (Caps(by_language={"c": 1}), 1),
     ):
         account = await make_account(pool, f"u{most}")
-        waiting = [await make_submission(pool, account, sheet, language="c") for _ in range(8)]
+        waiting = [
+            await make_submission(pool, account, summary, language="c") for _ in range(8)
+        ]
         tries = [start_submission(pool, each, caps=caps) for each in waiting]
         outcomes = await asyncio.gather(*tries, return_exceptions=True)
         assert sum(isinstance(each, Full) for each in outcomes) == 8 - most
@@ -355,11 +357,11 @@ async def test_the_jury_judgement_is_stored_as_an_artifact(pool: Pool, tmp_path:
 
 async def test_the_queue_is_ordered_by_priority_then_time(pool: Pool) -> None:
     """A4, Q8: a user's second waits behind everyone's first."""
-    sheet = await make_problem(pool)
+    summary = await make_problem(pool)
     ada, bob = await make_account(pool, "ada"), await make_account(pool, "bob")
-    first = await make_submission(pool, ada, sheet)
-    second = await make_submission(pool, ada, sheet)
-    other = await make_submission(pool, bob, sheet)
+    first = await make_submission(pool, ada, summary)
+    second = await make_submission(pool, ada, summary)
+    other = await make_submission(pool, bob, summary)
     async with connection(pool) as acquired:
         places = {}
         for each in (first, second, other):

@@ -44,7 +44,7 @@ def settings_of(directory: Path, url: str | None) -> Settings:
 
 
 async def fill(pool: Pool, artifacts: Artifacts) -> list[SubmissionId]:
-    sheet = await make_problem(pool)
+    summary = await make_problem(pool)
     async with connection(pool) as acquired:
         await acquired.execute("UPDATE problem_revision SET source_bytes = $1", 1 << 20)
     account = await make_person(pool)
@@ -52,7 +52,7 @@ async def fill(pool: Pool, artifacts: Artifacts) -> list[SubmissionId]:
     ids = []
     for content in (b"print(1)\n", LARGE, b"print(2)\n"):
         accepted, _ = await accept.submit(
-            account, SubmitRequest(sheet.id, "python3", {"": content})
+            account, SubmitRequest(summary.id, "python3", {"": content})
         )
         ids.append(accepted.id)
     for submission, verdict in zip(ids, (Verdict.ACCEPTED, Verdict.WRONG_ANSWER), strict=False):

@@ -1,1 +1,1 @@
-"""What is answered under which path."""
+"""The routes of the API, one module for each path or group of paths."""

@@ -410,8 +410,8 @@ def run_native(root: Path, found: Checker, output: str, tmp_path: Path) -> tuple
     assert isinstance(found, ProgramCheck)
     assert found.protocol is ProtocolName.ICPC
     program = found.programs[0]
-    papers = [str(root / "1.in"), str(root / "1.out")]
-    argv = [sys.executable, str(root / program.path), *program.args, *papers]
+    paths = [str(root / "1.in"), str(root / "1.out")]
+    argv = [sys.executable, str(root / program.path), *program.args, *paths]
     feedback = tmp_path / "feedback"
     feedback.mkdir(exist_ok=True)
     share = feedback / "score_multiplier.txt"

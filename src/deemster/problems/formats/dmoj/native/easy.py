@@ -1,4 +1,4 @@
-"""Accepts the same letters, however often and in whatever order, case and white space apart."""
+"""Accepts outputs with the same characters in any order, ignoring case and white space."""
 
 import sys
 from collections import Counter

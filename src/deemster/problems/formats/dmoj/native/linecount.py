@@ -1,4 +1,4 @@
-"""Gives the share of lines that are as expected; more lines than expected are worth nothing."""
+"""Scores the share of correct lines; an output with too many lines scores nothing."""
 
 import sys
 from pathlib import Path

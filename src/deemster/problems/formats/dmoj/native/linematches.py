@@ -1,4 +1,4 @@
-"""Gives points for single lines: the first argument says how many for which."""
+"""Scores single lines, with the points per line that the first argument gives."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Calls the `check` of a DMOJ checker: arguments are its file and keywords, then the usual."""
+"""Calls the `check` function of a DMOJ checker with its keywords and the usual files."""
 
 import json
 import runpy
