@@ -302,8 +302,8 @@ async def test_an_invalid_problem_id_is_refused(eve: Api, package: Path, given: 
 
 def broken(package: Path) -> Iterator[tuple[bytes, str]]:
     whole = zipped(package)
-    yield b"no archive at all", "an archive that is known"
-    yield b"", "an archive that is known"
+    yield b"no archive at all", "a known archive"
+    yield b"", "a known archive"
     yield whole[: len(whole) // 2], "damaged"
     (package / "problem.yaml").write_text("problem_format_version: [")
     yield zipped(package), "problem.yaml"
