@@ -52,11 +52,11 @@ async def test_a_client_that_does_not_read_is_disconnected_and_can_resume(
     ada: Api, pool: Pool, feed: Feed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """H1: memory stays bounded; with its last id the client gets the rest."""
-    monkeypatch.setattr(stream, "SEND_TIMEOUT_S", 0.2)
     monkeypatch.setattr(feed_module, "BATCH", 2_000)
     submission = await make_submission(pool, ada.user.id)
     url = ada.client.base_url
-    with socket.socket() as deaf:
+    with socket.socket() as deaf, monkeypatch.context() as impatient:
+        impatient.setattr(stream, "SEND_TIMEOUT_S", 0.2)
         deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         deaf.setblocking(False)
         loop = asyncio.get_running_loop()
@@ -75,6 +75,7 @@ async def test_a_client_that_does_not_read_is_disconnected_and_can_resume(
         await until(lambda: len(feed.subscriptions) == 0)
         assert listener.is_closed or len(listener._pending) <= subscriptions.MAX_PENDING
         got = (await loop.sock_recv(deaf, 4096)).decode()
+    await feed.catch_up()
     last = got.partition("\nid: ")[2].partition("\n")[0]
     seen = set[str | None]()
     async with open_stream(ada, "/v1/events", last) as stream_client:
