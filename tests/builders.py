@@ -20,7 +20,7 @@ from deemster.domain.judgement import JuryCase, JuryJudgement
 from deemster.domain.lifecycle import Event
 from deemster.domain.submission import JobDetails, NewSubmission
 from deemster.domain.verdict import Verdict
-from deemster.pipeline.verdict.start import Caps, start
+from deemster.pipeline.verdict.attempt import Caps, start
 from deemster.store import accounts, problems
 from deemster.store.artifacts import Artifacts
 from deemster.store.lifecycle import advance

@@ -13,7 +13,7 @@ from deemster.domain.judgement import (
 )
 from deemster.domain.run_status import RunStatus
 from deemster.domain.verdict import Verdict
-from deemster.pipeline.verdict.settle import settle
+from deemster.pipeline.verdict.attempt import settle
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool
 from deemster.store.problems import ProblemSummary

@@ -10,11 +10,11 @@ import httpx
 import pytest
 from structlog.typing import EventDict
 
+from deemster.api import admission
 from deemster.api.app import create_app
 from deemster.domain.account import Role
 from deemster.domain.job import PriorityClass
 from deemster.metrics import REFUSED
-from deemster.pipeline.accept import load_shedding
 from deemster.store.pool import Pool, connection
 from tests.api.conftest import (
     Api,
@@ -192,7 +192,7 @@ async def test_d2_the_rate_of_a_problem_is_limited(opened: Opened, pool: Pool) -
 async def test_d1_submissions_are_refused_from_the_high_mark_down_to_the_low_mark(
     opened: Opened, pool: Pool, monkeypatch: pytest.MonkeyPatch, log_lines: Sequence[EventDict]
 ) -> None:
-    monkeypatch.setattr(load_shedding, "KEPT_S", 0.0)
+    monkeypatch.setattr(admission, "KEPT_S", 0.0)
     waiting = [await make_submission(pool) for _ in range(4)]
     async with opened(queue_high=5, queue_low=2) as client:
         ada = Api(client, await make_user(pool, "grace"))
@@ -223,7 +223,7 @@ async def drop(pool: Pool, submissions: Sequence[str]) -> None:
 async def test_d1_i1_a_repeat_is_answered_while_submissions_are_refused(
     opened: Opened, pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(load_shedding, "KEPT_S", 0.0)
+    monkeypatch.setattr(admission, "KEPT_S", 0.0)
     async with opened(queue_high=1, queue_low=0) as client:
         ada = Api(client, await make_user(pool, "ada"))
         first = await ada.post("/v1/submissions", program(), key="k")

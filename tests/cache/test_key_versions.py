@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deemster.cache.key_versions import KeyVersions
+from deemster.cache.cache import KeyVersions
 
 SUBJECTS = st.sampled_from("abcde")
 

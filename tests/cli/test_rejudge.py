@@ -7,7 +7,7 @@ import pytest
 from deemster.cli import rejudge_sets
 from deemster.domain.ids import SubmissionId
 from deemster.domain.verdict import Verdict
-from deemster.pipeline.verdict.settle import settle
+from deemster.pipeline.verdict.attempt import settle
 from deemster.store import counters, submissions
 from deemster.store.pool import Pool, connection
 from tests.builders import (

@@ -5,7 +5,7 @@ import pytest
 from deemster.cli.run_output import explain
 from deemster.domain.limits import MIB, Limits
 from deemster.domain.run_status import RunStatus
-from deemster.sandbox.report import Report
+from deemster.sandbox.wire import Report
 
 
 @pytest.mark.parametrize(

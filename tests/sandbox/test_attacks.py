@@ -37,7 +37,7 @@ from deemster.domain.limits import Limits
 from deemster.domain.run_status import RunStatus
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Command, Layers
-from deemster.sandbox.report import Report
+from deemster.sandbox.wire import Report
 from tests.sandbox.conftest import SLOWNESS, OpenBoxes, processes_under
 from tests.waiting import PATIENCE_S, until
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deemster.sandbox.fair_queue import FairQueue
+from deemster.sandbox.pool import FairQueue
 
 
 def no_preference(_: int) -> int:

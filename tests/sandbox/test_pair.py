@@ -20,8 +20,8 @@ from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Command
 from deemster.sandbox.lanes import Lanes
 from deemster.sandbox.pair import Pair
-from deemster.sandbox.report import Report
 from deemster.sandbox.runner import SandboxFault
+from deemster.sandbox.wire import Report
 from tests.sandbox.conftest import PATIENT, RUNNER, SLOWNESS, open_files, processes_under, shell
 from tests.waiting import PATIENCE_S, until
 

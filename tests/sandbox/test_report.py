@@ -6,8 +6,7 @@ import pytest
 
 from deemster.domain.limits import MIB, Limits
 from deemster.domain.run_status import RunStatus
-from deemster.sandbox.report import status_of
-from deemster.sandbox.wire import End, RawReport
+from deemster.sandbox.wire import End, RawReport, status_of
 
 LIMITS = Limits(cpu_ms=1000, memory_bytes=64 * MIB)
 

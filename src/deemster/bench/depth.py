@@ -23,7 +23,7 @@ from deemster.bench.load.redis_server import run_redis
 from deemster.domain.ids import SUBMISSION, ProblemId, RevisionDigest, SubmissionId, new_id
 from deemster.domain.job import Job, QueueName, Task
 from deemster.pipeline.queue.consumer import Consumer
-from deemster.pipeline.queue.delivery import DeliveredJob, Done
+from deemster.pipeline.queue.fetcher import DeliveredJob, Done
 from deemster.pipeline.queue.producer import Producer
 from deemster.store.embedded import run_cluster
 

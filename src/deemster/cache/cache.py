@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -11,7 +12,6 @@ from typing import Final
 import structlog
 from cachetools import TLRUCache
 
-from deemster.cache.key_versions import KeyVersions
 from deemster.cache.kinds import KINDS, Kind, Private, Public
 from deemster.cache.redis import TIMEOUT_S, RedisCache, SharedValue, connect
 from deemster.domain.account import Account
@@ -29,6 +29,36 @@ COUNTS: Final = {
 }
 
 log = structlog.get_logger()
+
+
+MAX_SUBJECTS: Final = 50_000
+
+
+class KeyVersions:
+    """A subject's version never goes back, even after the subject was dropped from memory."""
+
+    def __init__(self, max_subjects: int = MAX_SUBJECTS) -> None:
+        self._max_subjects = max_subjects
+        self._versions: OrderedDict[str, int] = OrderedDict()
+        self._last = 0
+        self._default = 0
+        """Version of subjects that are not in memory: the highest that was ever dropped."""
+
+    def of(self, subject: str) -> int:
+        return self._versions.get(subject, self._default)
+
+    def bump(self, subject: str) -> None:
+        self._last += 1
+        self._versions[subject] = self._last
+        self._versions.move_to_end(subject)
+        if len(self._versions) > self._max_subjects:
+            _, dropped = self._versions.popitem(last=False)
+            self._default = max(self._default, dropped)
+
+    def bump_all(self) -> None:
+        self._versions.clear()
+        self._last += 1
+        self._default = self._last
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from deemster.pipeline.judge.build.compile import Compilation
 from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.judge.build.toolchain import Toolchain, Toolchains
 from deemster.pipeline.judge.execute import execute
-from deemster.sandbox.report import Report
+from deemster.sandbox.wire import Report
 from deemster.settings import load_settings
 from deemster.wiring.judging import open_boxes, open_compiler
 

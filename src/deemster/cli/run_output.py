@@ -10,7 +10,7 @@ from deemster.domain.limits import MIB, Limits
 from deemster.domain.run_status import RunStatus
 from deemster.pipeline.judge.build.compile import Compilation
 from deemster.pipeline.judge.build.toolchain import Toolchain
-from deemster.sandbox.report import Report
+from deemster.sandbox.wire import Report
 
 
 def do_nothing() -> None:

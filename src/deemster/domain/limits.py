@@ -1,5 +1,12 @@
-"""The resource limits of one run in the sandbox."""
+"""The resource limits of one run, and the rules for time limits.
 
+The time of a case is the CPU time of the program's whole process tree; the wall-clock limit
+only ends programs that sleep or wait. A program may run for 10 % more than its limit. If it
+ends in that interval, noise may be the cause: the case is run again alone on the machine, and
+the better run counts. After that interval the program is too slow.
+"""
+
+import math
 from dataclasses import dataclass
 
 MIB = 1 << 20
@@ -24,3 +31,29 @@ class Limits:
     """0: only the memory limit bounds the stack."""
     cores: float = 1.0
     """CPU quota in cores; 0: none."""
+
+
+GRACE = 1.10
+"""A program is ended at this multiple of its limit."""
+WALL_FACTOR = 2
+WALL_MARGIN_MS = 3_000
+
+
+def measured_cpu_ms(limit_ms: int) -> int:
+    """The CPU time after which a program is ended."""
+    return math.ceil(limit_ms * GRACE)
+
+
+def wall_ms(limit_ms: int) -> int:
+    """The wall-clock limit: generous, because other processes delay the program."""
+    return WALL_FACTOR * measured_cpu_ms(limit_ms) + WALL_MARGIN_MS
+
+
+def is_too_slow(cpu_ms: float, limit_ms: int) -> bool:
+    return cpu_ms > limit_ms
+
+
+def infer_limit_ms(slowest_accepted_ms: float, factor: float, resolution_ms: int) -> int:
+    """The slowest accepted time, times the factor, rounded up to the resolution."""
+    steps = math.ceil(slowest_accepted_ms * factor / resolution_ms - 1e-9)
+    return max(1, steps) * resolution_ms

@@ -13,11 +13,11 @@ from deemster.sandbox.command import STANDARD_PROFILES, Bind, Command, Layers, P
 from deemster.sandbox.pair import CancelRule, Pair, PairMember, PairRun
 from deemster.sandbox.policy import build_policy
 from deemster.sandbox.pool import Pool
-from deemster.sandbox.report import Report, make_report
 from deemster.sandbox.runner import PACKAGED_RUNNER, RunnerConfig, SandboxFault
 from deemster.sandbox.slot import Collect, DirectoryId, Mounts, RunIO, Slot, SlotRequest
 from deemster.sandbox.staging import Stage
 from deemster.sandbox.streams import Sink, Source
+from deemster.sandbox.wire import Report, make_report
 
 
 class Boxes:

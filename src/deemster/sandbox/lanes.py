@@ -11,7 +11,7 @@ from deemster.domain.errors import Refused
 from deemster.locks import locked
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import STANDARD_PROFILES, Bind, Layers, Profile
-from deemster.sandbox.fair_queue import FairQueue
+from deemster.sandbox.pool import FairQueue
 
 BOXES_PER_LANE: Final = 2
 """One for the program, one for an interactor that runs at the same time."""

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Final, Literal
 
 from deemster.domain.run_status import RunStatus
-from deemster.sandbox.report import Report
 from deemster.sandbox.streams import CHUNK_BYTES, DirectStream
+from deemster.sandbox.wire import Report
 
 Side = Literal["program", "companion"]
 CancelRule = Callable[[Report], bool]

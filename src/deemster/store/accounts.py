@@ -10,8 +10,7 @@ from typing import Any, Final
 from deemster.domain.account import ALL_SCOPES, Account, Role, Scope
 from deemster.domain.errors import Conflict, NotFound
 from deemster.domain.ids import ACCOUNT, TOKEN, AccountId, TokenId, new_id
-from deemster.store.pool import Connection
-from deemster.store.queries import rows_changed, statements
+from deemster.store.pool import Connection, rows_changed, statements
 
 SQL = statements("accounts")
 TOKEN_PREFIX: Final = "deem_"  # noqa: S105 - no secret

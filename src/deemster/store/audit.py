@@ -6,8 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from deemster.domain.ids import AccountId
-from deemster.store.pool import Connection
-from deemster.store.queries import statements
+from deemster.store.pool import Connection, statements
 
 SQL = statements("audit")
 

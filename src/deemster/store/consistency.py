@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from deemster.domain.ids import SubmissionId
-from deemster.store.pool import Connection
-from deemster.store.queries import statements
+from deemster.store.pool import Connection, statements
 
 SQL = statements("consistency")
 

@@ -7,8 +7,7 @@ from typing import Any
 
 from deemster.domain.errors import Refused
 from deemster.domain.ids import AccountId, ContestId, ProblemId
-from deemster.store.pool import Connection
-from deemster.store.queries import statements
+from deemster.store.pool import Connection, statements
 
 SQL = statements("contests")
 

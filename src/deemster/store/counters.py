@@ -6,8 +6,7 @@ from typing import Any
 
 from deemster.domain.ids import AccountId, ProblemId
 from deemster.domain.verdict import Verdict
-from deemster.store.pool import Connection
-from deemster.store.queries import statements
+from deemster.store.pool import Connection, statements
 
 SQL = statements("counters")
 

@@ -7,8 +7,7 @@ from typing import Any
 
 from deemster.domain.ids import SubmissionId
 from deemster.domain.job import Task
-from deemster.store.pool import Connection
-from deemster.store.queries import statements
+from deemster.store.pool import Connection, statements
 
 SQL = statements("dead_letters")
 

@@ -9,8 +9,7 @@ from deemster.domain.ids import AccountId, ContestId, ProblemId, SubmissionId
 from deemster.domain.lifecycle import TERMINAL, State
 from deemster.domain.submission import JudgingProgress
 from deemster.domain.verdict import Verdict
-from deemster.store.pool import Connection
-from deemster.store.queries import rows_changed, statements
+from deemster.store.pool import Connection, rows_changed, statements
 
 SQL = statements("events")
 LAST_ID: Final = 2**63 - 1

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 from deemster.domain.errors import Refused
 from deemster.domain.ids import AccountId
-from deemster.store.pool import Connection
-from deemster.store.queries import rows_changed, statements
+from deemster.store.pool import Connection, rows_changed, statements
 
 SQL = statements("idempotency_keys")
 

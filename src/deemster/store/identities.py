@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from deemster.domain.account import Account
 from deemster.domain.ids import AccountId
 from deemster.store.accounts import account_from_row
-from deemster.store.pool import Connection
-from deemster.store.queries import statements
+from deemster.store.pool import Connection, statements
 
 SQL = statements("identities")
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from deemster.store.artifacts import Artifacts
-from deemster.store.pool import Connection
-from deemster.store.queries import statements
+from deemster.store.pool import Connection, statements
 
 SQL = statements("inline_artifacts")
 INLINE_MAX_BYTES: Final = 64 * 1024

@@ -1,8 +1,7 @@
 """Single values of an installation: the secret key's fingerprint, and versions for caches."""
 
 from deemster.domain.errors import Refused
-from deemster.store.pool import Connection
-from deemster.store.queries import statements
+from deemster.store.pool import Connection, statements
 
 SQL = statements("installation")
 SECRET = "secret_fingerprint"  # noqa: S105 - a value's name

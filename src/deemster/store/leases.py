@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from deemster.domain.ids import AccountId, SubmissionId, WorkerId
 from deemster.domain.submission import JudgingProgress
-from deemster.store.pool import Connection
-from deemster.store.queries import statements
+from deemster.store.pool import Connection, statements
 
 SQL = statements("leases")
 

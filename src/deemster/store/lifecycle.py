@@ -7,8 +7,7 @@ from typing import ClassVar
 from deemster.domain.errors import LostRace
 from deemster.domain.ids import SubmissionId
 from deemster.domain.lifecycle import MOVES, TERMINAL, Event, State
-from deemster.store.pool import Connection
-from deemster.store.queries import statements
+from deemster.store.pool import Connection, statements
 
 SQL = statements("lifecycle")
 REDISPATCHING = frozenset({Event.RETRY, Event.RESCUE, Event.RESEND})

@@ -6,8 +6,7 @@ from typing import Final
 
 from deemster.domain.ids import ProblemId, RevisionDigest, SubmissionId
 from deemster.domain.job import Job, Task
-from deemster.store.pool import Connection
-from deemster.store.queries import statements
+from deemster.store.pool import Connection, statements
 
 SQL = statements("outbox")
 FIRST_BACKOFF_S: Final = 0.25

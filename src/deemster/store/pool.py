@@ -1,14 +1,20 @@
-"""Connections to Postgres; its outages are raised as `DatabaseDown`."""
+"""Connections to Postgres, and the named statements in `sql/`; outages raise `DatabaseDown`."""
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import TYPE_CHECKING, ClassVar, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+import aiosql
 import asyncpg
+from aiosql.adapters.asyncpg import AsyncPGAdapter
 
 from deemster.domain.errors import Unavailable
+
+HERE = Path(__file__).parent / "sql"
+
 
 if TYPE_CHECKING:  # generic for the type checker only
     OwnConnection = asyncpg.Connection[asyncpg.Record]
@@ -127,3 +133,39 @@ async def transaction(pool: Pool) -> AsyncIterator[Connection]:
             acquired.transaction(),
         ):
             yield acquired
+
+
+class Adapter(AsyncPGAdapter):
+    """Takes connections only: aiosql's adapter checks for a pool with each statement."""
+
+    async def select(
+        self, conn: Any, query_name: str, sql: str, parameters: Any, record_class: Any = None
+    ) -> AsyncGenerator[Any, None]:
+        for row in await conn.fetch(sql, *self._in_order(query_name, parameters)):
+            yield row
+
+    async def select_one(
+        self, conn: Any, query_name: str, sql: str, parameters: Any, record_class: Any = None
+    ) -> Any:
+        return await conn.fetchrow(sql, *self._in_order(query_name, parameters))
+
+    async def select_value(self, conn: Any, query_name: str, sql: str, parameters: Any) -> Any:
+        return await conn.fetchval(sql, *self._in_order(query_name, parameters))
+
+    async def insert_update_delete(
+        self, conn: Any, query_name: str, sql: str, parameters: Any
+    ) -> Any:
+        return await conn.execute(sql, *self._in_order(query_name, parameters))
+
+    def _in_order(self, query_name: str, parameters: dict[str, Any]) -> list[Any]:
+        return [parameters[name] for name in self.var_sorted[query_name]]
+
+
+def statements(name: str) -> Any:
+    """Each statement of `sql/<name>.sql` becomes a function of a connection and parameters."""
+    return aiosql.from_path(HERE / f"{name}.sql", Adapter, mandatory_parameters=False)
+
+
+def rows_changed(status: str) -> int:
+    """Reads the number from a status such as `UPDATE 1`."""
+    return int(status.rsplit(" ", 1)[-1])

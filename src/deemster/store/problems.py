@@ -6,8 +6,7 @@ from typing import Any
 
 from deemster.domain.ids import AccountId, ProblemId, RevisionDigest
 from deemster.store import installation
-from deemster.store.pool import Connection
-from deemster.store.queries import rows_changed, statements
+from deemster.store.pool import Connection, rows_changed, statements
 
 SQL = statements("problems")
 VERSION = "problems"

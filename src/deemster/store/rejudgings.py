@@ -15,8 +15,7 @@ from deemster.domain.ids import (
 )
 from deemster.domain.lifecycle import APPLY, State
 from deemster.domain.verdict import Verdict
-from deemster.store.pool import Connection
-from deemster.store.queries import statements
+from deemster.store.pool import Connection, statements
 
 SQL = statements("rejudgings")
 

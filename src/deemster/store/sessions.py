@@ -8,8 +8,7 @@ from datetime import datetime
 from deemster.domain.account import Account
 from deemster.domain.ids import AccountId
 from deemster.store.accounts import account_from_row, token_digest
-from deemster.store.pool import Connection
-from deemster.store.queries import statements
+from deemster.store.pool import Connection, statements
 
 SQL = statements("sessions")
 

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from deemster.store.pool import Connection
-from deemster.store.queries import statements
+from deemster.store.pool import Connection, statements
 from deemster.store.workers import SILENT_S, rate_per_s
 
 SQL = statements("stats")

@@ -12,8 +12,7 @@ from deemster.domain.errors import LimitReached, Refused
 from deemster.domain.ids import AccountId, ProblemId, SubmissionId
 from deemster.domain.submission import AcceptedSubmission, NewSubmission
 from deemster.store.idempotency_keys import KeyReused
-from deemster.store.pool import OUTAGES, Connection
-from deemster.store.queries import statements
+from deemster.store.pool import OUTAGES, Connection, statements
 
 SQL = statements("submissions")
 MAX_AHEAD: Final = 100

@@ -22,8 +22,7 @@ from deemster.domain.submission import (
 )
 from deemster.domain.verdict import Verdict
 from deemster.store.lifecycle import StateChanged
-from deemster.store.pool import Connection
-from deemster.store.queries import rows_changed, statements
+from deemster.store.pool import Connection, rows_changed, statements
 from deemster.store.workers import rate_per_s
 
 SQL = statements("submissions")

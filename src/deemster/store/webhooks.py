@@ -8,8 +8,7 @@ from typing import Any, Final
 
 from deemster.domain.ids import DELIVERY, AccountId, DeliveryId, SubmissionId, new_id
 from deemster.domain.submission import SubmissionView
-from deemster.store.pool import Connection
-from deemster.store.queries import rows_changed, statements
+from deemster.store.pool import Connection, rows_changed, statements
 from deemster.store.submissions import view_from_row
 
 SQL = statements("webhooks")

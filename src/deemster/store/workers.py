@@ -7,8 +7,7 @@ from enum import Enum, auto
 from typing import Final
 
 from deemster.domain.ids import WorkerId
-from deemster.store.pool import Connection
-from deemster.store.queries import statements
+from deemster.store.pool import Connection, statements
 
 SQL = statements("workers")
 SILENT_S: Final = 15.0

@@ -13,15 +13,14 @@ from deemster.pipeline.judge.build.compiler import BuildTools
 from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.judge.prepared_problem import PreparedProblem, PreparedProblems
 from deemster.pipeline.queue.consumer import Consumer
-from deemster.pipeline.verdict.start import Caps
-from deemster.pipeline.work.executor import JobExecutor
+from deemster.pipeline.verdict.attempt import Caps
+from deemster.pipeline.work.executor import JobExecutor, JudgeService
 from deemster.pipeline.work.heartbeat import (
     Heartbeat,
     keep_beating,
     refresh_toolchains,
     watch_cancellations,
 )
-from deemster.pipeline.work.judge_service import JudgeService
 from deemster.problems.distribution import RevisionDistributor
 from deemster.sandbox.lanes import Lanes, reserve_cores
 from deemster.settings import Settings

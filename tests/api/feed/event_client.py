@@ -11,7 +11,7 @@ import httpx
 
 from deemster.domain.ids import SubmissionId
 from deemster.domain.verdict import Verdict
-from deemster.pipeline.verdict.settle import settle
+from deemster.pipeline.verdict.attempt import settle
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool
 from tests.api.conftest import Api

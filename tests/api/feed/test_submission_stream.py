@@ -9,8 +9,8 @@ from deemster.api.feed.feed import Feed
 from deemster.domain.ids import WORKER, WorkerId, new_id
 from deemster.domain.submission import JudgingProgress
 from deemster.domain.verdict import Verdict
+from deemster.pipeline.verdict.attempt import settle
 from deemster.pipeline.verdict.cancel import cancel
-from deemster.pipeline.verdict.settle import settle
 from deemster.store import leases
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool, connection

@@ -9,7 +9,7 @@ from deemster.api.feed import feed as feed_module
 from deemster.api.feed.feed import Feed
 from deemster.domain.ids import SubmissionId
 from deemster.domain.verdict import Verdict
-from deemster.pipeline.verdict.settle import settle
+from deemster.pipeline.verdict.attempt import settle
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool
 from tests.api.conftest import Api

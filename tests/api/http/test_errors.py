@@ -18,7 +18,6 @@ from deemster.domain.errors import (
     Refused,
     Unavailable,
 )
-from deemster.pipeline.accept.load_shedding import Overloaded
 from deemster.store.idempotency_keys import KeyReused
 from deemster.store.lifecycle import StateChanged
 from deemster.store.pool import Pool, connection
@@ -46,7 +45,7 @@ CODES = {
     Refused: (422, "refused"),
     KeyReused: (422, "idempotency_key_reused"),
     errors.NoWorkers: (503, "no_workers"),
-    Overloaded: (503, "overloaded"),
+    errors.Overloaded: (503, "overloaded"),
     Unavailable: (503, "unavailable"),
     Crashed: (500, "internal"),
 }

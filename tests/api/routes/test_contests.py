@@ -7,8 +7,8 @@ import pytest
 
 from deemster.domain.job import PRIORITY_CLASS_WIDTH, PriorityClass
 from deemster.domain.verdict import Verdict
+from deemster.pipeline.verdict.attempt import settle
 from deemster.pipeline.verdict.rejudge import rejudge
-from deemster.pipeline.verdict.settle import settle
 from deemster.store import audit
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool, connection, transaction

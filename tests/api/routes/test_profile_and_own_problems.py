@@ -10,7 +10,7 @@ from deemster.cache.kinds import MY_PROBLEMS, PROFILE
 from deemster.domain.ids import ProblemId, RejudgingId
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.verdict import rejudging_set
-from deemster.pipeline.verdict.settle import settle
+from deemster.pipeline.verdict.attempt import settle
 from deemster.store import accounts
 from deemster.store.accounts import AccountUpdate
 from deemster.store.artifacts import Artifacts

@@ -7,7 +7,7 @@ import pytest
 
 from deemster.domain.ids import SubmissionId
 from deemster.domain.verdict import Verdict
-from deemster.pipeline.verdict.settle import settle
+from deemster.pipeline.verdict.attempt import settle
 from deemster.store import audit, counters
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool, connection

@@ -20,8 +20,8 @@ from deemster.domain.account import Scope
 from deemster.domain.ids import SubmissionId
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.deliver.sender import DeliveryFault
+from deemster.pipeline.verdict.attempt import settle
 from deemster.pipeline.verdict.cancel import cancel
-from deemster.pipeline.verdict.settle import settle
 from deemster.store import accounts
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool, connection

@@ -14,7 +14,7 @@ from deemster.domain.ids import AccountId, SubmissionId
 from deemster.pipeline.deliver.dispatcher import RetryPolicy, WebhookDispatcher
 from deemster.pipeline.deliver.message import SigningKeys
 from deemster.pipeline.deliver.sender import WebhookSender
-from deemster.pipeline.verdict.settle import settle
+from deemster.pipeline.verdict.attempt import settle
 from deemster.store import webhooks
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool, connection

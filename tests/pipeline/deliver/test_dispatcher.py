@@ -20,7 +20,7 @@ from deemster.pipeline.deliver.dispatcher import (
     RetryPolicy,
 )
 from deemster.pipeline.deliver.sender import DeliveryFault
-from deemster.pipeline.verdict.settle import settle
+from deemster.pipeline.verdict.attempt import settle
 from deemster.store import webhooks
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool, connection

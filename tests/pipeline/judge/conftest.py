@@ -16,7 +16,7 @@ from deemster.pipeline.judge.build.toolchain import Missing, Toolchain, Toolchai
 from deemster.pipeline.judge.execute import execute
 from deemster.pipeline.judge.workspace import workspace
 from deemster.sandbox.boxes import Boxes
-from deemster.sandbox.report import Report
+from deemster.sandbox.wire import Report
 from deemster.settings import Settings
 from deemster.wiring.judging import open_boxes
 

@@ -1,4 +1,4 @@
-"""Tests for case_scheduler.py: cases run in order, and unneeded ones are cancelled."""
+"""Tests for the case scheduler: cases run in order, and unneeded ones are cancelled."""
 
 import asyncio
 
@@ -9,8 +9,8 @@ from deemster.domain.problem import Case
 from deemster.domain.run_status import RunStatus
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.judge.case_judge import CaseOutcome
-from deemster.pipeline.judge.case_scheduler import AHEAD, CaseScheduler
-from deemster.sandbox.report import Report
+from deemster.pipeline.judge.group_grader import AHEAD, CaseScheduler
+from deemster.sandbox.wire import Report
 from tests.waiting import PATIENCE_S
 
 CASES = [Case(f"secret/{number:03}", "", "") for number in range(50)]

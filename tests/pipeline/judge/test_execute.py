@@ -15,7 +15,7 @@ from deemster.pipeline.judge.build.toolchain import Missing, Toolchain, locate
 from deemster.pipeline.judge.execute import command_for, detect_memory_limit, sandbox_limits
 from deemster.pipeline.judge.selftest import self_test
 from deemster.sandbox.command import ENVIRONMENT
-from deemster.sandbox.report import Report
+from deemster.sandbox.wire import Report
 from tests.pipeline.judge.conftest import OpenLanguage
 
 HERE = Path(__file__).parent

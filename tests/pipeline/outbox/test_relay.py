@@ -9,7 +9,7 @@ from deemster.domain.job import QueueName
 from deemster.domain.lifecycle import State
 from deemster.pipeline.outbox.reconcile import reconcile
 from deemster.pipeline.outbox.relay import BATCH, Relay
-from deemster.pipeline.queue.errors import QueueDown
+from deemster.pipeline.queue.engine import QueueDown
 from deemster.pipeline.queue.producer import Producer
 from deemster.pipeline.verdict.cancel import cancel
 from deemster.store import outbox, submissions

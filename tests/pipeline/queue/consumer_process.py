@@ -4,7 +4,7 @@ import asyncio
 import sys
 
 from deemster.pipeline.queue.consumer import Consumer
-from deemster.pipeline.queue.delivery import DeliveredJob, Done
+from deemster.pipeline.queue.fetcher import DeliveredJob, Done
 from deemster.telemetry import configure
 from tests.pipeline.queue.stores import QUICK, for_all
 

@@ -10,7 +10,7 @@ import bullmq
 from deemster.domain.ids import ProblemId, RevisionDigest, SubmissionId
 from deemster.domain.job import Job, QueueName, Task
 from deemster.pipeline.queue.consumer import Consumer
-from deemster.pipeline.queue.delivery import DeliveredJob, Done, Handler
+from deemster.pipeline.queue.fetcher import DeliveredJob, Done, Handler
 from deemster.pipeline.queue.topology import ConsumerTimes, postgres_schema, redis_prefix
 from tests.waiting import PATIENCE_S, until
 

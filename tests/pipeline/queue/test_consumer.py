@@ -10,7 +10,7 @@ import pytest
 from deemster.domain.errors import Unavailable
 from deemster.domain.job import Job, QueueName, Task
 from deemster.pipeline.queue.consumer import Consumer
-from deemster.pipeline.queue.delivery import DeliveredJob, Done, RetryLater
+from deemster.pipeline.queue.fetcher import DeliveredJob, Done, RetryLater
 from deemster.pipeline.queue.producer import Producer
 from deemster.pipeline.queue.topology import ConsumerTimes
 from tests.pipeline.queue.stores import (

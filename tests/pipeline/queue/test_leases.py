@@ -12,7 +12,7 @@ import redis.asyncio as redis_client
 from psycopg import sql
 
 from deemster.domain.job import Job
-from deemster.pipeline.queue.delivery import DeliveredJob, Done
+from deemster.pipeline.queue.fetcher import DeliveredJob, Done
 from deemster.pipeline.queue.producer import Producer
 from deemster.pipeline.queue.topology import ConsumerTimes, postgres_schema, redis_prefix
 from tests.pipeline.queue.stores import QUICK, Seen, counts, make_job, until_counts, working

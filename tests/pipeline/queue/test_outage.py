@@ -13,7 +13,7 @@ import redis.asyncio as redis_client
 from psycopg import sql
 
 from deemster.domain.job import QueueName
-from deemster.pipeline.queue.errors import QueueDown
+from deemster.pipeline.queue.engine import QueueDown
 from deemster.pipeline.queue.producer import Producer
 from deemster.pipeline.queue.topology import ConsumerTimes, postgres_schema
 from tests.pipeline.queue.stores import Seen, make_job, working

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 import redis.asyncio as redis_client
 
-from deemster.pipeline.queue.errors import QueueDown
+from deemster.pipeline.queue.engine import QueueDown
 from deemster.pipeline.queue.producer import Producer
 from tests.pipeline.queue.stores import Seen, make_job, working
 from tests.services.redis import OwnRedis

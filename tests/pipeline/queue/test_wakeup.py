@@ -8,11 +8,11 @@ import redis.asyncio as redis_client
 from psycopg import sql
 
 from deemster.domain.job import QueueName
-from deemster.pipeline.queue.delivery import DeliveredJob, Done, RetryLater
+from deemster.pipeline.queue.engine import WakeSignal
+from deemster.pipeline.queue.fetcher import DeliveredJob, Done, RetryLater
 from deemster.pipeline.queue.producer import Producer
 from deemster.pipeline.queue.redis_store import RedisStore
 from deemster.pipeline.queue.topology import postgres_schema, redis_prefix
-from deemster.pipeline.queue.wakeup import WakeSignal
 from tests.pipeline.queue.stores import make_job, until_counts, working
 from tests.waiting import PATIENCE_S, until
 

@@ -15,11 +15,10 @@ from deemster.domain.lifecycle import State
 from deemster.domain.submission import AcceptedSubmission, SubmissionView
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.verdict import rejudging_set
+from deemster.pipeline.verdict.attempt import Caps, Full, settle
 from deemster.pipeline.verdict.cancel import cancel
 from deemster.pipeline.verdict.rejudge import rejudge as rejudge_one
 from deemster.pipeline.verdict.retry import retry_or_fail
-from deemster.pipeline.verdict.settle import settle
-from deemster.pipeline.verdict.start import Caps, Full
 from deemster.store import audit, counters, rejudgings, submissions
 from deemster.store.artifacts import Artifacts
 from deemster.store.audit import Actor

@@ -7,11 +7,10 @@ from pathlib import Path
 from deemster.domain.ids import WORKER, WorkerId, new_id
 from deemster.domain.lifecycle import Event, State
 from deemster.domain.submission import JobDetails
+from deemster.pipeline.verdict.attempt import Caps
 from deemster.pipeline.verdict.cancel import cancel
-from deemster.pipeline.verdict.start import Caps
-from deemster.pipeline.work.executor import JobExecutor
-from deemster.pipeline.work.judge_service import JudgeResult
-from deemster.pipeline.work.running_jobs import RunningJobs
+from deemster.pipeline.work.executor import JobExecutor, JudgeResult
+from deemster.pipeline.work.heartbeat import RunningJobs
 from deemster.store.lifecycle import advance, lock_state
 from deemster.store.pool import Pool, connection, transaction
 from tests.builders import LANGUAGES, make_artifacts, make_submission, start_submission

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from deemster.pipeline.queue.consumer import Consumer
-from deemster.pipeline.queue.delivery import DeliveredJob, Done
+from deemster.pipeline.queue.fetcher import DeliveredJob, Done
 from deemster.pipeline.work.heartbeat import Heartbeat
 from deemster.store import workers
 from deemster.store.pool import Pool, connection, open_pool

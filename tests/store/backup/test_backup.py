@@ -15,7 +15,7 @@ from deemster.domain.submission import SubmissionView
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.accept.service import AcceptService, SubmitRequest
 from deemster.pipeline.judge.build.languages import load_catalogue
-from deemster.pipeline.verdict.settle import settle
+from deemster.pipeline.verdict.attempt import settle
 from deemster.settings import Settings, load_settings
 from deemster.store import counters, submissions
 from deemster.store.artifacts import Artifacts

@@ -19,7 +19,6 @@ from deemster.domain.errors import (
     Refused,
     Unavailable,
 )
-from deemster.pipeline.accept.load_shedding import Overloaded
 
 MEDIA_TYPE: Final = "application/problem+json"
 RETRY_AFTER_S: Final = 5
@@ -76,6 +75,16 @@ class NoWorkers(Unavailable):
     """No live worker would judge the submission (Q15)."""
 
     code: ClassVar[str] = "no_workers"
+
+
+class Overloaded(Unavailable):
+    """More submissions are waiting than the high watermark allows."""
+
+    code: ClassVar[str] = "overloaded"
+
+    def __init__(self, message: str, retry_after_s: float) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
 
 
 class Crashed(DeemsterError):

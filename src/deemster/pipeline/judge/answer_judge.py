@@ -15,7 +15,7 @@ from deemster.pipeline.judge.jury.programs import JuryProgram, jury_limits
 from deemster.pipeline.judge.output import Head, head_of_file
 from deemster.pipeline.judge.workspace import workspace
 from deemster.sandbox.boxes import Boxes
-from deemster.sandbox.report import Report
+from deemster.sandbox.wire import Report
 
 EXTENSIONS = (".out", ".ans", ".txt", "")
 CHUNK_BYTES = 64 * 1024

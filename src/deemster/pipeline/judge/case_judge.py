@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from deemster.domain.judgement import NO_TEXT, JuryText, ProgramExit
-from deemster.domain.limits import MIB, Limits
+from deemster.domain.limits import MIB, Limits, is_too_slow, measured_cpu_ms, wall_ms
 from deemster.domain.problem import Case, Comparison, Problem, Program, ProgramCheck
 from deemster.domain.run_status import RunStatus
 from deemster.domain.scoring import NOT_GIVEN, GivenScore
-from deemster.domain.timing import is_too_slow, measured_cpu_ms, wall_ms
 from deemster.domain.verdict import VERDICT_OF_STATUS, Verdict
 from deemster.pipeline.judge.build.compile import Artifact
 from deemster.pipeline.judge.compare import open_comparer
@@ -25,8 +24,8 @@ from deemster.pipeline.judge.scratch import StagedFiles
 from deemster.pipeline.judge.workspace import workspace
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Command
-from deemster.sandbox.report import Report
 from deemster.sandbox.streams import SealedInput
+from deemster.sandbox.wire import Report
 
 LONG_READ_BYTES = 4 << 20
 """Reading this much of an answer would block the event loop for too long."""

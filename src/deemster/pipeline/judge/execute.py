@@ -9,8 +9,8 @@ from deemster.pipeline.judge.build.compile import Artifact
 from deemster.pipeline.judge.output import Tail
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import CODE_DIR, ENVIRONMENT, Command
-from deemster.sandbox.report import Report
 from deemster.sandbox.streams import Sink
+from deemster.sandbox.wire import Report
 
 MIN_HEAP_MB = 8
 MAX_STACK_MB = 1000

@@ -13,8 +13,7 @@ from deemster.domain.source import Source
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.judge.answer_judge import AnswerJudge
 from deemster.pipeline.judge.case_judge import CaseJudge, CaseOutcome
-from deemster.pipeline.judge.case_scheduler import CaseScheduler
-from deemster.pipeline.judge.group_grader import GroupGrader
+from deemster.pipeline.judge.group_grader import CaseScheduler, GroupGrader
 from deemster.pipeline.judge.jury.checker import CheckResult, judge_error
 from deemster.pipeline.judge.jury.graders import run_grader, run_static_validator
 from deemster.pipeline.judge.jury.programs import JuryProgram

@@ -12,21 +12,21 @@ import structlog
 
 from deemster.domain.errors import DeemsterError, Refused
 from deemster.domain.job import QueueName
-from deemster.pipeline.queue.delivery import (
+from deemster.pipeline.queue.engine import Engine, LockedJob, LostLock, QueueDown, WakeSignal
+from deemster.pipeline.queue.fetcher import (
     DeliveredJob,
     Done,
+    FairShare,
     Handler,
+    JobFetcher,
     Lease,
     Leases,
     RetryLater,
+    retry_after_s,
 )
-from deemster.pipeline.queue.engine import Engine, LockedJob
-from deemster.pipeline.queue.errors import LostLock, QueueDown
-from deemster.pipeline.queue.fetcher import FairShare, JobFetcher, retry_after_s
 from deemster.pipeline.queue.messages import unpack
 from deemster.pipeline.queue.stores import open_engine
 from deemster.pipeline.queue.topology import ConsumerTimes
-from deemster.pipeline.queue.wakeup import WakeSignal
 
 log = structlog.get_logger()
 

@@ -6,13 +6,13 @@ import time
 from collections.abc import Awaitable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, ClassVar, Final, Protocol, TypeVar
 
 from bullmq import Job
 
+from deemster.domain.errors import LostRace, Unavailable
 from deemster.domain.job import QueueName
 from deemster.domain.queue_depth import JobState, QueueDepth
-from deemster.pipeline.queue.errors import LostLock, QueueDown
 from deemster.pipeline.queue.topology import (
     BATCH,
     KEEP_COMPLETED,
@@ -20,7 +20,44 @@ from deemster.pipeline.queue.topology import (
     NEVER_GIVE_UP,
     Keep,
 )
-from deemster.pipeline.queue.wakeup import WakeSignal
+
+
+class WakeSignal:
+    def __init__(self) -> None:
+        self._set = asyncio.Event()
+        self.wanted = asyncio.Event()
+        """Set while somebody waits: Redis wakes one consumer only, and it must be idle."""
+
+    def wake(self) -> None:
+        self.wanted.clear()
+        self._set.set()
+
+    def clear(self) -> None:
+        """Must be called before looking for work, so that a wake-up during the look is kept."""
+        self._set.clear()
+
+    async def wait(self, timeout_s: float) -> None:
+        self.wanted.set()
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self._set.wait()
+        except TimeoutError:
+            pass
+        finally:
+            self.wanted.clear()
+
+
+class QueueDown(Unavailable):
+    """The store does not answer. Nothing is lost: jobs wait in the database."""
+
+    code: ClassVar[str] = "queue_down"
+
+
+class LostLock(LostRace):
+    """Another worker has the job, or the store was wiped."""
+
+    code: ClassVar[str] = "lost_lock"
+
 
 T = TypeVar("T")
 

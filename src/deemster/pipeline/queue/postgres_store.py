@@ -14,8 +14,8 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from deemster.domain.errors import Refused
 from deemster.domain.job import QueueName
+from deemster.pipeline.queue.engine import WakeSignal
 from deemster.pipeline.queue.topology import postgres_schema, without_secrets
-from deemster.pipeline.queue.wakeup import WakeSignal
 
 CONNECT_S: Final = 3
 ANSWER_S: Final = 5.0

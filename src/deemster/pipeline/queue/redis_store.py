@@ -13,8 +13,8 @@ from redis.exceptions import RedisError
 
 from deemster.domain.errors import Refused
 from deemster.domain.job import QueueName
+from deemster.pipeline.queue.engine import WakeSignal
 from deemster.pipeline.queue.topology import redis_prefix, without_secrets
-from deemster.pipeline.queue.wakeup import WakeSignal
 
 CONNECT_S: Final = 3.0
 ANSWER_S: Final = 5.0

@@ -11,17 +11,23 @@ import structlog
 from deemster.domain.errors import LostRace, Unavailable
 from deemster.domain.ids import SubmissionId
 from deemster.domain.job import Task
+from deemster.domain.judgement import JuryJudgement, JuryText
 from deemster.domain.lifecycle import Event
+from deemster.domain.limits import wall_ms
+from deemster.domain.source import Source, unpack_files
 from deemster.domain.submission import JobDetails
-from deemster.domain.timing import wall_ms
-from deemster.pipeline.queue.delivery import DeliveredJob, Done, RetryLater
+from deemster.domain.verdict import Verdict
+from deemster.pipeline.judge.build.compiler import BuildTools
+from deemster.pipeline.judge.jury.programs import JuryFault
+from deemster.pipeline.judge.prepared_problem import PreparedProblems
+from deemster.pipeline.judge.sources import contestant_source
+from deemster.pipeline.queue.fetcher import DeliveredJob, Done, RetryLater
+from deemster.pipeline.verdict.attempt import Caps, Full, settle, start
 from deemster.pipeline.verdict.retry import requeue, retry_or_fail
-from deemster.pipeline.verdict.settle import settle
-from deemster.pipeline.verdict.start import Caps, Full, start
-from deemster.pipeline.work.judge_service import JudgeResult
-from deemster.pipeline.work.running_jobs import RunningJob, RunningJobs
+from deemster.pipeline.work.heartbeat import RunningJob, RunningJobs
 from deemster.store.artifacts import Artifacts
-from deemster.store.pool import Pool, transaction
+from deemster.store.inline_artifacts import fetch
+from deemster.store.pool import Pool, connection, transaction
 
 log = structlog.get_logger()
 
@@ -34,6 +40,46 @@ FIRST_PAUSE_S: Final = 0.5
 LONGEST_PAUSE_S: Final = 5.0
 FULL_S: Final = 0.5
 """Pause before a job is tried again when as many jobs run as may."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeResult:
+    judgement: JuryJudgement
+    show_groups: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeService:
+    pool: Pool
+    artifacts: Artifacts
+    build_tools: BuildTools
+    problems: PreparedProblems
+
+    async def judge(self, details: JobDetails, on_case: Callable[[], None]) -> JudgeResult:
+        async with connection(self.pool) as acquired:
+            bundle = await fetch(acquired, self.artifacts, details.source)
+        catalogue = self.build_tools.catalogue
+        language = catalogue.named(details.language)
+        source = Source(unpack_files(bundle), main=details.main)
+        try:
+            async with self.problems.prepared(details.revision) as problem:
+                complete_source = await asyncio.to_thread(
+                    contestant_source,
+                    problem.root,
+                    problem.problem,
+                    language,
+                    source,
+                    catalogue,
+                )
+                judgement = await problem.judge(
+                    language,
+                    complete_source,
+                    time_ms=details.time_ms,
+                    on_case=lambda _: on_case(),
+                )
+                return JudgeResult(judgement, problem.problem.show_groups)
+        except JuryFault as fault:
+            return JudgeResult(JuryJudgement(Verdict.JUDGE_ERROR, fault=JuryText(str(fault))))
 
 
 Judge = Callable[[JobDetails, Callable[[], None]], Awaitable[JudgeResult]]

@@ -1,9 +1,11 @@
-"""Keeps the worker's row and leases alive, and obeys drain, resume and cancel requests."""
+"""Keeps the worker's row and leases alive; obeys drain, resume and cancel requests."""
 
 import asyncio
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -11,20 +13,87 @@ import structlog
 
 from deemster.domain.errors import Unavailable
 from deemster.domain.ids import WORKER, SubmissionId, WorkerId, new_id
+from deemster.domain.submission import JobDetails, JudgingProgress
 from deemster.pipeline.judge.build.compiler import BuildTools
 from deemster.pipeline.queue.consumer import Consumer
-from deemster.pipeline.work.running_jobs import RunningJobs
-from deemster.store import workers
+from deemster.store import leases, workers
 from deemster.store.notifications import Listener
 from deemster.store.pool import Pool, connection
 from deemster.store.workers import WorkerOrder
-
-log = structlog.get_logger()
 
 BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
 BEAT_S: Final = 1.0
 TOOLCHAIN_CHECK_S: Final = 60.0
 """Pause between two checks whether all toolchains are still the same."""
+
+
+log = structlog.get_logger()
+
+
+@dataclass(slots=True)
+class RunningJob:
+    details: JobDetails
+    scope: asyncio.Timeout | None = None
+    lost: bool = False
+    """The job was rescued or cancelled, so its result no longer counts."""
+    done: int = 0
+    total: int = 0
+
+    def count(self) -> None:
+        """Counts a finished case (J10)."""
+        self.done = min(self.done + 1, self.total)
+
+    def abandon(self) -> None:
+        """Ends the timeout scope at once, which kills the program."""
+        if not self.lost:
+            self.lost = True
+            if self.scope is not None:
+                self.scope.reschedule(asyncio.get_running_loop().time())
+
+
+class RunningJobs:
+    def __init__(self, pool: Pool, worker: WorkerId) -> None:
+        self._pool = pool
+        self.worker = worker
+        self._running: dict[SubmissionId, RunningJob] = {}
+
+    def __len__(self) -> int:
+        return len(self._running)
+
+    @contextmanager
+    def tracked(self, details: JobDetails) -> Iterator[RunningJob]:
+        job = RunningJob(details, total=details.cases)
+        self._running[details.id] = job
+        try:
+            yield job
+        finally:
+            if self._running.get(details.id) is job:
+                del self._running[details.id]
+
+    async def beat(self) -> None:
+        """Renews the leases, reports progress, and abandons jobs that this worker has lost."""
+        running = list(self._running.values())
+        if not running:
+            return
+        shown = {
+            (job.details.id, job.details.attempt): JudgingProgress(job.done, job.total)
+            for job in running
+        }
+        async with connection(self._pool) as acquired:
+            ours = await leases.renew(acquired, self.worker, shown)
+        for job in running:
+            if job.details.id not in ours and self._running.get(job.details.id) is job:
+                self.abandon(job.details.id)
+
+    def abandon(self, submission: SubmissionId) -> None:
+        job = self._running.get(submission)
+        if job is not None and not job.lost:
+            log.info("run.abandoned", submissionId=submission, attempt=job.details.attempt)
+            job.abandon()
+
+    def abandon_all(self) -> None:
+        for submission in list(self._running):
+            self.abandon(submission)
 
 
 class Heartbeat:

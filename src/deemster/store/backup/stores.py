@@ -11,8 +11,7 @@ from deemster.store.artifacts.files import FileBackend
 from deemster.store.artifacts.s3 import S3Backend, parse_address
 from deemster.store.data_lock import lock_data_dir
 from deemster.store.embedded import run_cluster, running_url
-from deemster.store.pool import Connection, connect
-from deemster.store.queries import statements
+from deemster.store.pool import Connection, connect, statements
 
 SQL = statements("backup")
 TIMEOUT_S: Final = 60.0

@@ -22,7 +22,7 @@ from deemster.pipeline.judge.scratch import OutputCollector
 from deemster.pipeline.judge.workspace import make_directory, write_files
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import CODE_DIR, ENVIRONMENT, WORK_DIR, Command
-from deemster.sandbox.report import Report
+from deemster.sandbox.wire import Report
 
 SHOWN_BYTES = 64 * 1024
 """The most that is kept of a compiler's messages."""

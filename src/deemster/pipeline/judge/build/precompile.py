@@ -31,7 +31,7 @@ from deemster.pipeline.judge.workspace import (
 )
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import CODE_DIR, DATA_DIR, ENVIRONMENT, WORK_DIR, Command
-from deemster.sandbox.report import Report
+from deemster.sandbox.wire import Report
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from deemster.pipeline.judge.compare.difference import Difference
 from deemster.pipeline.judge.compare.exact import ExactComparer
 from deemster.pipeline.judge.compare.numbers import Tolerance
 from deemster.pipeline.judge.compare.sequence import SequenceComparer, find_mismatch
-from deemster.pipeline.judge.compare.splitter import (
+from deemster.pipeline.judge.compare.split_stream import (
     LineSplitter,
     WordAndGapSplitter,
     WordSplitter,

@@ -14,8 +14,7 @@ from deemster.pipeline.judge.compare.difference import (
     excerpts,
     token_in_line,
 )
-from deemster.pipeline.judge.compare.split_stream import SplitStream
-from deemster.pipeline.judge.compare.splitter import Splitter
+from deemster.pipeline.judge.compare.split_stream import SplitStream, Splitter
 
 FindMismatch = Callable[[Sequence[bytes], Sequence[bytes]], int | None]
 

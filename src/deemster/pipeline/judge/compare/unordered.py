@@ -7,8 +7,7 @@ from pathlib import Path
 
 from deemster.pipeline.judge.compare.comparer import CHUNK_BYTES, Comparer
 from deemster.pipeline.judge.compare.difference import Difference, excerpt
-from deemster.pipeline.judge.compare.split_stream import DIGEST_MARK, SplitStream
-from deemster.pipeline.judge.compare.splitter import Splitter
+from deemster.pipeline.judge.compare.split_stream import DIGEST_MARK, SplitStream, Splitter
 
 SALT_BYTES = 16
 KNOWN_BYTES = 1024 * 1024

@@ -25,8 +25,8 @@ from deemster.pipeline.judge.jury.protocols import (
 from deemster.pipeline.judge.scratch import OutputCollector, make_writable_directory, stage_file
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import DATA_DIR, WORK_DIR
-from deemster.sandbox.report import Report
 from deemster.sandbox.streams import SealedInput
+from deemster.sandbox.wire import Report
 
 LATER_INPUT = "pass.in"
 """The input of a later pass, which is not a file of the package."""

@@ -23,9 +23,9 @@ from deemster.pipeline.judge.jury.protocols import (
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Command
 from deemster.sandbox.pair import Pair
-from deemster.sandbox.report import Report
 from deemster.sandbox.slot import Collect
 from deemster.sandbox.streams import Sink
+from deemster.sandbox.wire import Report
 
 MARGIN_S = 3.0
 """How much longer than the program's wall limit a pair may run, for the interactor's work."""

@@ -25,7 +25,7 @@ from deemster.pipeline.judge.prepared_problem import PreparedProblem
 from deemster.pipeline.judge.scratch import StagedFiles
 from deemster.pipeline.judge.verify.progress import Progress
 from deemster.sandbox.boxes import Boxes
-from deemster.sandbox.report import Report
+from deemster.sandbox.wire import Report
 
 LONG_LIMIT_MS = 60_000
 MAX_SHOWN = 5

@@ -8,8 +8,8 @@ from pathlib import Path
 from deemster.domain.errors import Refused, Unavailable
 from deemster.domain.expectation import Observed, ObservedCase, disagreements
 from deemster.domain.judgement import JuryJudgement
+from deemster.domain.limits import infer_limit_ms
 from deemster.domain.problem import ExampleSubmission, Problem
-from deemster.domain.timing import infer_limit_ms
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.judge.build.compiler import BuildTools
 from deemster.pipeline.judge.prepared_problem import PreparedProblem

@@ -2,7 +2,7 @@
 
 import pytest
 
-from deemster.domain.timing import (
+from deemster.domain.limits import (
     infer_limit_ms,
     is_too_slow,
     measured_cpu_ms,

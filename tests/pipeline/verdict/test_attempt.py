@@ -13,11 +13,10 @@ from deemster.domain.retry_policy import JUDGE_FAILED
 from deemster.domain.submission import AcceptedSubmission, JudgingProgress, SubmissionView
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.verdict import dead_letter_actions
+from deemster.pipeline.verdict.attempt import Caps, Full, settle
 from deemster.pipeline.verdict.cancel import cancel
 from deemster.pipeline.verdict.rejudge import rejudge as rejudge_one
 from deemster.pipeline.verdict.retry import rescue, retry_or_fail
-from deemster.pipeline.verdict.settle import settle
-from deemster.pipeline.verdict.start import Caps, Full
 from deemster.store import counters, dead_letters, leases, outbox, submissions, workers
 from deemster.store.audit import Actor
 from deemster.store.inline_artifacts import fetch
