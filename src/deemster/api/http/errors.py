@@ -82,7 +82,7 @@ class Overloaded(Unavailable):
 
     code: ClassVar[str] = "overloaded"
 
-    def __init__(self, message: str, retry_after_s: float) -> None:
+    def __init__(self, message: str, retry_after_s: float = 5.0) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s
 
