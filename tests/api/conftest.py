@@ -24,8 +24,8 @@ from deemster.domain.account import Role
 from deemster.domain.ids import WORKER, AccountId, RevisionDigest, WorkerId, new_id
 from deemster.limits.rate_limiter import MemoryRateLimiter
 from deemster.pipeline.accept.service import AcceptService
-from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.queue.producer import Producer
+from deemster.programs.build.languages import load_catalogue
 from deemster.settings import Settings
 from deemster.store import accounts, problems, workers
 from deemster.store.artifacts import Artifacts

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from deemster.cli.app import run as run_command
-from deemster.pipeline.judge.build.languages import load_catalogue
-from deemster.pipeline.judge.build.toolchain import Missing, locate
+from deemster.programs.build.languages import load_catalogue
+from deemster.programs.build.toolchain import Missing, locate
 from deemster.store.pool import Pool, open_pool
 from tests.waiting import PATIENCE_S
 

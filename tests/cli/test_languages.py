@@ -1,6 +1,6 @@
 """`deemster languages` lists and tests the languages."""
 
-from deemster.pipeline.judge.build.languages import load_catalogue
+from deemster.programs.build.languages import load_catalogue
 from tests.cli.conftest import Deemster
 
 

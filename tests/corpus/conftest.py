@@ -14,11 +14,11 @@ from deemster.domain.errors import Refused
 from deemster.domain.expectation import Expectation
 from deemster.domain.language import Language
 from deemster.domain.problem import ExampleSubmission
-from deemster.pipeline.judge.build.languages import load_catalogue
-from deemster.pipeline.judge.build.toolchain import Missing, Toolchains
 from deemster.pipeline.judge.sources import submission_source
 from deemster.pipeline.judge.verify.verifier import PackageReport, Verifier
 from deemster.problems.revision import Revision
+from deemster.programs.build.languages import load_catalogue
+from deemster.programs.build.toolchain import Missing, Toolchains
 from deemster.settings import Settings
 from deemster.wiring.judging import find_needed, make_spool, open_judging
 from deemster.wiring.problems import open_revisions

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from deemster.domain.problem import ExampleSubmission
-from deemster.pipeline.judge.build.languages import shipped_directory
 from deemster.pipeline.judge.verify.verifier import PackageReport
+from deemster.programs.build.languages import shipped_directory
 from deemster.settings import Settings
 from deemster.wiring.problems import open_revisions
 from tests.corpus.conftest import opened_verifier

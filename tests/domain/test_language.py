@@ -6,7 +6,7 @@ import pytest
 
 from deemster.domain.errors import Refused
 from deemster.domain.language import Catalogue, Language, LanguageId, Permissions, fill
-from deemster.pipeline.judge.build.languages import load_catalogue
+from deemster.programs.build.languages import load_catalogue
 
 
 @pytest.fixture(scope="module")

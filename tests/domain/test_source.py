@@ -18,7 +18,7 @@ from deemster.domain.source import (
     with_guessed_main,
     with_included,
 )
-from deemster.pipeline.judge.build.languages import load_catalogue
+from deemster.programs.build.languages import load_catalogue
 
 PYTHON = load_catalogue().named("python3")
 JAVA = load_catalogue().named("java")

@@ -11,9 +11,9 @@ import pytest
 import hatch_build
 from deemster.domain.expectation import AC
 from deemster.domain.problem import ExampleSubmission, Problem, ProgramCheck
-from deemster.pipeline.judge.build.languages import shipped_directory
 from deemster.problems.formats.detect import read_problem
 from deemster.problems.summary import statement_text
+from deemster.programs.build.languages import shipped_directory
 from tests.waiting import PATIENCE_S
 
 SAMPLES = shipped_directory("samples")

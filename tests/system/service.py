@@ -12,12 +12,12 @@ from deemster.domain.ids import ProblemId, SubmissionId
 from deemster.domain.job import PriorityClass
 from deemster.domain.submission import SubmissionView
 from deemster.pipeline.accept.service import AcceptService, SubmitRequest
-from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.queue.producer import Producer
 from deemster.problems.archive import Bounds
 from deemster.problems.distribution import RevisionDistributor
 from deemster.problems.revision import RevisionStore
 from deemster.problems.summary import summary_of
+from deemster.programs.build.languages import load_catalogue
 from deemster.store import problems, submissions
 from deemster.store.artifacts import Artifacts
 from deemster.store.notifications import OUTBOX_CHANNEL, Notifier

@@ -15,9 +15,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from deemster.domain.source import Source, single_file
-from deemster.pipeline.judge.build.compiler import Compiler
-from deemster.pipeline.judge.build.languages import load_catalogue
-from deemster.pipeline.judge.build.toolchain import Toolchain, Toolchains
+from deemster.programs.build.compiler import Compiler
+from deemster.programs.build.languages import load_catalogue
+from deemster.programs.build.toolchain import Toolchain, Toolchains
 from deemster.sandbox.boxes import Boxes
 from deemster.settings import Settings
 from deemster.wiring.judging import open_boxes, open_compiler

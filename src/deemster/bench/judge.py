@@ -14,10 +14,10 @@ from deemster.domain.language import Language
 from deemster.domain.problem import Case, Compare, Comparison, Group, Problem
 from deemster.domain.source import single_file
 from deemster.domain.verdict import Verdict
-from deemster.pipeline.judge.build.compiler import BuildTools
-from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.judge.prepared_problem import PreparedProblem
 from deemster.pipeline.judge.verify.progress import Progress
+from deemster.programs.build.compiler import BuildTools
+from deemster.programs.build.languages import load_catalogue
 from deemster.sandbox.lanes import Lanes
 from deemster.settings import load_settings
 from deemster.wiring.judging import open_judging

@@ -11,8 +11,8 @@ from rich.markup import escape
 from deemster.cli.exit_codes import ExitCode
 from deemster.cli.options import AsJson
 from deemster.cli.output import print_json
-from deemster.pipeline.judge.build.languages import load_catalogue
-from deemster.pipeline.judge.build.toolchain import Missing, Toolchains
+from deemster.programs.build.languages import load_catalogue
+from deemster.programs.build.toolchain import Missing, Toolchains
 from deemster.sandbox.checks import Check, check_sandbox
 from deemster.settings import Settings, load_settings
 

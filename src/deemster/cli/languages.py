@@ -21,9 +21,9 @@ from deemster.domain.language import (
     fill,
     placeholders,
 )
-from deemster.pipeline.judge.build.languages import load_catalogue
-from deemster.pipeline.judge.build.toolchain import Missing, Toolchain, Toolchains, locate
-from deemster.pipeline.judge.selftest import SelfTestResult, self_test
+from deemster.programs.build.languages import load_catalogue
+from deemster.programs.build.toolchain import Missing, Toolchain, Toolchains, locate
+from deemster.programs.selftest import SelfTestResult, self_test
 from deemster.settings import load_settings
 from deemster.wiring.judging import open_boxes
 

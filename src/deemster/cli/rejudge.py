@@ -18,9 +18,9 @@ from deemster.cli.progress import for_each
 from deemster.domain.errors import NotFound, Refused
 from deemster.domain.ids import PROBLEM, ContestId, ProblemId, SubmissionId
 from deemster.domain.verdict import Verdict
-from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.verdict.rejudge import rejudge as judge_again
 from deemster.pipeline.verdict.rejudging_set import Overview, describe_unended, make
+from deemster.programs.build.languages import load_catalogue
 from deemster.settings import load_settings
 from deemster.store import accounts, contests
 from deemster.store.audit import Actor

@@ -19,10 +19,10 @@ from deemster.domain.errors import Refused, Unavailable
 from deemster.domain.limits import MIB, Limits
 from deemster.domain.run_status import RunStatus
 from deemster.domain.source import SOURCE_BYTES, Source, single_file
-from deemster.pipeline.judge.build.compile import Compilation
-from deemster.pipeline.judge.build.languages import load_catalogue
-from deemster.pipeline.judge.build.toolchain import Toolchain, Toolchains
-from deemster.pipeline.judge.execute import execute
+from deemster.programs.build.compile import Compilation
+from deemster.programs.build.languages import load_catalogue
+from deemster.programs.build.toolchain import Toolchain, Toolchains
+from deemster.programs.execute import execute
 from deemster.sandbox.wire import Report
 from deemster.settings import load_settings
 from deemster.wiring.judging import open_boxes, open_compiler

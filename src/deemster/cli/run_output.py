@@ -8,8 +8,8 @@ from typing import Any
 
 from deemster.domain.limits import MIB, Limits
 from deemster.domain.run_status import RunStatus
-from deemster.pipeline.judge.build.compile import Compilation
-from deemster.pipeline.judge.build.toolchain import Toolchain
+from deemster.programs.build.compile import Compilation
+from deemster.programs.build.toolchain import Toolchain
 from deemster.sandbox.wire import Report
 
 

@@ -17,7 +17,7 @@ from deemster.cli.output import print_json
 from deemster.cli.progress import Progress
 from deemster.cli.run import read_source
 from deemster.domain.verdict import Verdict
-from deemster.pipeline.judge.build.languages import load_catalogue
+from deemster.programs.build.languages import load_catalogue
 from deemster.settings import load_settings, server_of_client
 
 ENDED: Final = frozenset({"finished", "failed", "cancelled"})

@@ -14,8 +14,8 @@ from deemster.api.dependencies import Dependencies
 from deemster.cache.cache import Cache
 from deemster.limits.redis_rate_limiter import open_rate_limiter
 from deemster.pipeline.accept.service import AcceptService
-from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.queue.producer import Producer
+from deemster.programs.build.languages import load_catalogue
 from deemster.settings import Settings
 from deemster.store.notifications import OUTBOX_CHANNEL, Notifier
 from deemster.wiring.http_connection import HttpConnection

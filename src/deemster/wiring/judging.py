@@ -9,10 +9,10 @@ from pathlib import Path
 from deemster.directory_store import sweep
 from deemster.domain.language import Catalogue, Language, Permissions
 from deemster.domain.limits import MIB
-from deemster.pipeline.judge.build.compiler import BuildTools, Compiler
-from deemster.pipeline.judge.build.toolchain import Toolchain, Toolchains
 from deemster.pipeline.judge.sources import languages_needed
 from deemster.problems.revision import Revision
+from deemster.programs.build.compiler import BuildTools, Compiler
+from deemster.programs.build.toolchain import Toolchain, Toolchains
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import STANDARD_PROFILES, Bind, Layers, Profile
 from deemster.sandbox.lanes import Lanes

@@ -9,13 +9,13 @@ from pathlib import Path
 from deemster.domain.errors import Refused
 from deemster.domain.ids import ProblemId
 from deemster.domain.limits import MIB
-from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.judge.verify.progress import NoProgress, Progress
 from deemster.pipeline.judge.verify.verifier import Verifier
 from deemster.problems.archive import Bounds
 from deemster.problems.distribution import RevisionDistributor
 from deemster.problems.importing import Imported, Importer, ImportRequest, time_limit_ms
 from deemster.problems.revision import Revision, RevisionStore
+from deemster.programs.build.languages import load_catalogue
 from deemster.settings import Settings
 from deemster.store.artifacts import Artifacts
 from deemster.store.audit import Actor

@@ -6,11 +6,11 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from deemster.domain.errors import Refused
-from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.judge.verify.package_checks import Finding
 from deemster.pipeline.judge.verify.progress import Progress
 from deemster.pipeline.judge.verify.verifier import PackageReport, Verifier
 from deemster.problems.revision import Revision
+from deemster.programs.build.languages import load_catalogue
 from deemster.settings import Settings
 from deemster.wiring.judging import find_needed, make_spool, open_judging
 from deemster.wiring.problems import open_revisions

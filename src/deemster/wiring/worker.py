@@ -9,8 +9,6 @@ import structlog
 
 from deemster.domain.errors import Unavailable
 from deemster.domain.job import QueueName
-from deemster.pipeline.judge.build.compiler import BuildTools
-from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.judge.prepared_problem import PreparedProblem, PreparedProblems
 from deemster.pipeline.queue.consumer import Consumer
 from deemster.pipeline.verdict.attempt import Caps
@@ -22,6 +20,8 @@ from deemster.pipeline.work.heartbeat import (
     watch_cancellations,
 )
 from deemster.problems.distribution import RevisionDistributor
+from deemster.programs.build.compiler import BuildTools
+from deemster.programs.build.languages import load_catalogue
 from deemster.sandbox.lanes import Lanes, reserve_cores
 from deemster.settings import Settings
 from deemster.store.notifications import STOP_CHANNEL, Listener

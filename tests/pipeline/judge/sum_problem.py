@@ -19,8 +19,8 @@ from deemster.domain.problem import (
     ProtocolName,
 )
 from deemster.domain.source import Source, single_file
-from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.judge.prepared_problem import PreparedProblem
+from deemster.programs.build.languages import load_catalogue
 from deemster.settings import Settings
 from deemster.wiring.judging import open_judging
 

@@ -14,8 +14,8 @@ from deemster.domain.ids import SubmissionId
 from deemster.domain.submission import SubmissionView
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.accept.service import AcceptService, SubmitRequest
-from deemster.pipeline.judge.build.languages import load_catalogue
 from deemster.pipeline.verdict.attempt import settle
+from deemster.programs.build.languages import load_catalogue
 from deemster.settings import Settings, load_settings
 from deemster.store import counters, submissions
 from deemster.store.artifacts import Artifacts

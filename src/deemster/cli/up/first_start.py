@@ -12,8 +12,8 @@ from deemster.cli.up.logs import Log
 from deemster.domain.account import Role
 from deemster.domain.errors import Refused
 from deemster.domain.ids import problem_id_from_name
-from deemster.pipeline.judge.build.languages import shipped_directory
 from deemster.private_file import write_private
+from deemster.programs.build.languages import shipped_directory
 from deemster.store import accounts
 from deemster.store.audit import Actor, record
 from deemster.store.pool import Connection, Pool, connection

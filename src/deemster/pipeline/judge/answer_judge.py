@@ -12,8 +12,8 @@ from deemster.pipeline.judge.case_judge import CaseOutcome, answer_of, opened_in
 from deemster.pipeline.judge.compare import open_comparer
 from deemster.pipeline.judge.jury.checker import CheckerRun, CheckResult, check_output
 from deemster.pipeline.judge.jury.programs import JuryProgram, jury_limits
-from deemster.pipeline.judge.output import Head, head_of_file
-from deemster.pipeline.judge.workspace import workspace
+from deemster.programs.output import Head, head_of_file
+from deemster.programs.workspace import workspace
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.wire import Report
 

@@ -12,16 +12,16 @@ from deemster.domain.problem import Case, Comparison, Problem, Program, ProgramC
 from deemster.domain.run_status import RunStatus
 from deemster.domain.scoring import NOT_GIVEN, GivenScore
 from deemster.domain.verdict import VERDICT_OF_STATUS, Verdict
-from deemster.pipeline.judge.build.compile import Artifact
 from deemster.pipeline.judge.compare import open_comparer
-from deemster.pipeline.judge.execute import command_for, detect_memory_limit
 from deemster.pipeline.judge.jury.checker import CheckerRun, CheckResult, check_output
 from deemster.pipeline.judge.jury.interactor import interact
 from deemster.pipeline.judge.jury.programs import JuryProgram, jury_limits
 from deemster.pipeline.judge.jury.protocols import INTERACTORS, with_unit
-from deemster.pipeline.judge.output import FileOutput, Head, Spool, Tail, head_of_file
-from deemster.pipeline.judge.scratch import StagedFiles
-from deemster.pipeline.judge.workspace import workspace
+from deemster.programs.build.compile import Artifact
+from deemster.programs.execute import command_for, detect_memory_limit
+from deemster.programs.output import FileOutput, Head, Spool, Tail, head_of_file
+from deemster.programs.scratch import StagedFiles
+from deemster.programs.workspace import workspace
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Command
 from deemster.sandbox.streams import SealedInput

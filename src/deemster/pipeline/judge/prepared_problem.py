@@ -14,12 +14,12 @@ from deemster.domain.problem import Problem, Program
 from deemster.domain.source import Source
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.judge.answer_judge import AnswerJudge
-from deemster.pipeline.judge.build.compile import Artifact, Build
-from deemster.pipeline.judge.build.compiler import BuildTools
 from deemster.pipeline.judge.case_judge import CaseJudge
 from deemster.pipeline.judge.jury.programs import JuryProgram, prepare_program
 from deemster.pipeline.judge.sources import jury_programs
 from deemster.pipeline.judge.submission_judge import OnCase, SubmissionJudge, ignore, not_run
+from deemster.programs.build.compile import Artifact, Build
+from deemster.programs.build.compiler import BuildTools
 from deemster.sandbox.lanes import Lanes
 
 HEADERS = (".h", ".hh", ".hpp", ".hxx")

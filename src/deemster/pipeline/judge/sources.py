@@ -20,7 +20,7 @@ from deemster.domain.source import (
     with_guessed_main,
     with_included,
 )
-from deemster.pipeline.judge.build.languages import shipped_directory
+from deemster.programs.build.languages import shipped_directory
 
 TESTLIB = "testlib.h"
 TEXT = "text"

@@ -17,7 +17,7 @@ from deemster.pipeline.judge.group_grader import CaseScheduler, GroupGrader
 from deemster.pipeline.judge.jury.checker import CheckResult, judge_error
 from deemster.pipeline.judge.jury.graders import run_grader, run_static_validator
 from deemster.pipeline.judge.jury.programs import JuryProgram
-from deemster.pipeline.judge.workspace import workspace
+from deemster.programs.workspace import workspace
 from deemster.sandbox.lanes import Lanes
 
 OnCase = Callable[[CaseOutcome], None]

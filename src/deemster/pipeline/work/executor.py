@@ -17,7 +17,6 @@ from deemster.domain.limits import wall_ms
 from deemster.domain.source import Source, unpack_files
 from deemster.domain.submission import JobDetails
 from deemster.domain.verdict import Verdict
-from deemster.pipeline.judge.build.compiler import BuildTools
 from deemster.pipeline.judge.jury.programs import JuryFault
 from deemster.pipeline.judge.prepared_problem import PreparedProblems
 from deemster.pipeline.judge.sources import contestant_source
@@ -25,6 +24,7 @@ from deemster.pipeline.queue.fetcher import DeliveredJob, Done, RetryLater
 from deemster.pipeline.verdict.attempt import Caps, Full, settle, start
 from deemster.pipeline.verdict.retry import requeue, retry_or_fail
 from deemster.pipeline.work.heartbeat import RunningJob, RunningJobs
+from deemster.programs.build.compiler import BuildTools
 from deemster.store.artifacts import Artifacts
 from deemster.store.inline_artifacts import fetch
 from deemster.store.pool import Pool, connection, transaction

@@ -14,8 +14,8 @@ import structlog
 from deemster.domain.errors import Unavailable
 from deemster.domain.ids import WORKER, SubmissionId, WorkerId, new_id
 from deemster.domain.submission import JobDetails, JudgingProgress
-from deemster.pipeline.judge.build.compiler import BuildTools
 from deemster.pipeline.queue.consumer import Consumer
+from deemster.programs.build.compiler import BuildTools
 from deemster.store import leases, workers
 from deemster.store.notifications import Listener
 from deemster.store.pool import Pool, connection

@@ -22,7 +22,7 @@ from deemster.pipeline.judge.jury.protocols import (
     CheckerProtocol,
     with_unit,
 )
-from deemster.pipeline.judge.scratch import OutputCollector, make_writable_directory, stage_file
+from deemster.programs.scratch import OutputCollector, make_writable_directory, stage_file
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import DATA_DIR, WORK_DIR
 from deemster.sandbox.streams import SealedInput

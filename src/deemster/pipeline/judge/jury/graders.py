@@ -13,7 +13,7 @@ from deemster.domain.verdict import Verdict
 from deemster.pipeline.judge.jury.checker import CheckerFiles, CheckResult, read_answer
 from deemster.pipeline.judge.jury.programs import JuryProgram, jury_limits
 from deemster.pipeline.judge.jury.protocols import CHECKERS, FEEDBACK_DIR, NUMBER
-from deemster.pipeline.judge.scratch import StagedFiles
+from deemster.programs.scratch import StagedFiles
 from deemster.sandbox.boxes import Boxes
 
 CODES = {

@@ -10,12 +10,12 @@ from deemster.domain.errors import Refused
 from deemster.domain.limits import MIB, Limits
 from deemster.domain.problem import Problem, ProblemLimits, Program
 from deemster.domain.run_status import RunStatus
-from deemster.pipeline.judge.build.compile import Artifact
-from deemster.pipeline.judge.build.compiler import BuildTools
-from deemster.pipeline.judge.execute import command_for
-from deemster.pipeline.judge.scratch import OutputCollector, StagedFiles, link_missing
 from deemster.pipeline.judge.sources import jury_source, read_program
-from deemster.pipeline.judge.workspace import workspace
+from deemster.programs.build.compile import Artifact
+from deemster.programs.build.compiler import BuildTools
+from deemster.programs.execute import command_for
+from deemster.programs.scratch import OutputCollector, StagedFiles, link_missing
+from deemster.programs.workspace import workspace
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import CODE_DIR, WORK_DIR, Command
 from deemster.sandbox.staging import Stage

@@ -22,8 +22,8 @@ from deemster.pipeline.judge.case_judge import opened_input
 from deemster.pipeline.judge.jury.programs import JuryProgram, jury_limits, prepare_program
 from deemster.pipeline.judge.jury.protocols import VALID_EXIT
 from deemster.pipeline.judge.prepared_problem import PreparedProblem
-from deemster.pipeline.judge.scratch import StagedFiles
 from deemster.pipeline.judge.verify.progress import Progress
+from deemster.programs.scratch import StagedFiles
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.wire import Report
 

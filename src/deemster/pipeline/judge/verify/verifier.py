@@ -11,12 +11,12 @@ from deemster.domain.judgement import JuryJudgement
 from deemster.domain.limits import infer_limit_ms
 from deemster.domain.problem import ExampleSubmission, Problem
 from deemster.domain.verdict import Verdict
-from deemster.pipeline.judge.build.compiler import BuildTools
 from deemster.pipeline.judge.prepared_problem import PreparedProblem
 from deemster.pipeline.judge.sources import submission_source
 from deemster.pipeline.judge.verify.package_checks import Finding, check_package, warn
 from deemster.pipeline.judge.verify.progress import Progress
 from deemster.problems.revision import Revision
+from deemster.programs.build.compiler import BuildTools
 from deemster.sandbox.lanes import Lanes
 
 GENEROUS_MS = 60_000

@@ -8,7 +8,7 @@ from pathlib import Path
 from deemster.directory_store import create, remove
 from deemster.domain.errors import Unavailable
 from deemster.locks import acquire
-from deemster.pipeline.judge.scratch import new_file, write_all
+from deemster.programs.scratch import new_file, write_all
 
 
 @asynccontextmanager

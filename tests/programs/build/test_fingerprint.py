@@ -6,14 +6,14 @@ from pathlib import Path
 
 from deemster.domain.language import Permissions
 from deemster.domain.limits import Limits
-from deemster.pipeline.judge.build.fingerprint import (
+from deemster.programs.build.fingerprint import (
     file_facts,
     fingerprint,
     step_facts,
     toolchain_facts,
 )
-from deemster.pipeline.judge.build.languages import load_catalogue
-from deemster.pipeline.judge.build.toolchain import Toolchain
+from deemster.programs.build.languages import load_catalogue
+from deemster.programs.build.toolchain import Toolchain
 
 
 def key_of_files(**files: bytes) -> str:

@@ -9,8 +9,8 @@ import pytest
 
 from deemster.domain.errors import Refused, Unavailable
 from deemster.domain.language import Language
-from deemster.pipeline.judge.build.languages import load_catalogue
-from deemster.pipeline.judge.build.toolchain import (
+from deemster.programs.build.languages import load_catalogue
+from deemster.programs.build.toolchain import (
     RECHECK_LOST_S,
     RECHECK_S,
     Missing,
@@ -108,7 +108,7 @@ async def test_a_library_is_found_by_its_path_and_a_command_must_be_executable(
     found = await discover(language_with(tools))
     assert isinstance(found, Toolchain)
     assert found.tools["library"] == str(library.resolve())
-    monkeypatch.setattr("deemster.pipeline.judge.build.toolchain.SEARCH_PATH", (str(tmp_path),))
+    monkeypatch.setattr("deemster.programs.build.toolchain.SEARCH_PATH", (str(tmp_path),))
     missing = await discover(language_with({"interpreter": ("library.jar",)}))
     assert isinstance(missing, Missing)
 
@@ -132,7 +132,7 @@ class Machine:
         self.packages = root / "status"
         self.packages.write_text("")
         files = (str(self.packages),)
-        monkeypatch.setattr("deemster.pipeline.judge.build.toolchain.SYSTEM_FILES", files)
+        monkeypatch.setattr("deemster.programs.build.toolchain.SYSTEM_FILES", files)
         tools = {"interpreter": (f"{root}/tool-*",)}
         self.language = replace(language_with(tools), binds=(f"{root}/etc-*",))
         self.toolchains = Toolchains(clock=lambda: self.now_s)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from deemster.pipeline.judge.scratch import MAX_BYTES, MAX_DEPTH, MAX_FILES, OutputCollector
+from deemster.programs.scratch import MAX_BYTES, MAX_DEPTH, MAX_FILES, OutputCollector
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ from pathlib import Path
 from deemster.domain.limits import Limits
 from deemster.domain.run_status import RunStatus
 from deemster.domain.source import single_file
-from deemster.pipeline.judge.build.compile import build
-from deemster.pipeline.judge.build.toolchain import Toolchain
-from deemster.pipeline.judge.execute import execute
-from deemster.pipeline.judge.workspace import workspace
+from deemster.programs.build.compile import build
+from deemster.programs.build.toolchain import Toolchain
+from deemster.programs.execute import execute
+from deemster.programs.workspace import workspace
 from deemster.sandbox.boxes import Boxes
 
 LIMITS = Limits(cpu_ms=10_000, wall_ms=30_000)

@@ -10,11 +10,11 @@ import pytest
 
 from deemster.domain.limits import Limits
 from deemster.domain.source import Source, single_file
-from deemster.pipeline.judge.build.compile import Build, build
-from deemster.pipeline.judge.build.languages import load_catalogue
-from deemster.pipeline.judge.build.toolchain import Missing, Toolchain, Toolchains
-from deemster.pipeline.judge.execute import execute
-from deemster.pipeline.judge.workspace import workspace
+from deemster.programs.build.compile import Build, build
+from deemster.programs.build.languages import load_catalogue
+from deemster.programs.build.toolchain import Missing, Toolchain, Toolchains
+from deemster.programs.execute import execute
+from deemster.programs.workspace import workspace
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.wire import Report
 from deemster.settings import Settings

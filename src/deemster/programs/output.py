@@ -11,7 +11,7 @@ from typing import BinaryIO, Self
 
 from deemster.domain.errors import Refused, Unavailable
 from deemster.domain.limits import MIB
-from deemster.pipeline.judge.scratch import OPEN_FLAGS
+from deemster.programs.scratch import OPEN_FLAGS
 from deemster.sandbox.streams import CHUNK_BYTES, SealedInput, Sink
 
 HEAD_BYTES = 4_096

@@ -5,8 +5,8 @@ from dataclasses import replace
 from deemster.domain.language import RunStep, fill
 from deemster.domain.limits import MIB, Limits
 from deemster.domain.run_status import RunStatus
-from deemster.pipeline.judge.build.compile import Artifact
-from deemster.pipeline.judge.output import Tail
+from deemster.programs.build.compile import Artifact
+from deemster.programs.output import Tail
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import CODE_DIR, ENVIRONMENT, Command
 from deemster.sandbox.streams import Sink

@@ -12,8 +12,8 @@ import pytest
 
 from deemster.directory_store import sweep
 from deemster.domain.errors import Unavailable
-from deemster.pipeline.judge.scratch import MAX_FILES, OutputCollector
-from deemster.pipeline.judge.workspace import workspace, write_files
+from deemster.programs.scratch import MAX_FILES, OutputCollector
+from deemster.programs.workspace import workspace, write_files
 from tests.waiting import until
 
 
@@ -54,7 +54,7 @@ async def test_a_sweep_removes_directories_of_killed_processes_only(
 ) -> None:
     code = (
         "import asyncio, os, pathlib, signal, sys\n"
-        "from deemster.pipeline.judge.workspace import workspace\n"
+        "from deemster.programs.workspace import workspace\n"
         "async def main():\n"
         "    async with workspace(pathlib.Path(sys.argv[1])) as workspace_path:\n"
         "        (workspace_path / 'source').mkdir()\n"

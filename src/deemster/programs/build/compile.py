@@ -9,17 +9,17 @@ from deemster.domain.language import CompileStep, Language, fill, placeholders
 from deemster.domain.limits import MIB, Limits
 from deemster.domain.run_status import RunStatus
 from deemster.domain.source import Source, main_file, missing_entry_message, source_files
-from deemster.pipeline.judge.build.entry import find_entry
-from deemster.pipeline.judge.build.fingerprint import (
+from deemster.programs.build.entry import find_entry
+from deemster.programs.build.fingerprint import (
     file_facts,
     fingerprint,
     step_facts,
     toolchain_facts,
 )
-from deemster.pipeline.judge.build.precompile import Precompiled
-from deemster.pipeline.judge.build.toolchain import Toolchain
-from deemster.pipeline.judge.scratch import OutputCollector
-from deemster.pipeline.judge.workspace import make_directory, write_files
+from deemster.programs.build.precompile import Precompiled
+from deemster.programs.build.toolchain import Toolchain
+from deemster.programs.scratch import OutputCollector
+from deemster.programs.workspace import make_directory, write_files
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import CODE_DIR, ENVIRONMENT, WORK_DIR, Command
 from deemster.sandbox.wire import Report

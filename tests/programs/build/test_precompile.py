@@ -12,12 +12,12 @@ import pytest
 
 from deemster.domain.limits import Limits
 from deemster.domain.source import single_file
-from deemster.pipeline.judge.build.compile import Build
-from deemster.pipeline.judge.build.compiler import Compiler
-from deemster.pipeline.judge.build.languages import load_catalogue
-from deemster.pipeline.judge.build.precompile import WORTH_USES
-from deemster.pipeline.judge.build.toolchain import Missing, Toolchain, Toolchains
-from deemster.pipeline.judge.execute import execute
+from deemster.programs.build.compile import Build
+from deemster.programs.build.compiler import Compiler
+from deemster.programs.build.languages import load_catalogue
+from deemster.programs.build.precompile import WORTH_USES
+from deemster.programs.build.toolchain import Missing, Toolchain, Toolchains
+from deemster.programs.execute import execute
 from deemster.sandbox.boxes import Boxes
 from deemster.settings import Settings
 from deemster.wiring.judging import open_boxes, open_compiler

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from deemster.domain.errors import Refused
-from deemster.pipeline.judge.build.languages import (
+from deemster.programs.build.languages import (
     load_catalogue,
     load_language,
     shipped_directory,

@@ -14,7 +14,7 @@ from deemster.domain.errors import Refused, Unavailable
 from deemster.domain.limits import MIB
 from deemster.domain.problem import Compare, Comparison
 from deemster.pipeline.judge.compare import open_comparer
-from deemster.pipeline.judge.output import FileOutput, Spool, Tail
+from deemster.programs.output import FileOutput, Spool, Tail
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.streams import SealedInput
 from tests.sandbox.conftest import RUNNER, open_files, shell

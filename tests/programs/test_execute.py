@@ -9,14 +9,14 @@ import pytest
 from deemster.domain.limits import MIB, Limits
 from deemster.domain.run_status import RunStatus
 from deemster.domain.source import Source
-from deemster.pipeline.judge.build.compile import Artifact
-from deemster.pipeline.judge.build.languages import load_catalogue
-from deemster.pipeline.judge.build.toolchain import Missing, Toolchain, locate
-from deemster.pipeline.judge.execute import command_for, detect_memory_limit, sandbox_limits
-from deemster.pipeline.judge.selftest import self_test
+from deemster.programs.build.compile import Artifact
+from deemster.programs.build.languages import load_catalogue
+from deemster.programs.build.toolchain import Missing, Toolchain, locate
+from deemster.programs.execute import command_for, detect_memory_limit, sandbox_limits
+from deemster.programs.selftest import self_test
 from deemster.sandbox.command import ENVIRONMENT
 from deemster.sandbox.wire import Report
-from tests.pipeline.judge.conftest import OpenLanguage
+from tests.programs.conftest import OpenLanguage
 
 HERE = Path(__file__).parent
 CATALOGUE = load_catalogue()

@@ -15,16 +15,16 @@ from deemster.domain.limits import MIB
 from deemster.domain.run_status import RunStatus
 from deemster.domain.source import Source
 from deemster.locks import acquire
-from deemster.pipeline.judge.build.cache import CachedDirectory, DirectoryCache, release
-from deemster.pipeline.judge.build.fingerprint import (
+from deemster.programs.build.cache import CachedDirectory, DirectoryCache, release
+from deemster.programs.build.fingerprint import (
     file_facts,
     fingerprint,
     step_facts,
     toolchain_facts,
 )
-from deemster.pipeline.judge.build.toolchain import Toolchain
-from deemster.pipeline.judge.scratch import OutputCollector
-from deemster.pipeline.judge.workspace import (
+from deemster.programs.build.toolchain import Toolchain
+from deemster.programs.scratch import OutputCollector
+from deemster.programs.workspace import (
     make_directory,
     workspace,
     write_files,

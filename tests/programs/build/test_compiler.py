@@ -16,11 +16,11 @@ import pytest
 from deemster.domain.limits import MIB, Limits
 from deemster.domain.run_status import RunStatus
 from deemster.domain.source import Source, single_file
-from deemster.pipeline.judge.build.compile import Build
-from deemster.pipeline.judge.build.compiler import ERROR_LIFETIME_S, Compiler
-from deemster.pipeline.judge.build.languages import load_catalogue
-from deemster.pipeline.judge.build.toolchain import Missing, Toolchain, Toolchains
-from deemster.pipeline.judge.execute import execute
+from deemster.programs.build.compile import Build
+from deemster.programs.build.compiler import ERROR_LIFETIME_S, Compiler
+from deemster.programs.build.languages import load_catalogue
+from deemster.programs.build.toolchain import Missing, Toolchain, Toolchains
+from deemster.programs.execute import execute
 from deemster.sandbox.boxes import Boxes
 from deemster.settings import Settings
 from deemster.wiring.judging import open_boxes, open_compiler

@@ -8,7 +8,7 @@ from typing import Any
 
 from deemster.domain.language import Permissions
 from deemster.domain.limits import Limits
-from deemster.pipeline.judge.build.toolchain import (
+from deemster.programs.build.toolchain import (
     SYSTEM_FILES,
     Toolchain,
     stamp_of,

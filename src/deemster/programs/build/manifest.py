@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
-from deemster.pipeline.judge.scratch import CHUNK_BYTES, WRITE_FLAGS, write_all
+from deemster.programs.scratch import CHUNK_BYTES, WRITE_FLAGS, write_all
 
 MANIFEST = "manifest"
 

@@ -5,8 +5,8 @@ import pytest
 from deemster.domain.limits import Limits
 from deemster.domain.run_status import RunStatus
 from deemster.domain.source import Source, with_included
-from deemster.pipeline.judge.build.compile import SHOWN_BYTES
-from tests.pipeline.judge.conftest import OpenLanguage
+from deemster.programs.build.compile import SHOWN_BYTES
+from tests.programs.conftest import OpenLanguage
 
 JAVA_MAIN = 'public static void main(String[] a) { System.out.print("%s"); }'
 

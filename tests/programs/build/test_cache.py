@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from deemster.pipeline.judge.build.cache import CachedDirectory, DirectoryCache
+from deemster.programs.build.cache import CachedDirectory, DirectoryCache
 from tests.waiting import PATIENCE_S, wait_until
 
 MANY = 100_000_000
@@ -258,7 +258,7 @@ def test_an_entry_that_another_process_uses_is_never_evicted(
     keep(cache, "a", sized(tmp_path / "a", 250_000))
     code = (
         "import sys, pathlib\n"
-        "from deemster.pipeline.judge.build.cache import DirectoryCache\n"
+        "from deemster.programs.build.cache import DirectoryCache\n"
         "entry = DirectoryCache(pathlib.Path(sys.argv[1]), 500_000).take('a')\n"
         "print(entry is not None, flush=True)\n"
         "sys.stdin.read()\n"
@@ -316,7 +316,7 @@ def python(code: str, *arguments: Path | str) -> Iterator[subprocess.Popen[bytes
 
 FILL = (
     "import sys, pathlib, threading\n"
-    "from deemster.pipeline.judge.build.cache import DirectoryCache\n"
+    "from deemster.programs.build.cache import DirectoryCache\n"
     "cache = DirectoryCache(pathlib.Path(sys.argv[1]), 10**9)\n"
     "cache.open()\n"
     "print('open', flush=True)\n"
@@ -356,7 +356,7 @@ def test_opening_does_not_remove_an_entry_that_another_process_is_filling(
 
 HAMMER = (
     "import sys, pathlib, random, threading\n"
-    "from deemster.pipeline.judge.build.cache import DirectoryCache\n"
+    "from deemster.programs.build.cache import DirectoryCache\n"
     "cache = DirectoryCache(pathlib.Path(sys.argv[1]), 300_000)\n"
     "cache.open()\n"
     "chance, seen = random.Random(sys.argv[3]), 0\n"

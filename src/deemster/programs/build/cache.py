@@ -16,7 +16,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from deemster.directory_store import DirectoryStore, staged, sweep
-from deemster.pipeline.judge.build.manifest import (
+from deemster.programs.build.manifest import (
     DirectoryManifest,
     FileRecord,
     FileTimes,

@@ -16,8 +16,8 @@ from deemster.domain.limits import Limits
 from deemster.domain.run_status import RunStatus
 from deemster.domain.source import Source
 from deemster.locks import acquire
-from deemster.pipeline.judge.build.cache import CachedDirectory, DirectoryCache, release
-from deemster.pipeline.judge.build.compile import (
+from deemster.programs.build.cache import CachedDirectory, DirectoryCache, release
+from deemster.programs.build.compile import (
     Artifact,
     Build,
     Compilation,
@@ -28,9 +28,9 @@ from deemster.pipeline.judge.build.compile import (
     with_precompiled,
     write_sources,
 )
-from deemster.pipeline.judge.build.precompile import Precompiler
-from deemster.pipeline.judge.build.toolchain import Toolchain, Toolchains
-from deemster.pipeline.judge.workspace import workspace
+from deemster.programs.build.precompile import Precompiler
+from deemster.programs.build.toolchain import Toolchain, Toolchains
+from deemster.programs.workspace import workspace
 from deemster.sandbox.boxes import Boxes
 
 log = logging.getLogger(__name__)
