@@ -1,5 +1,6 @@
 """The services that the API needs; `wiring` opens and closes them."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -41,3 +42,5 @@ class Dependencies:
     """Raises `Unavailable` if the queue store does not answer."""
     queues: Queues
     importer: Importer
+    wait_for_events: Callable[[float], Awaitable[object]] = asyncio.sleep
+    """Returns when another process has committed events, or after so many seconds."""

@@ -71,7 +71,7 @@ class AppState:
     def of(cls, dependencies: Dependencies) -> "AppState":
         live_workers = LiveWorkers(dependencies)
         invalidation = CacheInvalidation(dependencies.cache, dependencies.pool)
-        feed = Feed(dependencies.pool)
+        feed = Feed(dependencies.pool, dependencies.wait_for_events)
         feed.on_event(
             lambda change: invalidation.forget_submission(change.submission, change.account)
         )

@@ -13,6 +13,8 @@ from deemster.store.pool import Connection, Pool, connect, connection, outages_a
 
 OUTBOX_CHANNEL: Final = "deemster_outbox"
 """The outbox has rows to send."""
+EVENT_CHANNEL: Final = "deemster_event"
+"""Events of submissions were committed."""
 STOP_CHANNEL: Final = "deemster_stop"
 """A running submission was cancelled; the payload is its id."""
 GATHER_S: Final = 0.01
@@ -55,6 +57,11 @@ class Notifier:
             except Exception:  # a lost notice must not end the process
                 log.exception("wake.not_sent", channel=self._channel)
             await asyncio.sleep(GATHER_S)
+
+
+async def notify_event(connection: Connection) -> None:
+    """API processes receive it when the transaction commits; for rare events only."""
+    await connection.execute("SELECT pg_notify($1, '')", EVENT_CHANNEL)
 
 
 async def notify_stop(connection: Connection, submission: SubmissionId) -> None:

@@ -17,11 +17,17 @@ from deemster.pipeline.accept.service import AcceptService
 from deemster.pipeline.queue.producer import Producer
 from deemster.programs.build.languages import load_catalogue
 from deemster.settings import Settings
-from deemster.store.notifications import OUTBOX_CHANNEL, Notifier
+from deemster.store.notifications import EVENT_CHANNEL, OUTBOX_CHANNEL, Listener, Notifier
 from deemster.wiring.http_connection import HttpConnection
 from deemster.wiring.problems import open_importer
 from deemster.wiring.process import run_until_signal, signals_handled
-from deemster.wiring.resources import open_artifacts, open_database, queue_url, revealed
+from deemster.wiring.resources import (
+    database_url,
+    open_artifacts,
+    open_database,
+    queue_url,
+    revealed,
+)
 from deemster.wiring.secret import open_secret
 
 DATABASE_CONNECTIONS: Final = 20
@@ -39,6 +45,7 @@ async def run_api(settings: Settings) -> None:
             return
         producer = await enter(Producer.open(queue_url(settings), settings.env))
         notifier = await enter(Notifier.open(pool, OUTBOX_CHANNEL))
+        listener = await enter(Listener.open(database_url(settings), EVENT_CHANNEL))
         artifacts = open_artifacts(settings)
         catalogue = load_catalogue()
         accept = AcceptService(
@@ -63,6 +70,7 @@ async def run_api(settings: Settings) -> None:
             ping_queue=producer.ping,
             queues=producer,
             importer=open_importer(settings, pool),
+            wait_for_events=listener.wait,
         )
         app = create_app(dependencies)
         # Otherwise the shutdown would wait for open event streams.

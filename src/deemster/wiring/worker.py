@@ -24,7 +24,7 @@ from deemster.programs.build.compiler import BuildTools
 from deemster.programs.build.languages import load_catalogue
 from deemster.sandbox.lanes import Lanes, reserve_cores
 from deemster.settings import Settings
-from deemster.store.notifications import STOP_CHANNEL, Listener
+from deemster.store.notifications import EVENT_CHANNEL, STOP_CHANNEL, Listener, Notifier
 from deemster.wiring.judging import make_spool, open_judging
 from deemster.wiring.problems import open_distributor
 from deemster.wiring.process import signals_handled
@@ -71,6 +71,7 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
         )
         versions = build_tools.toolchains.versions
         heartbeat = Heartbeat(pool, slots, versions)
+        notifier = await enter(Notifier.open(pool, EVENT_CHANNEL))
         executor = JobExecutor(
             pool=pool,
             artifacts=artifacts,
@@ -84,6 +85,7 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
             languages=versions,
             lease_s=settings.lease_s,
             most_attempts=settings.run_attempts,
+            on_event=notifier.notify,
         )
         consumer = await enter(
             Consumer.open(

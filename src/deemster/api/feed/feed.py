@@ -17,8 +17,12 @@ from deemster.store.events import LAST_ID, ChangedSubmission, EventCursor, Snaps
 from deemster.store.pool import Connection, Pool, connection
 
 BUSY_S: Final = 0.1
-"""Time between two reads while there are subscribers."""
+"""Longest time between two reads while there are subscribers; notices may be lost."""
 IDLE_S: Final = 0.25
+GATHER_S: Final = 0.005
+"""Shortest time between two reads: many notices in a row cause few reads."""
+HELD_BACK_S: Final = 0.002
+"""First pause if an event waits for an earlier transaction; the next ones are longer."""
 PROGRESS_S: Final = 1.0
 BATCH: Final = 500
 """Events that one statement reads."""
@@ -35,8 +39,12 @@ class Feed:
     transactions that began before its own have ended.
     """
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(
+        self, pool: Pool, wait: Callable[[float], Awaitable[object]] = asyncio.sleep
+    ) -> None:
+        """`wait` returns when other processes have committed events, or after the timeout."""
         self.pool = pool
+        self._wait = wait
         self.subscriptions = Subscriptions()
         self.streams: Counter[AccountId] = Counter()
         """Open streams of each account in this process."""
@@ -123,6 +131,7 @@ class Feed:
 
     async def _follow(self) -> None:
         is_connected = True
+        held_back_s = HELD_BACK_S
         while True:
             try:
                 await self.catch_up()
@@ -137,7 +146,20 @@ class Feed:
                 if not is_connected:
                     log.info("events.resumed")
                 is_connected = True
-            await asyncio.sleep(BUSY_S if len(self.subscriptions) else IDLE_S)
+            period_s = BUSY_S if len(self.subscriptions) else IDLE_S
+            if not self._holds_back:
+                held_back_s = HELD_BACK_S
+            elif held_back_s < period_s:
+                period_s = held_back_s
+                held_back_s *= 2
+            gather_s = min(GATHER_S, period_s)
+            await asyncio.sleep(gather_s)
+            await self._wait(period_s - gather_s)
+
+    @property
+    def _holds_back(self) -> bool:
+        """Whether an event waits until all transactions before its own have ended."""
+        return self.subscriptions.has_ordered and self._newest > self._cursor.xact
 
     async def _read(self, acquired: Connection, *, after_failure: bool) -> None:
         if self._snapshot is None:

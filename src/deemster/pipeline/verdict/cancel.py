@@ -6,7 +6,7 @@ from deemster.domain.lifecycle import MOVES, PUBLIC_STATUS, Event, State
 from deemster.store import audit, leases
 from deemster.store.audit import Actor
 from deemster.store.lifecycle import advance, lock_state
-from deemster.store.notifications import notify_stop
+from deemster.store.notifications import notify_event, notify_stop
 from deemster.store.pool import Pool, transaction
 
 
@@ -28,6 +28,7 @@ async def cancel(pool: Pool, submission: SubmissionId, *, actor: Actor | None = 
         await leases.release(connection, submission)
         if state is State.RUNNING:
             await notify_stop(connection, submission)
+        await notify_event(connection)
         if actor is not None:
             await audit.record(connection, actor, "submission.cancel", submission, was=state)
     return State.CANCELLED

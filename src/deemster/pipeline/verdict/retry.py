@@ -19,6 +19,7 @@ from deemster.domain.submission import JobDetails
 from deemster.store import dead_letters, leases, outbox, workers
 from deemster.store.leases import StaleLease
 from deemster.store.lifecycle import advance
+from deemster.store.notifications import notify_event
 from deemster.store.pool import Connection, Pool, connection, transaction
 
 log = structlog.get_logger()
@@ -82,6 +83,7 @@ async def fail(
     await advance(writing, Event.FAIL, submission, attempt, reason=said)
     await dead_letters.add(writing, submission, Task.RUN, attempt, error, context or {})
     await leases.release(writing, submission)
+    await notify_event(writing)
 
 
 async def rescue(pool: Pool, *, most_attempts: int) -> int:

@@ -97,6 +97,8 @@ class JobExecutor:
     """Languages whose toolchains this worker has."""
     lease_s: float
     most_attempts: int
+    on_event: Callable[[], None] = lambda: None
+    """Called after each commit of an event, so that clients are told at once."""
 
     async def handle(self, delivered: DeliveredJob) -> Done | RetryLater:
         """Answers the queue whether the job is done or has to come again later."""
@@ -129,6 +131,7 @@ class JobExecutor:
             caps=self.caps,
             languages=self.languages,
         )
+        self.on_event()
         began = time.monotonic()
         with self.running_jobs.tracked(details) as running:
             try:
@@ -138,6 +141,7 @@ class JobExecutor:
                 await asyncio.shield(self._return(details))
                 raise
             result = await self._record(running, outcome)
+            self.on_event()
         log.info(
             "job.done",
             submissionId=details.id,

@@ -1,0 +1,88 @@
+"""The feed is woken by NOTIFY; here polling is so slow that it would tell nobody in time."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from deemster.api.feed import feed as feed_module
+from deemster.api.feed.feed import Feed
+from deemster.api.feed.subscriptions import Topic
+from deemster.domain.ids import SubmissionId
+from deemster.domain.lifecycle import State
+from deemster.pipeline.verdict.cancel import cancel
+from deemster.store.notifications import EVENT_CHANNEL, Listener, Notifier
+from deemster.store.pool import Pool, connection
+from tests.builders import make_account, make_submission, queue_submission
+
+HOUR_S = 3600.0
+TIMEOUT_S = 60.0
+
+
+@pytest.fixture(autouse=True)
+def no_polling(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feed_module, "BUSY_S", HOUR_S)
+    monkeypatch.setattr(feed_module, "IDLE_S", HOUR_S)
+
+
+@asynccontextmanager
+async def running_feed(pool: Pool, database_url: str) -> AsyncIterator[Feed]:
+    async with Listener.open(database_url, EVENT_CHANNEL) as listener:
+        feed = Feed(pool, listener.wait)
+        async with asyncio.TaskGroup() as group:
+            task = group.create_task(feed.run())
+            await feed.start()
+            yield feed
+            task.cancel()
+
+
+async def next_states(feed: Feed, topic: Topic, submission: SubmissionId) -> list[State]:
+    """Cancels the submission, and returns the states that a subscriber is told then."""
+    with feed.subscribe(topic) as subscriber:
+        await cancel(feed.pool, submission)
+        return [each.event.state for each in await subscriber.wait(TIMEOUT_S)]
+
+
+async def test_h1_a_cancelled_submission_is_told_without_polling(
+    pool: Pool, database_url: str
+) -> None:
+    """H1: the subscriber of one submission."""
+    async with running_feed(pool, database_url) as feed:
+        submission = await make_submission(pool)
+        states = await next_states(feed, Topic(submission=submission), submission)
+    assert states[-1] is State.CANCELLED
+
+
+async def test_a_notifier_wakes_the_feed_after_commits_of_other_processes(
+    pool: Pool, database_url: str
+) -> None:
+    async with (
+        running_feed(pool, database_url) as feed,
+        Notifier.open(pool, EVENT_CHANNEL) as notifier,
+    ):
+        submission = await make_submission(pool)
+        with feed.subscribe(Topic(submission=submission)) as subscriber:
+            await queue_submission(pool, submission)
+            notifier.notify()
+            states = [each.event.state for each in await subscriber.wait(TIMEOUT_S)]
+    assert states[-1] is State.QUEUED
+
+
+async def test_an_ordered_subscriber_is_told_soon_after_the_earlier_transaction_has_ended(
+    pool: Pool, database_url: str
+) -> None:
+    """H1: the event waits for a transaction whose end sends no notice."""
+    account = await make_account(pool)
+    async with running_feed(pool, database_url) as feed:
+        submission = await make_submission(pool, account)
+        with feed.subscribe(Topic(account=account)) as subscriber:
+            async with connection(pool) as earlier, earlier.transaction():
+                await earlier.execute("SELECT pg_current_xact_id()")
+                await cancel(pool, submission)
+                await feed.catch_up()
+                told = [each.event.state for each in await subscriber.wait(0)]
+                assert State.CANCELLED not in told
+            async with asyncio.timeout(TIMEOUT_S):
+                while State.CANCELLED not in told:
+                    told += [each.event.state for each in await subscriber.wait()]
