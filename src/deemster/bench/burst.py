@@ -73,7 +73,9 @@ async def measure(
 
 
 @asynccontextmanager
-async def start_roles(service: BenchService, queue: Queue) -> AsyncIterator[Address]:
+async def start_roles(
+    service: BenchService, queue: Queue, **settings: object
+) -> AsyncIterator[Address]:
     address = free_address()
     overrides: dict[str, object] = {
         "host": address.host,
@@ -81,6 +83,7 @@ async def start_roles(service: BenchService, queue: Queue) -> AsyncIterator[Addr
         # All submissions come from one address, as from a school.
         "submits_per_minute_ip": 1_000_000,
         "submits_per_minute_problem": 1_000_000,
+        **settings,
     }
     async with AsyncExitStack() as stack:
         if queue is Queue.REDIS:

@@ -12,6 +12,7 @@ from rich.table import Table
 from deemster.bench import accept as accept_bench
 from deemster.bench import burst as burst_bench
 from deemster.bench import judge as judge_bench
+from deemster.bench import latency as latency_bench
 from deemster.bench import sandbox as sandbox_bench
 from deemster.bench.burst import Plan, Queue
 from deemster.cli.options import AsJson, make_group
@@ -44,6 +45,13 @@ ACCEPT_ROWS: Final = {
     "bare": "bare insert",
     "accept": "accept",
     "with_keys": "accept, with idempotency keys",
+}
+
+LATENCY_ROWS: Final = {
+    "wait": "?wait=",
+    "events": "events of the submission",
+    "account_events": "events of the account",
+    "polling": "polling",
 }
 
 app = make_group(
@@ -257,6 +265,45 @@ def burst_table(result: Mapping[str, Any]) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False)
     for name, value in rows.items():
         table.add_row(name, value)
+    return table
+
+
+@app.command()
+def latency(
+    rounds: Annotated[
+        int, typer.Option(help="Number of measurements of each kind.", min=1, max=10_000)
+    ] = 100,
+    queue: Annotated[Queue, typer.Option(help="Store of the queue.")] = Queue.POSTGRES,
+    directory: DataDirectory = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure the time from a POST until its client is told the verdict.
+
+    One client at a time submits a C program that is in the compile cache, to a problem with 11
+    cases. The client learns the verdict by `?wait=`, by an event stream of the submission or
+    of its account, or by polling every 10 ms; these take turns. `ratio` is the median time
+    until the client is told over the median time until the verdict is committed.
+    """
+    result = run(lambda progress: latency_bench.measure(rounds, queue, directory, progress))
+    if as_json:
+        print_json(result)
+    else:
+        Console().print(latency_table(result))
+
+
+def latency_table(result: Mapping[str, Any]) -> Table:
+    headings = {
+        "committed_p50_ms": "committed p50 ms",
+        "committed_p99_ms": "p99 ms",
+        "told_p50_ms": "told p50 ms",
+        "told_p99_ms": "told p99 ms",
+        "ratio": "ratio of p50",
+    }
+    table = make_table("told by", numbers=tuple(headings.values()))
+    for kind in latency_bench.KINDS:
+        for name, title in LATENCY_ROWS.items():
+            row = result[kind.name][name]
+            table.add_row(f"{kind.name}: {title}", *(f"{row[key]:g}" for key in headings))
     return table
 
 

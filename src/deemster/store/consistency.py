@@ -40,6 +40,12 @@ async def list_starts(
     return [(SubmissionId(row["id"]), row["started_s"]) async for row in rows]
 
 
+async def list_commits(connection: Connection, ids: Sequence[str]) -> dict[str, float]:
+    """Returns the time when each submission's end was committed, since the epoch."""
+    rows = SQL.list_commits(connection, ids=list(ids))
+    return {row["submission_id"]: row["committed_s"] async for row in rows}
+
+
 @dataclass(frozen=True, slots=True)
 class WaitingTime:
     of_hog: bool

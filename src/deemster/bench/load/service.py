@@ -3,7 +3,7 @@
 import json
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,10 +82,12 @@ def submission_body() -> str:
 
 
 @asynccontextmanager
-async def open_service(parent: Path | None, users: int) -> AsyncIterator[BenchService]:
+async def open_service(
+    parent: Path | None, users: int, *, database_settings: Mapping[str, str] = {}
+) -> AsyncIterator[BenchService]:
     with make_directory(parent) as made:
         data_dir = made / "data"
-        async with run_cluster(data_dir) as cluster:
+        async with run_cluster(data_dir, settings=database_settings) as cluster:
             await migrate(cluster.url)
             settings = load_settings(
                 data_dir=data_dir,
@@ -96,7 +98,7 @@ async def open_service(parent: Path | None, users: int) -> AsyncIterator[BenchSe
             )
             async with open_pool(cluster.url, name="bench", max_size=4) as pool:
                 tokens, admin, hog = await make_accounts(pool, users)
-                await make_problem(settings, made / "sum")
+                await make_problem(settings, made / "sum", PROBLEM, PACKAGE)
                 yield BenchService(made, settings, pool, tokens, admin, hog)
 
 
@@ -120,12 +122,15 @@ async def make_accounts(pool: Pool, users: int) -> tuple[list[str], str, str]:
         return tokens[:-2], tokens[-2], tokens[-1]
 
 
-async def make_problem(settings: Settings, package: Path) -> None:
-    for name, text in PACKAGE.items():
+async def make_problem(
+    settings: Settings, package: Path, problem: ProblemId, files: Mapping[str, str]
+) -> None:
+    """`package` is a directory that is made for the import, and removed."""
+    for name, text in files.items():
         file = package / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
-    (imported,) = await import_all(settings, [package], PROBLEM)
+    (imported,) = await import_all(settings, [package], problem)
     if imported.error:
         raise Unavailable(
             f"The benchmark's own problem could not be imported: {imported.error}"

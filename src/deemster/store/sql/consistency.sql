@@ -22,6 +22,12 @@ SELECT id FROM submission WHERE state IN ('PENDING', 'QUEUED') ORDER BY priority
 SELECT id, extract(epoch FROM started_at)::float AS started_s FROM submission
  WHERE started_at >= to_timestamp(:since_s) ORDER BY started_at, id;
 
+-- name: list_commits
+-- Lists when the events that ended submissions were committed; needs track_commit_timestamp.
+SELECT submission_id, extract(epoch FROM pg_xact_commit_timestamp(xact::xid))::float AS committed_s
+  FROM submission_event
+ WHERE submission_id = ANY (:ids::text[]) AND event IN ('complete', 'fail', 'cancel');
+
 -- name: list_waits
 -- Lists when submissions came and started, and whether they are of one account.
 SELECT a.name = :hog AS of_hog, extract(epoch FROM s.submitted_at)::float AS submitted_s,

@@ -1,0 +1,243 @@
+"""Measures the time from a POST until its client is told the result, beside the commit."""
+
+import asyncio
+import itertools
+import json
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from deemster.bench.burst import Queue, start_roles
+from deemster.bench.load.connection import HttpConnection
+from deemster.bench.load.service import BenchService, make_problem, open_service
+from deemster.bench.machine import describe_machine
+from deemster.domain.errors import Unavailable
+from deemster.domain.ids import ProblemId
+from deemster.pipeline.judge.verify.progress import Progress
+from deemster.store import consistency
+from deemster.store.pool import Connection, connection
+from deemster.wiring.address import Address
+
+WARM_UP: Final = 5
+"""The first submissions compile the program and fetch the problem."""
+POLL_S: Final = 0.01
+WAIT_S: Final = 30
+TOLD_TIMEOUT_S: Final = 60.0
+PAUSE_S: Final = 0.05
+"""Between two measurements, so that none delays the next."""
+CASES: Final = 11
+PROBLEM: Final = ProblemId("prob_latency")
+PACKAGE: Final = {
+    "problem.yaml": "problem_format_version: '2025-09'\nname: Double\n"
+    "uuid: 0b0c8f0e-7a43-4a5c-9a2c-55c6e7b0a1d2\nlimits:\n  time_limit: 2\n",
+    **{f"data/secret/{case:02}.in": f"{case}\n" for case in range(CASES)},
+    **{f"data/secret/{case:02}.ans": f"{2 * case}\n" for case in range(CASES)},
+}
+SOURCE: Final = r"""#include <stdio.h>
+int main(void) {
+    int n;
+    if (scanf("%d", &n) != 1) return 1;
+    printf("%d\n", 2 * n);
+}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkKind:
+    """A kind of work whose latency is measured."""
+
+    name: str
+    path: str
+    body: dict[str, object]
+    final_event: bytes
+    """Name of the event that tells the result."""
+    final_status: bytes
+    """The part of a response that tells the result."""
+    commits: Callable[[Connection, Sequence[str]], Awaitable[dict[str, float]]]
+    """Returns the time of each result's commit."""
+
+
+SUBMISSIONS: Final = WorkKind(
+    name="submissions",
+    path="/v1/submissions",
+    body={"problem_id": PROBLEM, "language": "c", "source_code": SOURCE},
+    final_event=b"event: submission.finished",
+    final_status=b'"status":"finished"',
+    commits=consistency.list_commits,
+)
+KINDS: Final = (SUBMISSIONS,)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """When one client was told one result; times since the epoch."""
+
+    id: str
+    sent_s: float
+    told_s: float
+
+
+async def measure(
+    rounds: int, queue: Queue, directory: Path | None, progress: Progress
+) -> dict[str, Any]:
+    timestamps = {"track_commit_timestamp": "on"}
+    async with open_service(directory, 1, database_settings=timestamps) as service:
+        await make_problem(service.settings, service.directory / "double", PROBLEM, PACKAGE)
+        async with start_roles(service, queue, requests_per_second_user=100_000) as address:
+            results = {
+                kind.name: await measure_kind(service, address, kind, rounds, progress)
+                for kind in KINDS
+            }
+    return {
+        **results,
+        "rounds": rounds,
+        "cases": CASES,
+        "poll_ms": POLL_S * 1000,
+        "queue": queue.value,
+        "machine": describe_machine(),
+    }
+
+
+async def measure_kind(
+    service: BenchService, address: Address, kind: WorkKind, rounds: int, progress: Progress
+) -> dict[str, dict[str, float]]:
+    """All ways of being told take turns, one client after another."""
+    client = await LatencyClient.connect(address, service.admin, kind)
+    told: dict[str, list[Told]] = {name: [] for name in WAYS}
+    with (
+        closing(client),
+        progress.step(f"Measuring {kind.name}", (WARM_UP + rounds) * len(WAYS)) as advance,
+    ):
+        for _ in range(WARM_UP + rounds):
+            for name, way in WAYS.items():
+                told[name].append(await way(client))
+                advance()
+                await asyncio.sleep(PAUSE_S)
+    told = {name: each[WARM_UP:] for name, each in told.items()}
+    ids = [each.id for each in itertools.chain(*told.values())]
+    async with connection(service.pool) as acquired:
+        commits = await kind.commits(acquired, ids)
+    return {name: figures(each, commits) for name, each in told.items()}
+
+
+class LatencyClient:
+    """One client with one connection for requests; each event stream has its own."""
+
+    def __init__(
+        self, http: HttpConnection, address: Address, token: str, kind: WorkKind
+    ) -> None:
+        self._http = http
+        self._address = address
+        self._head = f"Host: bench\r\nAuthorization: Bearer {token}\r\n"
+        self._kind = kind
+        self._body = json.dumps(kind.body)
+
+    @classmethod
+    async def connect(cls, address: Address, token: str, kind: WorkKind) -> "LatencyClient":
+        http = await HttpConnection.connect(address.local_host, address.port)
+        return cls(http, address, token, kind)
+
+    def close(self) -> None:
+        self._http.close()
+
+    async def told_by_wait(self) -> Told:
+        sent_s, work = await self._post()
+        async with asyncio.timeout(TOLD_TIMEOUT_S):
+            while not await self._has_ended(f"{work}?wait={WAIT_S}"):
+                pass
+        return Told(work, sent_s, time.time())
+
+    async def told_by_polling(self) -> Told:
+        sent_s, work = await self._post()
+        loop = asyncio.get_running_loop()
+        async with asyncio.timeout(TOLD_TIMEOUT_S):
+            next_s = loop.time()
+            while not await self._has_ended(work):
+                next_s = max(next_s + POLL_S, loop.time())
+                await asyncio.sleep(next_s - loop.time())
+        return Told(work, sent_s, time.time())
+
+    async def told_by_events(self) -> Told:
+        """By the stream of the one submission, which is opened after the POST."""
+        sent_s, work = await self._post()
+        async with self._stream(f"{self._kind.path}/{work}/events") as stream:
+            await self._read_final(stream, work)
+        return Told(work, sent_s, time.time())
+
+    async def told_by_account_events(self) -> Told:
+        """By the stream of all submissions of the account, which was open before."""
+        async with self._stream("/v1/events") as stream:
+            await self._read_until(stream, b"retry: ")
+            sent_s, work = await self._post()
+            await self._read_final(stream, work)
+        return Told(work, sent_s, time.time())
+
+    async def _post(self) -> tuple[float, str]:
+        head = f"POST {self._kind.path} HTTP/1.1\r\n{self._head}Content-Type: application/json"
+        request = f"{head}\r\nContent-Length: {len(self._body)}\r\n\r\n{self._body}".encode()
+        sent_s = time.time()
+        status, body = await self._http.request(request)
+        if status != 202:
+            raise Unavailable(f"The POST was answered with {status}: {body[:500]!r}")
+        return sent_s, json.loads(body)["id"]
+
+    async def _has_ended(self, work: str) -> bool:
+        request = f"GET {self._kind.path}/{work} HTTP/1.1\r\n{self._head}\r\n"
+        status, body = await self._http.request(request.encode())
+        if status != 200:
+            raise Unavailable(f"GET {work} was answered with {status}: {body[:500]!r}")
+        return self._kind.final_status in body
+
+    @asynccontextmanager
+    async def _stream(self, path: str) -> AsyncIterator[asyncio.StreamReader]:
+        reader, writer = await asyncio.open_connection(
+            self._address.local_host, self._address.port
+        )
+        try:
+            writer.write(f"GET {path} HTTP/1.1\r\n{self._head}\r\n".encode())
+            await self._read_until(reader, b"HTTP/1.1 200")
+            yield reader
+        finally:
+            writer.close()
+
+    async def _read_final(self, stream: asyncio.StreamReader, work: str) -> None:
+        """The account's stream may still tell the end of an earlier submission."""
+        data = b""
+        while work.encode() not in data:
+            await self._read_until(stream, self._kind.final_event)
+            data = await self._read_until(stream, b"data: ")
+
+    async def _read_until(self, stream: asyncio.StreamReader, start: bytes) -> bytes:
+        async with asyncio.timeout(TOLD_TIMEOUT_S):
+            while line := await stream.readline():
+                if line.startswith(start):
+                    return line
+        raise Unavailable(f"A stream of the API ended before the line {start.decode()!r}.")
+
+
+WAYS: Final[dict[str, Callable[[LatencyClient], Awaitable[Told]]]] = {
+    "wait": LatencyClient.told_by_wait,
+    "events": LatencyClient.told_by_events,
+    "account_events": LatencyClient.told_by_account_events,
+    "polling": LatencyClient.told_by_polling,
+}
+
+
+def figures(told: Sequence[Told], commits: dict[str, float]) -> dict[str, float]:
+    """`ratio` compares the medians of the same submissions."""
+    told_ms = sorted((each.told_s - each.sent_s) * 1000 for each in told)
+    committed_ms = sorted((commits[each.id] - each.sent_s) * 1000 for each in told)
+    return {
+        "committed_p50_ms": round(quantile(committed_ms, 0.5), 1),
+        "committed_p99_ms": round(quantile(committed_ms, 0.99), 1),
+        "told_p50_ms": round(quantile(told_ms, 0.5), 1),
+        "told_p99_ms": round(quantile(told_ms, 0.99), 1),
+        "ratio": round(quantile(told_ms, 0.5) / quantile(committed_ms, 0.5), 3),
+    }
+
+
+def quantile(ordered: Sequence[float], share: float) -> float:
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]

@@ -1,0 +1,34 @@
+"""`deemster bench latency` prints the time until each client is told, beside the commit."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Deemster
+
+FIGURES = {"committed_p50_ms", "committed_p99_ms", "told_p50_ms", "told_p99_ms", "ratio"}
+
+
+@pytest.mark.parametrize("queue", ["postgres", "redis"])
+def test_h1_each_client_is_told_after_the_commit(
+    deemster: Deemster, tmp_path: Path, queue: str
+) -> None:
+    """H1: by `?wait=`, by both kinds of event streams and by polling."""
+    done = deemster(
+        *("bench", "latency", "--json", "--rounds", "2"),
+        *("--queue", queue, "--data", str(tmp_path)),
+        DEEMSTER_DATABASE_URL="postgresql://nowhere/operators-own",
+        DEEMSTER_QUEUE_URL="redis://nowhere/",
+    )
+    assert done.code == 0, done.err
+    result = done.json
+    assert set(result["submissions"]) == {"wait", "events", "account_events", "polling"}
+    for row in result["submissions"].values():
+        assert set(row) == FIGURES
+        assert 0 < row["committed_p50_ms"] <= row["committed_p99_ms"]
+        assert row["told_p50_ms"] <= row["told_p99_ms"]
+        assert row["ratio"] > 1
+    assert result["queue"] == queue
+    assert result["rounds"] == 2
+    assert set(result["machine"]) == {"cores", "kernel", "cgroup"}
+    assert [path.name for path in tmp_path.iterdir()] == ["here"]
