@@ -65,6 +65,7 @@ class Service:
             "work_dir": directory / "work",
             "lease_s": LEASE_S,
             "slots": 1,
+            "precompile": False,
             **settings,
         }
         artifacts = Artifacts.open(None, directory / "data")

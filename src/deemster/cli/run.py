@@ -148,7 +148,7 @@ async def compile_and_run(
     settings = load_settings()
     async with (
         open_boxes(settings, [program.toolchain]) as boxes,
-        open_compiler(settings, prepare=False) as compiler,
+        open_compiler(settings, precompile_on_demand=False) as compiler,
         compiler.built(boxes, program.toolchain, program.source) as built,
     ):
         if built.artifact is None:

@@ -37,8 +37,12 @@ class Boxes:
         binds: Sequence[Bind] = (),
         runner: Path | None = None,
         cpus: Sequence[int] = (),
+        low_priority: bool = False,
     ) -> AsyncIterator["Boxes"]:
-        """Starts a runner with its slots; leaving the block ends everything in them."""
+        """Starts a runner with its slots; leaving the block ends everything in them.
+
+        With `low_priority`, programs only get CPU time that nobody else wants.
+        """
         config = RunnerConfig(
             slots=slots,
             layers=layers,
@@ -46,6 +50,7 @@ class Boxes:
             policy=build_policy(profiles),
             executable=runner or PACKAGED_RUNNER,
             cpus=tuple(cpus),
+            low_priority=low_priority,
         )
         async with Pool.open(config) as pool:
             yield cls(pool)

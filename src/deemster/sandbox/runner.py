@@ -33,6 +33,7 @@ class RunnerConfig:
     policy: Policy
     executable: Path
     cpus: tuple[int, ...] = ()
+    low_priority: bool = False
 
 
 class Runner:
@@ -159,7 +160,8 @@ def _spawn(config: RunnerConfig, control: socket.socket) -> subprocess.Popen[byt
     policy = config.policy
     filters = (policy.deny_filter, policy.notify_filter)
     fds = [_as_file(data) for data in (*filters, *policy.profiles)]
-    arguments = [str(config.executable), "--slots", str(config.slots)]
+    arguments = ["nice", "-n", "19"] if config.low_priority else []
+    arguments += [str(config.executable), "--slots", str(config.slots)]
     arguments += ["--layers", str(config.layers.value)]
     arguments += ["--deny-filter", str(fds[0]), "--notify-filter", str(fds[1])]
     for fd in fds[2:]:

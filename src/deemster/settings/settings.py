@@ -161,6 +161,8 @@ class Settings(BaseSettings):
 
     compile_cache_mb: AtLeast0 = 1024
     """Disk space for compiled programs in data_dir, in MB. 0 turns the cache off."""
+    precompile: bool = True
+    """Whether a worker creates precompiled headers in the background when it starts."""
     revisions_mb: AtLeast1 = 8192
     """Disk space for unpacked problem packages in data_dir, in MB."""
     package_mb: AtLeast1 = 4096

@@ -26,6 +26,7 @@ async def open_boxes(
     *,
     slots: int = 1,
     cpus: Sequence[int] = (),
+    low_priority: bool = False,
 ) -> AsyncIterator[Boxes]:
     """Opens boxes for the given toolchains; with `cpus`, each slot is pinned to one."""
     found = list(toolchains)
@@ -37,6 +38,7 @@ async def open_boxes(
         binds=binds_of(found),
         runner=settings.runner,
         cpus=cpus,
+        low_priority=low_priority,
     ) as boxes:
         yield boxes
 
@@ -63,13 +65,15 @@ async def open_lanes(
 
 
 @asynccontextmanager
-async def open_compiler(settings: Settings, *, prepare: bool = True) -> AsyncIterator[Compiler]:
-    """`prepare` also precompiles headers, which takes seconds once."""
+async def open_compiler(
+    settings: Settings, *, precompile_on_demand: bool = True
+) -> AsyncIterator[Compiler]:
+    """With `precompile_on_demand`, a program may wait for seconds, once."""
     async with Compiler.open(
         work_dir=settings.work_dir,
         data_dir=settings.data_dir,
         cache_bytes=settings.compile_cache_mb * MIB,
-        prepare=prepare,
+        precompile_on_demand=precompile_on_demand,
     ) as compiler:
         yield compiler
 
@@ -113,6 +117,7 @@ async def open_judging(
     *,
     lanes: int,
     cpus: Sequence[int] | None = None,
+    precompile_on_demand: bool = True,
 ) -> AsyncIterator[tuple[BuildTools, Lanes]]:
     """Opens build tools and lanes for the given languages that are installed."""
     toolchains = Toolchains()
@@ -120,7 +125,7 @@ async def open_judging(
     usable = [each for each in found if isinstance(each, Toolchain)]
     async with (
         open_lanes(settings, usable, lanes, cpus) as opened,
-        open_compiler(settings) as compiler,
+        open_compiler(settings, precompile_on_demand=precompile_on_demand) as compiler,
     ):
         yield BuildTools(catalogue, toolchains, compiler, settings.work_dir), opened
 

@@ -26,6 +26,7 @@ from deemster.sandbox.lanes import Lanes, reserve_cores
 from deemster.settings import Settings
 from deemster.store.notifications import EVENT_CHANNEL, STOP_CHANNEL, Listener, Notifier
 from deemster.wiring.judging import make_spool, open_judging
+from deemster.wiring.precompiling import precompiling
 from deemster.wiring.problems import open_distributor
 from deemster.wiring.process import signals_handled
 from deemster.wiring.resources import database_url, open_artifacts, open_database, queue_url
@@ -63,8 +64,17 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
         pool = await enter(open_database(settings, "worker", max_size=slots + 4))
         artifacts = open_artifacts(settings)
         build_tools, lanes = await enter(
-            open_judging(settings, catalogue, catalogue, lanes=slots, cpus=cores)
+            open_judging(
+                settings,
+                catalogue,
+                catalogue,
+                lanes=slots,
+                cpus=cores,
+                precompile_on_demand=False,
+            )
         )
+        if settings.precompile:
+            await enter(precompiling(settings, build_tools, judging_cores=cores))
         distributor = open_distributor(settings, artifacts)
         problems = await enter(
             open_prepared_problems(settings, build_tools, lanes, distributor)

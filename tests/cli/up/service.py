@@ -26,6 +26,7 @@ class Up:
         self._environment = {
             **os.environ,
             "DEEMSTER_WORK_DIR": str(directory / "work"),
+            "DEEMSTER_PRECOMPILE": "false",
             "COLUMNS": "200",
         }
         directory.chmod(0o700)

@@ -73,7 +73,7 @@ async def open_setup(
         pytest.skip(found.reason)
     async with (
         open_boxes(settings, [found], slots=slots) as boxes,
-        open_compiler(settings, prepare=False) as compiler,
+        open_compiler(settings, precompile_on_demand=False) as compiler,
     ):
         yield CompilerSetup(settings, boxes, compiler, found)
     assert not settings.work_dir.exists() or not any(settings.work_dir.iterdir())

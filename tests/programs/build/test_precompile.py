@@ -78,7 +78,7 @@ async def small_header() -> Toolchain:
 
 @asynccontextmanager
 async def open_setup(
-    directory: Path, toolchain: Toolchain, *, prepare: bool = True, slots: int = 1
+    directory: Path, toolchain: Toolchain, *, on_demand: bool = True, slots: int = 1
 ) -> AsyncIterator[CompilerSetup]:
     runner = Path(os.environ["DEEMSTER_RUNNER"]) if "DEEMSTER_RUNNER" in os.environ else None
     settings = Settings(
@@ -89,7 +89,7 @@ async def open_setup(
     )
     async with (
         open_boxes(settings, [toolchain], slots=slots) as boxes,
-        open_compiler(settings, prepare=prepare) as compiler,
+        open_compiler(settings, precompile_on_demand=on_demand) as compiler,
     ):
         yield CompilerSetup(boxes, compiler, toolchain)
 
@@ -247,13 +247,13 @@ async def test_concurrent_builds_create_the_header_once(directory: Path) -> None
     assert len(list((directory / "data" / "precompiled" / "entries").iterdir())) == 1
 
 
-async def test_without_prepare_only_existing_headers_are_used(directory: Path) -> None:
+async def test_without_demand_only_existing_headers_are_used(directory: Path) -> None:
     toolchain = await small_header()
-    async with open_setup(directory, toolchain, prepare=False) as setup:
+    async with open_setup(directory, toolchain, on_demand=False) as setup:
         assert SMALL_USED not in (await setup.run(SMALL))[0]
     async with prepared(directory, toolchain):
         pass
-    async with open_setup(directory, toolchain, prepare=False) as setup:
+    async with open_setup(directory, toolchain, on_demand=False) as setup:
         assert (await setup.run(SMALL))[0].startswith(SMALL_USED)
 
 

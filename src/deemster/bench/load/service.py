@@ -67,6 +67,7 @@ class BenchService:
             "database_url": url.get_secret_value(),
             "queue_url": url.get_secret_value(),
             "env": self.settings.env,
+            "precompile": False,
         }
         return child_environment(**{**private, **overrides})
 

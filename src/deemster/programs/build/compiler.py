@@ -67,14 +67,20 @@ class Compiler:
     @classmethod
     @asynccontextmanager
     async def open(
-        cls, *, work_dir: Path, data_dir: Path, cache_bytes: int, prepare: bool = True
+        cls,
+        *,
+        work_dir: Path,
+        data_dir: Path,
+        cache_bytes: int,
+        precompile_on_demand: bool = True,
     ) -> AsyncIterator["Compiler"]:
         """Caches builds below `data_dir`, up to `cache_bytes`; 0 turns the cache off.
 
-        Without `prepare`, existing precompiled headers are used, but none are created.
+        With `precompile_on_demand`, the fourth program that could use a precompiled header
+        waits until it is created. Otherwise only `prepare` creates headers.
         """
         cache = DirectoryCache(data_dir / "compiled", cache_bytes) if cache_bytes else None
-        precompiler = Precompiler(data_dir / "precompiled", create=prepare)
+        precompiler = Precompiler(data_dir / "precompiled", on_demand=precompile_on_demand)
         try:
             if cache is not None:
                 await asyncio.to_thread(cache.open)
@@ -93,6 +99,13 @@ class Compiler:
         for toolchain in toolchains:
             if self._precompiler is not None:
                 await self._precompiler.get(boxes, toolchain)
+
+    async def unprepared(self, toolchains: Iterable[Toolchain]) -> list[Toolchain]:
+        """Returns those whose precompiled headers can be created, and do not exist."""
+        precompiler = self._precompiler
+        if precompiler is None:
+            return []
+        return [each for each in toolchains if await precompiler.lacks(each)]
 
     @asynccontextmanager
     async def built(

@@ -53,14 +53,15 @@ class Precompiled:
 class Precompiler:
     """Headers that it has returned stay on disk until it is closed."""
 
-    def __init__(self, root: Path, *, create: bool) -> None:
-        """Without `create` it only returns headers that exist."""
+    def __init__(self, root: Path, *, on_demand: bool) -> None:
+        """With `on_demand`, a program that needs a header may wait until it is created."""
         self._cache = DirectoryCache(root, MAX_BYTES, durable=True)
         self._work_dir = root / "work"
-        self._create = create
+        self._on_demand = on_demand
         self._held: dict[str, CachedDirectory] = {}
         self._failed: set[str] = set()
         self._uses: Counter[str] = Counter()
+        self._loads: SingleFlight[str, CachedDirectory | None] = SingleFlight()
         self._gets: SingleFlight[str, CachedDirectory | None] = SingleFlight()
 
     def open(self) -> None:
@@ -75,10 +76,22 @@ class Precompiler:
     async def find(
         self, boxes: Boxes, toolchain: Toolchain, source: Source
     ) -> Precompiled | None:
-        step = toolchain.language.precompile
-        if step is None or not mentions(source, step.when):
+        """Returns the header if the program uses it; None also while it does not exist."""
+        step, compiler = toolchain.language.precompile, toolchain.language.compile
+        if step is None or compiler is None or not mentions(source, step.when):
             return None
-        return await self.get(boxes, toolchain, uses=1)
+        if self._on_demand:
+            return await self.get(boxes, toolchain, uses=1)
+        key = await asyncio.to_thread(key_of, toolchain, step, compiler)
+        return usable(await self._load(key), step)
+
+    async def lacks(self, toolchain: Toolchain) -> bool:
+        """Whether `get` would create the header, as far as is known."""
+        step, compiler = toolchain.language.precompile, toolchain.language.compile
+        if step is None or compiler is None:
+            return False
+        key = await asyncio.to_thread(key_of, toolchain, step, compiler)
+        return key not in self._failed and await self._load(key) is None
 
     async def get(
         self, boxes: Boxes, toolchain: Toolchain, *, uses: int = WORTH_USES
@@ -92,9 +105,7 @@ class Precompiler:
         entry = await self._gets.run(
             key, lambda: self._load_or_create(key, boxes, toolchain, step, compiler)
         )
-        if entry is None or entry.directory is None:
-            return None
-        return Precompiled(entry.directory, fill(step.use, {"data": DATA_DIR}))
+        return usable(entry, step)
 
     async def _load_or_create(
         self,
@@ -116,9 +127,12 @@ class Precompiler:
         return entry
 
     def _is_worth_it(self, key: str) -> bool:
-        return self._create and self._uses[key] >= WORTH_USES and key not in self._failed
+        return self._uses[key] >= WORTH_USES and key not in self._failed
 
     async def _load(self, key: str) -> CachedDirectory | None:
+        return await self._loads.run(key, lambda: self._hold(key))
+
+    async def _hold(self, key: str) -> CachedDirectory | None:
         held = self._held.get(key)
         if held is not None:
             if held.directory is not None and held.directory.is_dir():
@@ -173,6 +187,12 @@ class Precompiler:
         finally:
             abandoned.set()
         return "The header was removed at once."
+
+
+def usable(entry: CachedDirectory | None, step: PrecompileStep) -> Precompiled | None:
+    if entry is None or entry.directory is None:
+        return None
+    return Precompiled(entry.directory, fill(step.use, {"data": DATA_DIR}))
 
 
 def argv_of(toolchain: Toolchain, step: PrecompileStep) -> tuple[str, ...]:
