@@ -12,7 +12,7 @@ from deemster.store import outbox
 from deemster.store.lifecycle import advance_all
 from deemster.store.notifications import Listener
 from deemster.store.outbox import OutboxRow
-from deemster.store.pool import Connection, Pool, transaction
+from deemster.store.pool import Connection, Pool, connection, transaction
 
 log = structlog.get_logger()
 
@@ -48,27 +48,27 @@ class Relay:
 
     async def send_batch(self) -> int:
         """Returns how many rows were due. A relay may die after any line: the next goes on."""
-        async with transaction(self._pool) as connection:
-            rows = await outbox.claim(connection, limit=BATCH, claim_s=CLAIM_S)
+        async with connection(self._pool) as acquired:
+            rows = await outbox.claim(acquired, limit=BATCH, claim_s=CLAIM_S)
         if not rows:
             return 0
         try:
             await self._producer.send([row.job for row in rows])
         except Unavailable as fault:
             self._queue_failed = True
-            async with transaction(self._pool) as connection:
-                await outbox.retry_later(connection, rows, str(fault))
+            async with transaction(self._pool) as writing:
+                await outbox.retry_later(writing, rows, str(fault))
             raise
-        async with transaction(self._pool) as connection:
-            await self._mark_sent(connection, rows)
+        async with transaction(self._pool) as writing:
+            await self._mark_sent(writing, rows)
         log.info("relay.sent", jobs=len(rows))
         return len(rows)
 
-    async def _mark_sent(self, connection: Connection, rows: list[OutboxRow]) -> None:
-        await outbox.mark_sent(connection, rows)
+    async def _mark_sent(self, writing: Connection, rows: list[OutboxRow]) -> None:
+        await outbox.mark_sent(writing, rows)
         first = {row.job.submission: row.job.attempt for row in rows if row.job.dispatch == 1}
         # Submissions that were started or cancelled meanwhile stay as they are.
-        await advance_all(connection, Event.PUBLISH, first)
+        await advance_all(writing, Event.PUBLISH, first)
         if self._queue_failed:
-            await outbox.retry_now(connection)
+            await outbox.retry_now(writing)
             self._queue_failed = False
