@@ -271,7 +271,9 @@ static int pin_to_cpu(const struct slot *slot)
         return 0;
     cpu_set_t set;
     CPU_ZERO(&set);
-    CPU_SET(options->cpus[slot->number % (unsigned)options->cpu_count], &set);
+    for (int i = 0; i < options->cpu_count; i++)
+        if (options->share_cpus || slot->number % (unsigned)options->cpu_count == (unsigned)i)
+            CPU_SET(options->cpus[i], &set);
     return sched_setaffinity(0, sizeof set, &set);
 }
 

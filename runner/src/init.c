@@ -10,7 +10,8 @@
  * Descriptors
  *   init has the slot's channel, the listener of the notify filter, the slot's /proc and the
  *   files of the meter. The program gets stdin, stdout and stderr from the request, and nothing
- *   else.
+ *   else. With TERMINAL all three are the same terminal, which Python opened; the other side of
+ *   it stays in Python.
  *
  * Privileges
  *   init is root of the slot's user namespace (without root: its only uid). The program changes
@@ -118,19 +119,30 @@ static int set_up_stdio(struct run *run)
     return kernel_close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
 }
 
+/* A session has one controlling terminal, so with TERMINAL the program gets a session of its
+ * own. */
+static int leave_group(bool terminal)
+{
+    return terminal ? (setsid() < 0 ? -1 : 0) : setpgid(0, 0);
+}
+
 static int start_program(void *argument)
 {
     struct run *run = argument;
+    const bool terminal = run->request.head.flags & REQUEST_TERMINAL;
     sigset_t none;
     sigemptyset(&none);
     run->exec_step = "program-group";
-    if (setpgid(0, 0) || sigprocmask(SIG_SETMASK, &none, NULL))
+    if (leave_group(terminal) || sigprocmask(SIG_SETMASK, &none, NULL))
         goto failed;
     run->exec_step = "program-oom-score";
     if (prefer_for_oom_kill(run->slot->proc))
         goto failed;
     run->exec_step = "program-stdio";
     if (set_up_stdio(run))
+        goto failed;
+    run->exec_step = "program-terminal";
+    if (terminal && kernel_ioctl(0, TIOCSCTTY, NULL, run->slot->token))
         goto failed;
     run->exec_step = "program-directory";
     if (chdir("/work"))
@@ -284,6 +296,13 @@ static int prepare_run(struct run *run, struct fault *fault)
     return attach_mounts(run, fault) || size_scratch(run, fault) ? -1 : 0;
 }
 
+/* Returns the signal that an instruction asks for, or 0. */
+static int signal_of(uint32_t instruction)
+{
+    const uint32_t number = instruction - INSTRUCTION_SIGNAL;
+    return number >= 1 && number <= WIRE_MAX_SIGNAL ? (int)number : 0;
+}
+
 /* With STAGE: sends Python the scratch and waits until it is filled. False: the program is not to
  * be started, and the report or the fault says why. */
 static bool stage_scratch(struct run *run, struct fault *fault)
@@ -296,7 +315,11 @@ static bool stage_scratch(struct run *run, struct fault *fault)
         fail(fault, "send-scratch");
         return false;
     }
-    switch (slot_await_instruction(run->slot)) {
+    uint32_t instruction;
+    do
+        instruction = slot_await_instruction(run->slot);
+    while (signal_of(instruction)); /* there is no program to send it to yet */
+    switch (instruction) {
     case INSTRUCTION_START:
         return true;
     case INSTRUCTION_CANCEL:
@@ -391,12 +414,35 @@ static bool handle_notification(struct run *run)
     return false;
 }
 
+/* Returns the signal that a received packet asks for, or 0. */
+static int received_signal(const struct run *run, ssize_t got, int count)
+{
+    struct instruction instruction;
+    if (got != sizeof instruction || count)
+        return 0;
+    memcpy(&instruction, run->packet, sizeof instruction);
+    return instruction.magic == WIRE_MAGIC ? signal_of(instruction.instruction) : 0;
+}
+
+/* Sends a signal to the program's process group, or to the program alone if it left the group. */
+static void send_signal(const struct run *run, int number)
+{
+    if (kill(-run->program, number))
+        kill(run->program, number);
+}
+
+/* Handles one instruction; true if it ends the run. */
 static bool cancel_requested(struct run *run)
 {
     int fds[WIRE_MAX_FDS], count;
     ssize_t got = receive(run, fds, &count, false);
     if (got < 0 && errno == EAGAIN)
         return false;
+    const int number = received_signal(run, got, count);
+    if (number) {
+        send_signal(run, number);
+        return false;
+    }
     if (got <= 0)
         run->slot->shared->closed = true;
     end_run(run, END_CANCELLED, 0);
@@ -407,7 +453,9 @@ static bool cancel_requested(struct run *run)
 static uint64_t max_cores(const struct run *run)
 {
     const struct options *options = run->slot->options;
-    uint64_t cores = options->cpu_count ? 1 : options->cores;
+    uint64_t cores = !options->cpu_count   ? options->cores
+                     : options->share_cpus ? (uint64_t)options->cpu_count
+                                           : 1;
     uint64_t quota = (run->request.head.cpu_permille + 999) / 1000;
     return quota && quota < cores ? quota : cores;
 }

@@ -94,10 +94,10 @@ static time_t seconds(void)
 /* ---- command line ---- */
 
 static const char USAGE[] =
-    "usage: deemster-runner --slots N [--layers MASK] [--uid-base N] [--cpu N]... [--bind "
-    "SOURCE TARGET]...\n"
-    "                       [--link TEXT PATH]... --deny-filter FD --notify-filter FD "
-    "--profile FD...\n"
+    "usage: deemster-runner --slots N [--layers MASK] [--uid-base N] [--cpu N]...\n"
+    "                       [--share-cpus 0|1] [--bind SOURCE TARGET]... [--link TEXT PATH]"
+    "...\n"
+    "                       --deny-filter FD --notify-filter FD --profile FD...\n"
     "Runs untrusted programs in boxes; started by Deemster with a control socket as descriptor "
     "0.\n";
 
@@ -156,6 +156,8 @@ static int parse_option(struct options *options, int left, char **argv)
         options->uid_base = (uid_t)number;
     else if (!strcmp(name, "--cpu") && options->cpu_count < MAX_CPUS && number < CPU_SETSIZE)
         options->cpus[options->cpu_count++] = (int)number;
+    else if (!strcmp(name, "--share-cpus") && number <= 1)
+        options->share_cpus = number;
     else if (!strcmp(name, "--deny-filter") && !options->deny_filter.len &&
              !read_filter((int)number, &options->deny_filter, options))
         return 2;

@@ -148,8 +148,13 @@ static int set_memory_limit(struct meter *m, uint64_t bytes)
 
 static int set_quota(struct meter *m, uint32_t permille)
 {
-    if (m->cpu_quota < 0 || permille == m->quota_permille)
+    if (permille == m->quota_permille)
         return 0;
+    if (m->cpu_quota < 0) {
+        /* Pinning already holds a program to whole cores; nothing else holds it to less. */
+        errno = EOPNOTSUPP;
+        return permille && permille < 1000 ? -1 : 0;
+    }
     char text[64];
     if (m->v2[CPU] && permille)
         snprintf(text, sizeof text, "%u 100000", permille * 100);

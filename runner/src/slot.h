@@ -55,6 +55,7 @@ struct options {
     uint32_t arch;  /* the AUDIT_ARCH_… of the numbers in profiles */
     uint64_t token; /* see kernel.h */
     int cpus[MAX_CPUS];
+    bool share_cpus; /* every slot may use all of these cores; otherwise each has one of them */
 };
 
 /* Shared by the runner, a spawner and its inits, in an anonymous shared mapping. */

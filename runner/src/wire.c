@@ -36,7 +36,8 @@ const char *wire_parse_request(char *packet, size_t bytes, struct request *out)
     if (head->flags & ~(uint32_t)REQUEST_FLAGS_KNOWN || head->reserved)
         return "unknown flags";
     if ((head->flags & REQUEST_CODE && head->flags & REQUEST_SAME_CODE) ||
-        (head->flags & REQUEST_DATA && head->flags & REQUEST_SAME_DATA))
+        (head->flags & REQUEST_DATA && head->flags & REQUEST_SAME_DATA) ||
+        (head->flags & REQUEST_PAIRED && head->flags & REQUEST_TERMINAL))
         return "flags that exclude each other";
     if (head->argc < 1 || head->argc > WIRE_MAX_STRINGS || head->envc > WIRE_MAX_STRINGS)
         return "too few or too many strings";

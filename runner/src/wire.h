@@ -27,7 +27,11 @@ enum slot_instruction {
     INSTRUCTION_RELEASE = 3,
     /* struct instruction: the scratch has been filled; the program may start */
     INSTRUCTION_START = 4,
+    /* struct instruction, with a signal's number added: send it to the program's process group;
+     * ignored if no program runs */
+    INSTRUCTION_SIGNAL = 1 << 8,
 };
+#define WIRE_MAX_SIGNAL 31 /* no real-time signals: the kernel queues each of them */
 
 enum request_flag {
     /* One more descriptor, a detached mount, replaces what is at /code. */
@@ -45,8 +49,10 @@ enum request_flag {
     REQUEST_STAGE = 1 << 6,
     /* stdin and stdout are pipes to another run: see hold.c. */
     REQUEST_PAIRED = 1 << 7,
+    /* stdin is a terminal: it becomes the controlling terminal of the program's new session. */
+    REQUEST_TERMINAL = 1 << 8,
 };
-#define REQUEST_FLAGS_KNOWN 255
+#define REQUEST_FLAGS_KNOWN 511
 #define WIRE_MAX_FDS        5
 
 struct instruction {

@@ -30,7 +30,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         const uint32_t flags = out.head.flags;
         if (flags & ~(uint32_t)REQUEST_FLAGS_KNOWN ||
             (flags & REQUEST_CODE && flags & REQUEST_SAME_CODE) ||
-            (flags & REQUEST_DATA && flags & REQUEST_SAME_DATA))
+            (flags & REQUEST_DATA && flags & REQUEST_SAME_DATA) ||
+            (flags & REQUEST_PAIRED && flags & REQUEST_TERMINAL))
             abort();
     }
     free(copy);

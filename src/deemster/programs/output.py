@@ -12,7 +12,8 @@ from typing import BinaryIO, Self
 from deemster.domain.errors import Refused, Unavailable
 from deemster.domain.limits import MIB
 from deemster.programs.scratch import OPEN_FLAGS
-from deemster.sandbox.streams import CHUNK_BYTES, SealedInput, Sink
+from deemster.sandbox.live_streams import CHUNK_BYTES
+from deemster.sandbox.streams import SealedInput, Sink
 
 HEAD_BYTES = 4_096
 TAIL_BYTES = 16_384

@@ -4,12 +4,13 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import ExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from deemster.domain.errors import Refused
 from deemster.sandbox import wire
 from deemster.sandbox.command import STANDARD_PROFILES, Bind, Command, Layers, Profile
+from deemster.sandbox.live_run import Pipes, StreamedRun
 from deemster.sandbox.pair import CancelRule, Pair, PairMember, PairRun
 from deemster.sandbox.policy import build_policy
 from deemster.sandbox.pool import Pool
@@ -17,6 +18,13 @@ from deemster.sandbox.runner import PACKAGED_RUNNER, RunnerConfig, SandboxFault
 from deemster.sandbox.slot import Collect, DirectoryId, Mounts, RunIO, Slot, SlotRequest
 from deemster.sandbox.staging import Stage
 from deemster.sandbox.streams import Sink, Source
+from deemster.sandbox.terminal import (
+    DEFAULT_SIZE,
+    TERMINAL_TYPE,
+    Terminal,
+    TerminalRun,
+    TerminalSize,
+)
 from deemster.sandbox.wire import Report, make_report
 
 
@@ -37,11 +45,14 @@ class Boxes:
         binds: Sequence[Bind] = (),
         runner: Path | None = None,
         cpus: Sequence[int] = (),
+        share_cpus: bool = False,
         low_priority: bool = False,
     ) -> AsyncIterator["Boxes"]:
         """Starts a runner with its slots; leaving the block ends everything in them.
 
-        With `low_priority`, programs only get CPU time that nobody else wants.
+        The slots are pinned to the cores `cpus` in turn, one core each. With `share_cpus` every
+        slot may use all of these cores. With `low_priority`, programs only get CPU time that
+        nobody else wants.
         """
         config = RunnerConfig(
             slots=slots,
@@ -50,6 +61,7 @@ class Boxes:
             policy=build_policy(profiles),
             executable=runner or PACKAGED_RUNNER,
             cpus=tuple(cpus),
+            share_cpus=share_cpus,
             low_priority=low_priority,
         )
         async with Pool.open(config) as pool:
@@ -86,6 +98,51 @@ class Boxes:
             return await self._run_in(
                 slot, command, RunIO(stdin, stdout, stderr, stage, collect)
             )
+        finally:
+            self._pool.release(slot)
+
+    @asynccontextmanager
+    async def open_terminal(
+        self,
+        command: Command,
+        size: TerminalSize = DEFAULT_SIZE,
+        *,
+        stage: Stage | None = None,
+        collect: Collect | None = None,
+    ) -> AsyncIterator[TerminalRun]:
+        """Runs a command on a terminal in a free box; leaving the block ends the program.
+
+        `stage` and `collect` are those of `run`. Leaving the block raises SandboxFault if the
+        sandbox itself failed.
+        """
+        command = replace(command, environment={"TERM": TERMINAL_TYPE, **command.environment})
+        [slot] = await self._pool.acquire([mounts_of(command)])
+        try:
+            terminal = Terminal(size, slot, command.limits.output_bytes)
+            streams = (terminal.input, terminal.output, terminal.errors)
+            io = RunIO(*streams, stage, collect, terminal=True)
+            run = TerminalRun(terminal, slot)
+            async with run.started(lambda: self._run_in(slot, command, io), streams):
+                yield run
+        finally:
+            self._pool.release(slot)
+
+    @asynccontextmanager
+    async def open_streams(
+        self, command: Command, *, stage: Stage | None = None, collect: Collect | None = None
+    ) -> AsyncIterator[StreamedRun]:
+        """Runs a command on pipes that the caller reads and writes while it runs.
+
+        Everything else is as in `open_terminal`.
+        """
+        [slot] = await self._pool.acquire([mounts_of(command)])
+        try:
+            pipes = Pipes(slot, command.limits.output_bytes)
+            streams = (pipes.stdin, pipes.stdout, pipes.stderr)
+            run = StreamedRun(pipes, slot)
+            io = RunIO(*streams, stage, collect)
+            async with run.started(lambda: self._run_in(slot, command, io), streams):
+                yield run
         finally:
             self._pool.release(slot)
 
@@ -170,6 +227,8 @@ class Boxes:
             flags |= wire.RequestFlag.COLLECT
         if io.before_start is not None:
             flags |= wire.RequestFlag.PAIRED
+        if io.terminal:
+            flags |= wire.RequestFlag.TERMINAL
         if command.address_space:
             flags |= wire.RequestFlag.ADDRESS_SPACE
         present = slot.mounts or Mounts()

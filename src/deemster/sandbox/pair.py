@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Final, Literal
 
 from deemster.domain.run_status import RunStatus
-from deemster.sandbox.streams import CHUNK_BYTES, DirectStream
+from deemster.sandbox.live_streams import CHUNK_BYTES
+from deemster.sandbox.streams import DirectStream
 from deemster.sandbox.wire import Report
 
 Side = Literal["program", "companion"]

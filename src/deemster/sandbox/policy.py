@@ -94,8 +94,14 @@ LOW_32_BITS: Final = 0xFFFFFFFF
 IOCTL_REQUESTS: Final = (
     *(0x5401, 0x802C542A, 0x5413, 0x540F),  # TCGETS, TCGETS2, TIOCGWINSZ, TIOCGPGRP
     *(0x541B, 0x5421, 0x5450, 0x5451, 0x5452),  # FIONREAD, FIONBIO, FIONCLEX, FIOCLEX, FIOASYNC
+    *(0x5402, 0x5403, 0x5404),  # TCSETS, TCSETSW, TCSETSF
+    *(0x402C542B, 0x402C542C, 0x402C542D),  # TCSETS2, TCSETSW2, TCSETSF2
+    *(0x5409, 0x540A, 0x540B, 0x5411),  # TCSBRK, TCXONC, TCFLSH, TIOCOUTQ
+    *(0x5410, 0x5429),  # TIOCSPGRP, TIOCGSID
 )
-"""Requests about pipes and files; none that controls a terminal or a device."""
+"""Requests about pipes and files, and those with which a program uses its own terminal: modes,
+buffers, job control. None that types into a terminal (TIOCSTI), takes one (TIOCSCTTY,
+TIOCNOTTY, TIOCEXCL, TIOCCONS), changes its line discipline (TIOCSETD) or controls a device."""
 PERSONALITIES: Final = (0x0, 0xFFFFFFFF)
 PRCTL_OPTIONS: Final = (
     *(*range(1, 8), *range(13, 17), *range(19, 24), 25, 26, 27, 29, 30, *range(36, 43)),

@@ -19,6 +19,10 @@ from deemster.sandbox.root import base_links, merge_binds
 PACKAGED_RUNNER = Path(__file__).parent / "bin" / "deemster-runner"
 
 
+UID_BASE = 1_900_000_000
+"""With root, the programs of slot n have the uid UID_BASE + 2n + 1 outside their box."""
+
+
 class SandboxFault(Unavailable):
     """The sandbox itself failed, not the program; the run can be tried again."""
 
@@ -33,6 +37,7 @@ class RunnerConfig:
     policy: Policy
     executable: Path
     cpus: tuple[int, ...] = ()
+    share_cpus: bool = False
     low_priority: bool = False
 
 
@@ -162,7 +167,7 @@ def _spawn(config: RunnerConfig, control: socket.socket) -> subprocess.Popen[byt
     fds = [_as_file(data) for data in (*filters, *policy.profiles)]
     arguments = ["nice", "-n", "19"] if config.low_priority else []
     arguments += [str(config.executable), "--slots", str(config.slots)]
-    arguments += ["--layers", str(config.layers.value)]
+    arguments += ["--layers", str(config.layers.value), "--uid-base", str(UID_BASE)]
     arguments += ["--deny-filter", str(fds[0]), "--notify-filter", str(fds[1])]
     for fd in fds[2:]:
         arguments += ["--profile", str(fd)]
@@ -172,6 +177,7 @@ def _spawn(config: RunnerConfig, control: socket.socket) -> subprocess.Popen[byt
         arguments += ["--link", target, path]
     for cpu in config.cpus:
         arguments += ["--cpu", str(cpu)]
+    arguments += ["--share-cpus", str(int(config.share_cpus))]
     try:
         return subprocess.Popen(
             arguments,

@@ -1,18 +1,21 @@
 """One slot of a runner: sends it a run, serves the run's streams, receives its report."""
 
 import asyncio
+import fcntl
 import os
 import socket
+import termios
+from array import array
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 
 from deemster.sandbox import wire
+from deemster.sandbox.live_streams import LiveInput, LiveOutput
 from deemster.sandbox.runner import SandboxFault
 from deemster.sandbox.staging import Stage, stage_as_program
 from deemster.sandbox.streams import (
     DirectStream,
-    OutputPipe,
     Sink,
     Source,
     open_input,
@@ -21,6 +24,9 @@ from deemster.sandbox.streams import (
 
 GRACE_S = 30.0
 """How long after its wall limit a run's report may take before the slot is given up."""
+
+MAX_UNREAD_BYTES = 32 * 1024
+"""With more in the channel, signals are dropped: a later instruction to cancel must fit."""
 
 DirectoryId = tuple[int, int]
 """Device and inode."""
@@ -44,13 +50,15 @@ class Mounts:
 class RunIO:
     """The streams and callbacks that Python serves for one run."""
 
-    stdin: Source | DirectStream = b""
-    stdout: Sink | DirectStream | None = None
-    stderr: Sink | None = None
+    stdin: Source | DirectStream | LiveInput = b""
+    stdout: Sink | DirectStream | LiveOutput | None = None
+    stderr: Sink | DirectStream | LiveOutput | None = None
     stage: Stage | None = None
     collect: Collect | None = None
     before_start: Callable[[], Awaitable[object]] | None = None
     """Awaited after staging, just before the program starts."""
+    terminal: bool = False
+    """All three streams are one terminal, which becomes the controlling one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +117,7 @@ class Slot:
             closing.callback(stdin.close)
             out = open_output(io.stdout, request.output_bytes, self.cancel)
             closing.callback(out.close)
-            err = OutputPipe(request.output_bytes, io.stderr, self.cancel)
+            err = open_output(io.stderr, request.output_bytes, self.cancel)
             closing.callback(err.close)
             if io.before_start is not None and io.stage is None:
                 await io.before_start()
@@ -251,9 +259,19 @@ class Slot:
         """Ends the running program; its report still arrives."""
         self._send(wire.Instruction.CANCEL)
 
+    def send_signal(self, number: int) -> None:
+        """Sends a signal to the process group of the running program."""
+        packet = wire.pack_signal(number)
+        if self.closed or _unread_bytes(self.channel) > MAX_UNREAD_BYTES:
+            return
+        self._send_packet(packet)
+
     def _send(self, instruction: wire.Instruction) -> None:
+        self._send_packet(wire.pack_instruction(instruction))
+
+    def _send_packet(self, packet: bytes) -> None:
         try:
-            self.channel.send(wire.pack_instruction(instruction))
+            self.channel.send(packet)
         except OSError:
             self.close()
 
@@ -312,3 +330,9 @@ class Slot:
     @property
     def closed(self) -> bool:
         return self.channel.fileno() < 0
+
+
+def _unread_bytes(channel: socket.socket) -> int:
+    count = array("i", [0])
+    fcntl.ioctl(channel, termios.TIOCOUTQ, count)
+    return count[0]

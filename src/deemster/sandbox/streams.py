@@ -9,8 +9,7 @@ from types import TracebackType
 from typing import Final, Self, Union
 
 from deemster.domain.errors import Refused, Unavailable
-
-CHUNK_BYTES = 64 * 1024
+from deemster.sandbox.live_streams import CHUNK_BYTES, LiveInput, LiveOutput
 
 Sink = Callable[[bytes], None]
 Source = Union[bytes, int, "SealedInput"]
@@ -107,15 +106,19 @@ class OutputPipe:
 
 
 def open_output(
-    sink: Sink | DirectStream | None, limit_bytes: int, on_overflow: Callable[[], None]
-) -> DirectStream | OutputPipe:
-    return (
-        sink if isinstance(sink, DirectStream) else OutputPipe(limit_bytes, sink, on_overflow)
-    )
+    sink: Sink | DirectStream | LiveOutput | None,
+    limit_bytes: int,
+    on_overflow: Callable[[], None],
+) -> DirectStream | LiveOutput | OutputPipe:
+    if isinstance(sink, DirectStream | LiveOutput):
+        return sink
+    return OutputPipe(limit_bytes, sink, on_overflow)
 
 
-def open_input(source: "Source | DirectStream") -> "DirectStream | InputPump":
-    if isinstance(source, DirectStream):
+def open_input(
+    source: "Source | DirectStream | LiveInput",
+) -> "DirectStream | LiveInput | InputPump":
+    if isinstance(source, DirectStream | LiveInput):
         return source
     if isinstance(source, int):
         return InputPump(source)

@@ -15,6 +15,7 @@ from deemster.sandbox.policy import name_syscall
 MAGIC: Final = 0x314D4544
 MAX_REQUEST: Final = 96 * 1024
 MAX_STRINGS: Final = 2048
+MAX_SIGNAL: Final = 31
 
 INSTRUCTION: Final = struct.Struct("=II")
 REQUEST: Final = struct.Struct("=4I6Q8I")
@@ -27,6 +28,7 @@ class Instruction(IntEnum):
     CANCEL = 2
     RELEASE = 3
     START = 4
+    SIGNAL = 256
     ATTACH = 16
     ATTACH_DATA = 17
 
@@ -51,6 +53,7 @@ class RequestFlag(IntFlag):
     SAME_DATA = 32
     STAGE = 64
     PAIRED = 128
+    TERMINAL = 256
 
 
 class End(IntEnum):
@@ -92,6 +95,12 @@ class RunnerEvent:
 def pack_instruction(instruction: Instruction, directory: Path | None = None) -> bytes:
     path = "" if directory is None else str(directory.absolute())
     return INSTRUCTION.pack(MAGIC, instruction) + path.encode()
+
+
+def pack_signal(number: int) -> bytes:
+    if not 1 <= number <= MAX_SIGNAL:
+        raise Refused(f"A program can be sent the signals 1 to {MAX_SIGNAL}, not {number}.")
+    return INSTRUCTION.pack(MAGIC, Instruction.SIGNAL + number)
 
 
 def pack_request(
