@@ -1,12 +1,14 @@
-"""Q1, A10: the executor loses races against the relay and a cancel."""
+"""Q1, A10, H1: the executor loses races against the relay and a cancel, and tells events."""
 
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
 from deemster.domain.ids import WORKER, WorkerId, new_id
+from deemster.domain.judgement import JuryJudgement
 from deemster.domain.lifecycle import Event, State
 from deemster.domain.submission import JobDetails
+from deemster.domain.verdict import Verdict
 from deemster.pipeline.verdict.attempt import Caps
 from deemster.pipeline.verdict.cancel import cancel
 from deemster.pipeline.work.executor import JobExecutor, JudgeResult
@@ -70,3 +72,37 @@ async def test_a_submission_cancelled_before_judging_is_not_judged(
         await execution.run(submission, hold)
     async with connection(pool) as acquired:
         assert await lock_state(acquired, submission) == (State.CANCELLED, 1)
+
+
+async def test_clients_are_told_of_the_start_and_of_the_verdict_after_their_commits(
+    pool: Pool, tmp_path: Path
+) -> None:
+    """H1: each call comes when the event can be read by others."""
+    submission = await make_submission(pool)
+    told: list[str] = []
+    told_before_judging: list[str] = []
+
+    async def judge(_details: JobDetails, _on_case: Callable[[], None]) -> JudgeResult:
+        told_before_judging.extend(told)
+        return JudgeResult(JuryJudgement(Verdict.ACCEPTED))
+
+    async def set_lease(_lease_s: float) -> None:
+        async with connection(pool) as acquired:
+            assert await lock_state(acquired, submission) == (State.RUNNING, 1)
+
+    execution = JobExecutor(
+        pool=pool,
+        artifacts=make_artifacts(tmp_path),
+        running_jobs=RunningJobs(pool, WorkerId(new_id(WORKER))),
+        judge=judge,
+        caps=Caps(),
+        languages=LANGUAGES,
+        lease_s=15,
+        most_attempts=3,
+        on_event=lambda: told.append("event"),
+    )
+    await execution.run(submission, set_lease)
+    assert told_before_judging == ["event"]
+    assert told == ["event", "event"]
+    async with connection(pool) as acquired:
+        assert await lock_state(acquired, submission) == (State.COMPLETED, 1)
