@@ -206,6 +206,18 @@ async def test_a_signal_reaches_the_program() -> None:
     assert (report.status, report.signal) == (RunStatus.SIGNALLED, signal.SIGUSR1)
 
 
+async def test_shells_have_job_control() -> None:
+    argv = ("/bin/bash", "--norc", "--noediting", "-i")
+    async with terminal(Command(argv, limits=PATIENT, profile="compiler")) as run:
+        await run.write(b"sh -c 'echo re\"\"ady; exec sleep 1000000'\n")
+        await read_until(run, b"ready")
+        await run.write(b"\x1a")
+        await read_until(run, b"Stopped")
+        await run.write(b"kill -9 %1; wait; exit 7\n")
+        await read_all(run)
+        assert (await run.report()).exit_code == 7
+
+
 async def test_a_flood_ends_at_the_output_limit() -> None:
     command = Command(FLOOD, limits=replace(PATIENT, output_bytes=3 * MIB + 1))
     async with terminal(command) as run:

@@ -120,8 +120,8 @@ class Boxes:
         try:
             terminal = Terminal(size, slot, command.limits.output_bytes)
             streams = (terminal.input, terminal.output, terminal.errors)
-            io = RunIO(*streams, stage, collect, terminal=True)
             run = TerminalRun(terminal, slot)
+            io = RunIO(*streams, stage, collect, on_start=run.on_start, terminal=True)
             async with run.started(lambda: self._run_in(slot, command, io), streams):
                 yield run
         finally:
@@ -140,7 +140,7 @@ class Boxes:
             pipes = Pipes(slot, command.limits.output_bytes)
             streams = (pipes.stdin, pipes.stdout, pipes.stderr)
             run = StreamedRun(pipes, slot)
-            io = RunIO(*streams, stage, collect)
+            io = RunIO(*streams, stage, collect, on_start=run.on_start)
             async with run.started(lambda: self._run_in(slot, command, io), streams):
                 yield run
         finally:

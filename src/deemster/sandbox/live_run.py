@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
+from deemster.sandbox import wire
 from deemster.sandbox.live_streams import LiveInput, LiveOutput, take_first
 from deemster.sandbox.runner import SandboxFault
 from deemster.sandbox.slot import Slot
@@ -34,6 +35,9 @@ class LiveRun:
 
     def __init__(self, slot: Slot) -> None:
         self._slot = slot
+        self._is_started = False
+        self._is_cancelled = False
+        self._early_signals: set[int] = set()
         self._report: asyncio.Future[Report] = asyncio.get_running_loop().create_future()
 
     @asynccontextmanager
@@ -82,13 +86,25 @@ class LiveRun:
 
     def cancel(self) -> None:
         """Ends the program and everything it started; does nothing after the end."""
-        if not self.ended:
+        self._is_cancelled = True
+        if self._is_started and not self.ended:
             self._slot.cancel()
 
     def send_signal(self, number: int) -> None:
         """Sends one of the signals 1 to 31 to the program's process group."""
-        if not self.ended:
+        wire.check_signal(number)
+        if not self._is_started:
+            self._early_signals.add(number)
+        elif not self.ended:
             self._slot.send_signal(number)
+
+    def on_start(self) -> None:
+        """Does what the caller asked for before the request reached the slot."""
+        self._is_started = True
+        for number in self._early_signals:
+            self._slot.send_signal(number)
+        if self._is_cancelled:
+            self._slot.cancel()
 
 
 class Pipes:

@@ -57,6 +57,8 @@ class RunIO:
     collect: Collect | None = None
     before_start: Callable[[], Awaitable[object]] | None = None
     """Awaited after staging, just before the program starts."""
+    on_start: Callable[[], None] | None = None
+    """Called when the program can be cancelled and sent signals."""
     terminal: bool = False
     """All three streams are one terminal, which becomes the controlling one."""
 
@@ -127,6 +129,8 @@ class Slot:
                 stream.start(self._loop)
             if io.stage is not None:
                 await self._stage_and_start(io, io.stage, report)
+            if io.on_start is not None:
+                io.on_start()
             raw, scratch = await self._await_report(report, request.wall_s + GRACE_S)
             if scratch >= 0:
                 failed = raw.end is wire.End.FAULT

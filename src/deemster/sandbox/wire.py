@@ -97,9 +97,13 @@ def pack_instruction(instruction: Instruction, directory: Path | None = None) ->
     return INSTRUCTION.pack(MAGIC, instruction) + path.encode()
 
 
-def pack_signal(number: int) -> bytes:
+def check_signal(number: int) -> None:
     if not 1 <= number <= MAX_SIGNAL:
         raise Refused(f"A program can be sent the signals 1 to {MAX_SIGNAL}, not {number}.")
+
+
+def pack_signal(number: int) -> bytes:
+    check_signal(number)
     return INSTRUCTION.pack(MAGIC, Instruction.SIGNAL + number)
 
 
