@@ -9,7 +9,9 @@ from functools import partial
 
 import psycopg
 import pytest
+import structlog
 
+from deemster.telemetry import SHARED
 from tests.services.postgres import cloned
 from tests.services.shared import Services, joined
 
@@ -26,6 +28,14 @@ def pytest_configure() -> None:
             signal.signal(number, lambda *_: None)
     for name in {name for name in os.environ if name.startswith("DEEMSTER_")} - KEPT_VARIABLES:
         del os.environ[name]
+
+
+@pytest.fixture(autouse=True)
+def plain_log() -> None:
+    """Tracebacks are plain text, as in the service. By default structlog also renders the local
+    variables of every frame, and in a process that has run many tests this takes minutes.
+    """
+    structlog.configure(processors=[*SHARED, structlog.processors.KeyValueRenderer()])
 
 
 @pytest.fixture(scope="session")
