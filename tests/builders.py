@@ -13,20 +13,22 @@ from deemster.domain.ids import (
     RevisionDigest,
     SubmissionId,
     WorkerId,
+    WorkId,
     new_id,
 )
 from deemster.domain.job import PriorityClass
 from deemster.domain.judgement import JuryCase, JuryJudgement
 from deemster.domain.lifecycle import Event
-from deemster.domain.submission import JobDetails, NewSubmission
+from deemster.domain.submission import NewSubmission, SubmissionDetails
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.verdict.attempt import Caps, start
 from deemster.store import accounts, problems
 from deemster.store.artifacts import Artifacts
 from deemster.store.lifecycle import advance
-from deemster.store.pool import Pool, connection
+from deemster.store.pool import Connection, Pool, connection
 from deemster.store.problems import ProblemSummary
 from deemster.store.submission_inserts import insert
+from deemster.store.submissions import submission_details
 
 LANGUAGES = frozenset({"python3", "c", "cpp"})
 
@@ -95,6 +97,10 @@ async def queue_submission(pool: Pool, submission: SubmissionId) -> None:
         await advance(acquired, Event.PUBLISH, submission, 0)
 
 
+async def read_submission(acquired: Connection, work: WorkId) -> SubmissionDetails | None:
+    return await submission_details(acquired, SubmissionId(work))
+
+
 async def start_submission(
     pool: Pool,
     submission: SubmissionId,
@@ -102,11 +108,12 @@ async def start_submission(
     *,
     lease_s: float = 15,
     caps: Caps | None = None,
-) -> JobDetails:
+) -> SubmissionDetails:
     return await start(
         pool,
         submission,
         worker or WorkerId(new_id(WORKER)),
+        read=read_submission,
         lease_s=lease_s,
         caps=caps or Caps(),
         languages=LANGUAGES,

@@ -11,6 +11,8 @@ from typing import Final, TextIO, cast
 import structlog
 from structlog.typing import EventDict, Processor
 
+from deemster.domain.ids import WorkId, kind_of
+
 LEVELS: Final = {
     "debug": logging.DEBUG,
     "info": logging.INFO,
@@ -67,6 +69,11 @@ class BatchedStream:
             if lines:
                 self._stream.write("".join(lines))
                 self._stream.flush()
+
+
+def id_field(work: WorkId) -> dict[str, str]:
+    """The id of a submission or execution under its name in the log (P4)."""
+    return {f"{kind_of(work)}Id": work}
 
 
 def configure(level: str, role: str) -> None:

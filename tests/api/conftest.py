@@ -23,6 +23,7 @@ from deemster.cache.cache import Cache
 from deemster.domain.account import Role
 from deemster.domain.ids import WORKER, AccountId, RevisionDigest, WorkerId, new_id
 from deemster.limits.rate_limiter import MemoryRateLimiter
+from deemster.pipeline.accept.executions import ExecutionAccept, ceiling_of
 from deemster.pipeline.accept.service import AcceptService
 from deemster.pipeline.queue.producer import Producer
 from deemster.programs.build.languages import load_catalogue
@@ -98,6 +99,9 @@ def make_dependencies(
         return Dependencies(
             pool=pool,
             accept=accept,
+            accept_executions=ExecutionAccept(
+                pool, CATALOGUE, most=ceiling_of(given), on_accepted=lambda: None
+            ),
             artifacts=artifacts,
             catalogue=CATALOGUE,
             settings=given,

@@ -45,7 +45,7 @@ async def opened(make_dependencies: MakeDependencies, pool: Pool) -> Opened:
 
 
 async def rows(pool: Pool) -> dict[str, int]:
-    tables = ("submission", "submission_event", "outbox", "artifact")
+    tables = ("submission", "work_event", "outbox", "artifact")
     async with connection(pool) as acquired:
         return {
             table: await acquired.fetchval(f"SELECT count(*) FROM {table}") for table in tables

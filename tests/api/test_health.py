@@ -12,6 +12,7 @@ from deemster.api.dependencies import Dependencies
 from deemster.api.health import TIMEOUT_S
 from deemster.cache.cache import Cache
 from deemster.limits.rate_limiter import MemoryRateLimiter
+from deemster.pipeline.accept.executions import ExecutionAccept, ceiling_of
 from deemster.pipeline.accept.service import AcceptService
 from deemster.pipeline.queue.producer import Producer
 from deemster.settings import Settings
@@ -115,6 +116,9 @@ async def test_stopped_servers_are_named_and_recover(tmp_path: Path) -> None:
             dependencies = Dependencies(
                 pool,
                 accept,
+                ExecutionAccept(
+                    pool, CATALOGUE, most=ceiling_of(settings), on_accepted=lambda: None
+                ),
                 artifacts,
                 CATALOGUE,
                 settings,

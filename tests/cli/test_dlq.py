@@ -27,7 +27,7 @@ async def dead(pool: Pool) -> SubmissionId:
 async def number_of(pool: Pool, submission: SubmissionId) -> int:
     async with connection(pool) as acquired:
         letters = await dead_letters.page(acquired)
-    return next(letter.id for letter in letters if letter.submission == submission)
+    return next(letter.id for letter in letters if letter.work == submission)
 
 
 async def test_q7_a_dead_letter_is_listed_and_shown(

@@ -14,8 +14,8 @@ from tests.builders import make_submission, queue_submission, start_submission
 @pytest.mark.parametrize(
     ("loss", "missing"),
     [
-        ("DELETE FROM outbox WHERE submission_id = $1", "jobs"),
-        ("DELETE FROM submission_event WHERE submission_id = $1", "events"),
+        ("DELETE FROM outbox WHERE work_id = $1", "jobs"),
+        ("DELETE FROM work_event WHERE work_id = $1", "events"),
         ("UPDATE submission SET source = 'gone' WHERE id = $1", "sources"),
     ],
 )

@@ -5,7 +5,7 @@ from typing import Any
 from deemster.domain.ids import AccountId, SubmissionId
 from deemster.domain.lifecycle import Event, State
 from deemster.store import events
-from deemster.store.events import FIRST_XACT, LAST_ID, EventCursor, SubmissionEvent
+from deemster.store.events import FIRST_XACT, LAST_ID, EventCursor, WorkEvent
 from deemster.store.lifecycle import advance
 from deemster.store.pool import Connection, Pool, connection
 from tests.builders import make_account, make_problem, make_submission, queue_submission
@@ -17,7 +17,7 @@ FAR = 2**62
 
 async def read_on(
     acquired: Connection, cursor: EventCursor
-) -> tuple[list[SubmissionEvent], EventCursor]:
+) -> tuple[list[WorkEvent], EventCursor]:
     """Reads the next events in order, and returns the new cursor. Other tests use this server
     too, and their open transactions may delay the first events.
     """
@@ -40,17 +40,15 @@ async def test_an_event_that_is_committed_late_is_not_missed(pool: Pool) -> None
         await advance(other, Event.PUBLISH, quick, 0)
 
         seen, changed = await events.changed_since(reading, snapshot)
-        assert [each.submission for each in changed] == [quick], (
-            "visible as soon as it is committed"
-        )
+        assert [each.work for each in changed] == [quick], "visible as soon as it is committed"
         found, cursor = await read_on(reading, cursor)
         assert found == [], "in order, it waits for the earlier transaction"
         await transaction.commit()
 
         later, changed = await events.changed_since(reading, seen)
-        assert [each.submission for each in changed] == [slow]
+        assert [each.work for each in changed] == [slow]
         assert (await events.changed_since(reading, later))[1] == []
-        got: list[SubmissionEvent] = []
+        got: list[WorkEvent] = []
 
         async def both_are_read() -> bool:
             # Other tests use this server too, and their open transactions delay events.
@@ -60,7 +58,7 @@ async def test_an_event_that_is_committed_late_is_not_missed(pool: Pool) -> None
             return len(got) >= 2
 
         await until(both_are_read)
-    assert [each.submission for each in got] == [slow, quick]
+    assert [each.work for each in got] == [slow, quick]
     assert got[0].cursor < got[1].cursor
 
 
@@ -80,7 +78,7 @@ async def test_events_of_a_restored_backup_come_first(pool: Pool) -> None:
     submission = await make_submission(pool)
     async with connection(pool) as acquired:
         before = await events.current_snapshot(acquired)
-        await acquired.execute("UPDATE submission_event SET xact = $1", FAR)
+        await acquired.execute("UPDATE work_event SET xact = $1", FAR)
         assert await events.list_after(acquired, before.cursor, before=FAR, limit=10) == []
         assert (
             await events.list_after(acquired, EventCursor(0, 0), before=before.xmin, limit=10)
@@ -90,15 +88,13 @@ async def test_events_of_a_restored_backup_come_first(pool: Pool) -> None:
         found = await events.list_after(
             acquired, EventCursor(0, 0), before=before.xmin, limit=10
         )
-        assert [(each.submission, each.cursor.xact) for each in found] == [
-            (submission, FIRST_XACT)
-        ]
+        assert [(each.work, each.cursor.xact) for each in found] == [(submission, FIRST_XACT)]
         await advance(acquired, Event.PUBLISH, submission, 0)
         _, changed = await events.changed_since(acquired, before)
-        assert [each.submission for each in changed] == [submission]
-        kept = await acquired.fetchval("SELECT max(xact::text::bigint) FROM submission_event")
+        assert [each.work for each in changed] == [submission]
+        kept = await acquired.fetchval("SELECT max(xact::text::bigint) FROM work_event")
         await events.reset_future_transactions(acquired)
-        again = await acquired.fetchval("SELECT max(xact::text::bigint) FROM submission_event")
+        again = await acquired.fetchval("SELECT max(xact::text::bigint) FROM work_event")
         assert FIRST_XACT < kept == again < FAR, "events of this server are not changed"
 
 
@@ -107,7 +103,7 @@ async def test_an_event_has_the_fields_of_its_submission(pool: Pool) -> None:
     submission, other = await make_submission(pool, ada), await make_submission(pool, bob)
     await queue_submission(pool, submission)
     async with connection(pool) as acquired:
-        own = await events.list_of_submissions(acquired, [submission])
+        own = await events.list_of_work(acquired, [submission])
         assert [each.state for each in own] == [State.PENDING, State.QUEUED]
         assert {(each.account, each.problem, each.language) for each in own} == {
             (ada, "prob_sum", "python3")
@@ -120,7 +116,7 @@ async def test_an_event_has_the_fields_of_its_submission(pool: Pool) -> None:
         of_bob = await events.list_of_account(
             acquired, bob, EventCursor(0, 0), before=FAR, limit=10
         )
-        assert [each.submission for each in of_bob] == [other]
+        assert [each.work for each in of_bob] == [other]
         first = await events.list_of_account(
             acquired, ada, EventCursor(0, 0), before=FAR, limit=1
         )
@@ -140,11 +136,11 @@ ACCOUNTS = """
 INSERT INTO account (id, name, role) SELECT 'usr_' || n, 'u' || n, 'user'
   FROM generate_series(0, 499) AS n"""
 EVENTS = """
-INSERT INTO submission_event (submission_id, event, state, attempt, xact)
+INSERT INTO work_event (work_id, event, state, attempt, xact)
 SELECT s.id, 'submit', 'PENDING', 0, ((row_number() OVER ()) / 100 + 3)::text::xid8
   FROM submission s, generate_series(1, 5)"""
 LEASES = """
-INSERT INTO lease (submission_id, attempt, worker_id, lease_s, cases_total)
+INSERT INTO lease (work_id, attempt, worker_id, lease_s, cases_total)
 SELECT id, 1, 'wrk_x', 15, 3 FROM submission"""
 SOME = [SubmissionId("sub_00003000"), SubmissionId("sub_00003001")]
 OF_ONE = AccountId("usr_7")
@@ -176,11 +172,11 @@ PLANS: dict[str, tuple[Any, dict[str, Any], set[str]]] = {
         {"submission_of_account", "event_of_submission"},
     ),
     "events of submissions": (
-        events.SQL.list_of_submissions,
-        {"submissions": SOME},
+        events.SQL.list_of_work,
+        {"works": SOME},
         {"event_of_submission"},
     ),
-    "progress": (events.SQL.running_progress, {"submissions": SOME}, {"lease_pkey"}),
+    "progress": (events.SQL.running_progress, {"works": SOME}, {"lease_pkey"}),
     "restored events": (
         events.SQL.reset_future_transactions,
         {"limit": 100},

@@ -37,7 +37,7 @@ async def read_state(pool: Pool, submission: SubmissionId) -> tuple[State, int, 
     async with connection(pool) as acquired:
         row = await acquired.fetchrow("SELECT * FROM submission WHERE id = $1", submission)
         events = await acquired.fetch(
-            "SELECT event FROM submission_event WHERE submission_id = $1 ORDER BY id",
+            "SELECT event FROM work_event WHERE work_id = $1 ORDER BY id",
             submission,
         )
     assert row is not None
@@ -135,7 +135,7 @@ async def test_a_final_state_can_not_be_changed(pool: Pool, state: State) -> Non
 
 async def test_a_submission_has_one_final_event(pool: Pool) -> None:
     submission = await put_into(pool, State.COMPLETED)
-    statement = """INSERT INTO submission_event (submission_id, event, state, attempt)
+    statement = """INSERT INTO work_event (work_id, event, state, attempt)
                    VALUES ($1, $2, 'COMPLETED', 1)"""
     async with connection(pool) as acquired:
         await acquired.execute(statement, submission, "complete")

@@ -28,7 +28,7 @@ async def tables(url: str) -> set[str]:
 async def test_many_processes_migrate_once(empty_url: str) -> None:
     done = await asyncio.gather(*[migrate(empty_url) for _ in range(8)])
     assert sorted(map(len, done)) == [0] * 7 + [len(shipped())]
-    assert {"submission", "outbox", "migration"} <= await tables(empty_url)
+    assert {"work", "outbox", "migration"} <= await tables(empty_url)
 
 
 async def test_a_dry_run_lists_migrations_and_changes_nothing(empty_url: str) -> None:

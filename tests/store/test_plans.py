@@ -43,18 +43,18 @@ INSERT INTO session (digest, account_id, expires_at)
 SELECT sha256(n::text::bytea), 'usr_' || n, now() + interval '1 day'
   FROM generate_series(0, 499) AS n"""
 OUTBOX = """
-INSERT INTO outbox (submission_id, task, dispatch, attempt, sent_at)
+INSERT INTO outbox (work_id, task, dispatch, attempt, sent_at)
 SELECT id, 'run', 1, 0, CASE WHEN id <= 'sub_00005900' THEN now() - interval '1 hour' END
   FROM submission"""
 COUNTERS = """
 INSERT INTO account_tally (account_id, problem_id, submits, accepted)
 SELECT id, $1, 3, 1 FROM account"""
 EVENTS = """
-INSERT INTO submission_event (submission_id, event, state, attempt)
+INSERT INTO work_event (work_id, event, state, attempt)
 SELECT id, 'submit', 'PENDING', 0 FROM submission"""
 
 WEBHOOKS = """
-INSERT INTO webhook_delivery (id, submission_id, account_id, kind, url, state, ended_at)
+INSERT INTO webhook_delivery (id, work_id, account_id, kind, url, state, ended_at)
 SELECT 'whd_' || id, id, account_id, 'x', 'x',
        CASE WHEN right(id, 2) = '00' THEN 'failed' ELSE 'delivered' END, now()
   FROM submission"""
@@ -94,14 +94,18 @@ PLANS: dict[str, tuple[Any, list[Any], str]] = {
     ),
     "due rows of the outbox": (outbox.SQL.claim, [200, 30.0], "outbox_unsent"),
     "stale leases": (leases.SQL.find_stale, [100], "submission_active"),
-    "running submissions": (leases.SQL.count_running, ["c", "usr_x"], "submission_active"),
+    "running submissions": (
+        leases.SQL.count_running,
+        ["submission", "c", "usr_x"],
+        "submission_active",
+    ),
     "the head of the queue": (
         submissions.SQL.list_possibly_lost,
         [10.0, 20],
         "submission_line",
     ),
     "events of a submission": (
-        dead_letters.SQL.submission_history,
+        dead_letters.SQL.history,
         [SOME],
         "event_of_submission",
     ),

@@ -20,10 +20,10 @@ from tests.waiting import until
 
 Act = Callable[[], Awaitable[None]]
 HOLDERS = """
-SELECT l.submission_id, l.attempt, split_part(w.process, ':', 2)::int AS pid
+SELECT l.work_id, l.attempt, split_part(w.process, ':', 2)::int AS pid
   FROM lease l JOIN worker w ON w.id = l.worker_id
 """
-STILL = "SELECT count(*) FROM lease WHERE submission_id = $1 AND attempt = $2"
+STILL = "SELECT count(*) FROM lease WHERE work_id = $1 AND attempt = $2"
 
 
 @dataclass(slots=True)

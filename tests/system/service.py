@@ -7,10 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from deemster.api.executions import ShownExecution, output_of
 from deemster.domain.errors import Unavailable
-from deemster.domain.ids import ProblemId, SubmissionId
+from deemster.domain.execution import ExecutionLimits
+from deemster.domain.ids import ExecutionId, ProblemId, SubmissionId
 from deemster.domain.job import PriorityClass
+from deemster.domain.lifecycle import TERMINAL
 from deemster.domain.submission import SubmissionView
+from deemster.pipeline.accept.executions import ExecuteRequest, ExecutionAccept
 from deemster.pipeline.accept.service import AcceptService, SubmitRequest
 from deemster.pipeline.queue.producer import Producer
 from deemster.problems.archive import Bounds
@@ -18,7 +22,7 @@ from deemster.problems.distribution import RevisionDistributor
 from deemster.problems.revision import RevisionStore
 from deemster.problems.summary import summary_of
 from deemster.programs.build.languages import load_catalogue
-from deemster.store import problems, submissions
+from deemster.store import executions, problems, submissions
 from deemster.store.artifacts import Artifacts
 from deemster.store.notifications import OUTBOX_CHANNEL, Notifier
 from deemster.store.pool import Pool, connection, open_pool
@@ -41,7 +45,8 @@ class Service:
     queue_url: str
     env: str
     pool: Pool
-    door: AcceptService
+    accept: AcceptService
+    accept_executions: ExecutionAccept
     fleet: Fleet
 
     @classmethod
@@ -71,11 +76,24 @@ class Service:
         artifacts = Artifacts.open(None, directory / "data")
         async with (
             open_pool(database_url, name="test", max_size=10) as pool,
-            Notifier.open(pool, OUTBOX_CHANNEL) as bell,
+            Notifier.open(pool, OUTBOX_CHANNEL) as notifier,
             Fleet.open(directory / "logs", environment(ours)) as fleet,
         ):
-            door = AcceptService(pool, artifacts, load_catalogue(), on_accepted=bell.notify)
-            service = cls(directory, database_url, queue_url, env, pool, door, fleet)
+            catalogue, wake = load_catalogue(), notifier.notify
+            accept = AcceptService(pool, artifacts, catalogue, on_accepted=wake)
+            accept_executions = ExecutionAccept(
+                pool, catalogue, most=ExecutionLimits(), on_accepted=wake
+            )
+            service = cls(
+                directory,
+                database_url,
+                queue_url,
+                env,
+                pool,
+                accept,
+                accept_executions,
+                fleet,
+            )
             try:
                 await service._import_problem(artifacts, time_ms)
                 yield service
@@ -104,11 +122,36 @@ class Service:
         user: str = "ada",
         priority_class: PriorityClass = PriorityClass.PRACTICE,
     ) -> SubmissionId:
-        """By the API's own door, in this process."""
+        """As the API does, in this process."""
         files = {"": program.source.encode()}
         ask = SubmitRequest(PROBLEM, program.language, files, priority_class=priority_class)
-        accepted, _ = await self.door.submit(await make_person(self.pool, user), ask)
+        accepted, _ = await self.accept.submit(await make_person(self.pool, user), ask)
         return accepted.id
+
+    async def execute(
+        self, language: str, source: str = "", *, user: str = "ada", **options: Any
+    ) -> ExecutionId:
+        request = ExecuteRequest(language, **{"files": {"": source.encode()}, **options})
+        account = await make_person(self.pool, user)
+        accepted, _ = await self.accept_executions.execute(account, request)
+        return accepted.id
+
+    async def execution(self, execution: ExecutionId) -> ShownExecution:
+        """The execution, when it has ended."""
+
+        async def look() -> ShownExecution | None:
+            async with connection(self.pool) as acquired:
+                view = await executions.get(acquired, execution)
+                assert view is not None
+                return ShownExecution(view, await output_of(acquired, execution))
+
+        async def ended() -> ShownExecution | None:
+            found = await look()
+            return found if found is not None and found.view.state in TERMINAL else None
+
+        found = await until(ended)
+        assert found is not None
+        return found
 
     # -- what can be seen --
 
@@ -137,7 +180,7 @@ class Service:
 
     async def events(self, submission: SubmissionId) -> list[str]:
         rows = await self.fetch(
-            "SELECT event FROM submission_event WHERE submission_id = $1 ORDER BY id",
+            "SELECT event FROM work_event WHERE work_id = $1 ORDER BY id",
             submission,
         )
         return [row["event"] for row in rows]

@@ -16,7 +16,7 @@ from tests.system.service import Service
 from tests.system.truth import until_at_rest
 
 LIFE_S = 1.5
-STEPS = "SELECT event, at FROM submission_event WHERE submission_id = $1 ORDER BY id"
+STEPS = "SELECT event, at FROM work_event WHERE work_id = $1 ORDER BY id"
 
 
 def make_mortal(runner: Path) -> None:
@@ -50,7 +50,7 @@ async def test_a_judge_that_fails_is_tried_three_times_and_then_an_admin_has_it_
         await assert_backed_off(service, submission)
         async with connection(service.pool) as acquired:
             (letter,) = await dead_letters.page(acquired)
-        assert (letter.submission, letter.attempt, letter.outcome) == (submission, 3, None)
+        assert (letter.work, letter.attempt, letter.outcome) == (submission, 3, None)
         assert letter.error
         mend(runner)
         async with transaction(service.pool) as writing:

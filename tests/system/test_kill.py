@@ -154,7 +154,7 @@ def shuffled(acts: dict[str, Act], chance: random.Random) -> list[tuple[str, Act
 
 async def some_progress(service: Service, events: int) -> None:
     """Waits for a moment that nobody has chosen: so many events later."""
-    count = "SELECT count(*) FROM submission_event"
+    count = "SELECT count(*) FROM work_event"
     wanted = await service.value(count) + events
 
     async def look() -> bool:

@@ -17,10 +17,10 @@ async def remains(service: Service, submission: SubmissionId) -> list[object]:
     """All that is written of it."""
     tables = {
         "submission": "id",
-        "submission_event": "submission_id",
+        "work_event": "work_id",
         "judgement": "submission_id",
-        "outbox": "submission_id",
-        "lease": "submission_id",
+        "outbox": "work_id",
+        "lease": "work_id",
     }
     rows: list[object] = []
     for table, column in tables.items():

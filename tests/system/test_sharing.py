@@ -21,8 +21,8 @@ QUICK = sleepy(0.01)
 IN_LINE = 10
 WAITING = "SELECT count(*) FROM submission WHERE state IN ('PENDING', 'QUEUED')"
 HISTORY = """
-SELECT e.submission_id, e.event, s.language, s.account_id
-  FROM submission_event e JOIN submission s ON s.id = e.submission_id
+SELECT e.work_id, e.event, s.language, s.account_id
+  FROM work_event e JOIN submission s ON s.id = e.work_id
  WHERE e.event IN ('start', 'complete', 'retry', 'rescue')
  ORDER BY e.id
 """

@@ -46,10 +46,10 @@ async def assert_exactly_once(service: Service, ledger: Mapping[SubmissionId, Pr
     }
     assert not wrong
     ends = await service.fetch(
-        """SELECT submission_id, count(*) FILTER (WHERE event = ANY ($1)) AS ends,
+        """SELECT work_id, count(*) FILTER (WHERE event = ANY ($1)) AS ends,
                   count(*) FILTER (WHERE event = 'submit') AS submits,
                   count(*) FILTER (WHERE event = 'start') AS starts
-             FROM submission_event GROUP BY submission_id""",
+             FROM work_event GROUP BY work_id""",
         sorted(TERMINAL_EVENTS),
     )
     assert {row["submission_id"] for row in ends} == ledger.keys()

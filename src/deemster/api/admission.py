@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 import structlog
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 
 from deemster.api.dependencies import Dependencies
 from deemster.api.http.errors import NoWorkers, Overloaded
@@ -139,6 +139,21 @@ class Admission:
         warning = await self._live_workers.warning()
         return {**headers, "Warning": warning} if warning else headers
 
+    async def admit_execution(self, request: HTTPConnection, caller: Account) -> None:
+        """Refuses an execution that comes too fast; a refused request creates nothing."""
+        if caller.role is Role.ADMIN:
+            return
+        most = self._settings.executions_per_minute_user
+        decision = await self._rate_limiter.take(
+            [
+                per_minute("execute.user", caller.id, most),
+                per_minute(
+                    "submit.ip", network_address(request), self._settings.submits_per_minute_ip
+                ),
+            ]
+        )
+        refuse(decision, "You run programs too fast")
+
     async def admit_to_problem(self, problem: str, caller: Account) -> None:
         if caller.role is Role.ADMIN:
             return
@@ -149,7 +164,7 @@ class Admission:
         refuse(decision, "This problem gets too many submissions")
 
 
-def network_address(request: Request) -> str:
+def network_address(request: HTTPConnection) -> str:
     """The client's address; IPv6 addresses of one network count as one."""
     return network_of(request.client.host if request.client else None)
 

@@ -10,6 +10,7 @@ from deemster.domain.job import QueueName
 from deemster.domain.language import Catalogue
 from deemster.domain.queue_depth import JobState, QueueDepth
 from deemster.limits.rate_limiter import RateLimiter
+from deemster.pipeline.accept.executions import ExecutionAccept
 from deemster.pipeline.accept.service import AcceptService
 from deemster.problems.importing import Importer
 from deemster.settings import Settings
@@ -30,6 +31,7 @@ class Queues(Protocol):
 class Dependencies:
     pool: Pool
     accept: AcceptService
+    accept_executions: ExecutionAccept
     artifacts: Artifacts
     catalogue: Catalogue
     settings: Settings

@@ -9,11 +9,12 @@ from deemster.api.admission import Admission, LiveWorkers
 from deemster.api.auth.auth import Auth
 from deemster.api.auth.credential_cache import CredentialCache
 from deemster.api.dependencies import Dependencies
+from deemster.api.executions import Executions
 from deemster.api.feed.feed import Feed
 from deemster.api.health import Health
 from deemster.cache.cache import Cache
 from deemster.cache.single_flight import SingleFlightCache
-from deemster.domain.ids import AccountId, SubmissionId
+from deemster.domain.ids import AccountId, WorkId
 from deemster.settings import Settings
 from deemster.store import problems
 from deemster.store.pool import Pool, connection
@@ -38,9 +39,9 @@ class CacheInvalidation:
         """Call it after this process has changed a problem."""
         self._problems.forget(None)
 
-    def forget_submission(self, submission: SubmissionId, account: AccountId) -> None:
-        """Drops the submission's status and its owner's list."""
-        self._cache.versions.bump(submission)
+    def forget_work(self, work: WorkId, account: AccountId) -> None:
+        """Drops the status of a submission or execution, and its owner's list."""
+        self._cache.versions.bump(work)
         self._cache.versions.bump(account)
 
     def forget_list(self, account: AccountId) -> None:
@@ -66,15 +67,15 @@ class AppState:
     admission: Admission
     cache_invalidation: CacheInvalidation
     feed: Feed
+    executions: Executions
 
     @classmethod
     def of(cls, dependencies: Dependencies) -> "AppState":
         live_workers = LiveWorkers(dependencies)
         invalidation = CacheInvalidation(dependencies.cache, dependencies.pool)
         feed = Feed(dependencies.pool, dependencies.wait_for_events)
-        feed.on_event(
-            lambda change: invalidation.forget_submission(change.submission, change.account)
-        )
+        feed.on_event(lambda change: invalidation.forget_work(change.work, change.account))
+        admission = Admission(dependencies, live_workers)
         return cls(
             dependencies=dependencies,
             credentials=CredentialCache(
@@ -83,9 +84,12 @@ class AppState:
             auth=Auth.of(dependencies),
             live_workers=live_workers,
             health=Health(dependencies),
-            admission=Admission(dependencies, live_workers),
+            admission=admission,
             cache_invalidation=invalidation,
             feed=feed,
+            executions=Executions(
+                dependencies.pool, dependencies.accept_executions, admission, feed
+            ),
         )
 
     @property

@@ -34,7 +34,7 @@ URGENT, NORMAL = 1, 1_000_001
 
 def make_job(priority: int) -> Job:
     return Job(
-        submission=SubmissionId(new_id(SUBMISSION)),
+        work=SubmissionId(new_id(SUBMISSION)),
         task=Task.RUN,
         dispatch=1,
         priority=priority,

@@ -44,11 +44,11 @@ def list_(
     if as_json:
         print_json({"letters": [asdict(letter) for letter in letters]})
         return
-    table = make_table("number", "submission", "failed", "attempts", "error", "outcome")
+    table = make_table("number", "id", "failed", "attempts", "error", "outcome")
     for letter in letters:
         table.add_row(
             str(letter.id),
-            letter.submission,
+            letter.work,
             f"{letter.died_at:%Y-%m-%d %H:%M:%S}",
             str(letter.attempt),
             letter.error.partition("\n")[0],

@@ -9,6 +9,10 @@ from typing import Final, NewType
 from deemster.domain.errors import Refused
 
 SubmissionId = NewType("SubmissionId", str)
+ExecutionId = NewType("ExecutionId", str)
+WorkId = SubmissionId | ExecutionId
+"""Of what goes through the pipeline."""
+CodeSessionId = NewType("CodeSessionId", str)
 ProblemId = NewType("ProblemId", str)
 AccountId = NewType("AccountId", str)
 TokenId = NewType("TokenId", str)
@@ -19,6 +23,8 @@ RejudgingId = NewType("RejudgingId", str)
 RevisionDigest = NewType("RevisionDigest", str)
 
 SUBMISSION: Final = "sub"
+EXECUTION: Final = "exe"
+CODE_SESSION: Final = "ses"
 PROBLEM: Final = "prob"
 ACCOUNT: Final = "usr"
 TOKEN: Final = "tok"  # noqa: S105 - a prefix
@@ -35,6 +41,15 @@ LENGTH: Final = 26
 GENERATED_ID = re.compile(rf"[a-z]{{3,4}}_[{ALPHABET}]{{{LENGTH}}}")
 SLUG = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
 SLUG_LENGTH: Final = 64
+
+
+def work_id(text: str) -> WorkId:
+    return ExecutionId(text) if text.startswith(f"{EXECUTION}_") else SubmissionId(text)
+
+
+def kind_of(work: WorkId) -> str:
+    """The word for a submission or an execution, as the database has it."""
+    return "execution" if work.startswith(f"{EXECUTION}_") else "submission"
 
 
 class Clock:

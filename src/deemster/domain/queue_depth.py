@@ -49,6 +49,7 @@ LOAD_LEVELS: Final = (
 ALARM_ABOVE: Final[dict[QueueName, int]] = {
     QueueName.CRITICAL: 100,
     QueueName.DEFAULT: 300,
+    QueueName.INTERACTIVE: 100,
     QueueName.LOW: 500,
 }
 

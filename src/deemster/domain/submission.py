@@ -16,6 +16,7 @@ from deemster.domain.ids import (
 from deemster.domain.job import PRIORITY_CLASS_WIDTH, PriorityClass, effective_class
 from deemster.domain.lifecycle import State
 from deemster.domain.verdict import Verdict
+from deemster.domain.work import WorkDetails
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,22 +55,22 @@ class AcceptedSubmission:
 
 
 @dataclass(frozen=True, slots=True)
-class JobDetails:
-    """The data with which a worker begins a job."""
+class SubmissionDetails(WorkDetails):
+    """The data with which a worker begins to judge."""
 
     id: SubmissionId
-    state: State
-    attempt: int
-    account: AccountId
     problem: ProblemId
     revision: RevisionDigest
-    language: str
     main: str | None
     source: str
     time_ms: int
     cases: int
     staged: bool = False
     """Part of a rejudging: the verdict counts only after the rejudging is applied."""
+
+    @property
+    def context(self) -> dict[str, str]:
+        return {"language": self.language, "revision": self.revision}
 
 
 @dataclass(frozen=True, slots=True)

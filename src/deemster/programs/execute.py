@@ -34,14 +34,21 @@ async def execute(
     return detect_memory_limit(step, report, tail.kept if tail else report.stderr)
 
 
-def command_for(artifact: Artifact, limits: Limits, args: tuple[str, ...] = ()) -> Command:
+def command_for(
+    artifact: Artifact,
+    limits: Limits,
+    args: tuple[str, ...] = (),
+    *,
+    interpreter_args: tuple[str, ...] = (),
+) -> Command:
     step = artifact.toolchain.language.run
     values = run_values(step, artifact, limits)
     environment = dict(
         zip(step.environment, fill(step.environment.values(), values), strict=True)
     )
+    argv = fill(step.argv, values)
     return Command(
-        argv=fill(step.argv, values) + args,
+        argv=argv[:1] + interpreter_args + argv[1:] + args,
         limits=sandbox_limits(step, limits),
         profile=step.permissions.profile,
         environment={**ENVIRONMENT, **environment},

@@ -118,6 +118,33 @@ class OutputCollector:
             raise NotCollected(f"The output has more than {self.max_bytes // MIB} MB.")
 
 
+def read_scratch_file(scratch_fd: int, path: str, most_bytes: int) -> bytes | None:
+    """Reads a file that untrusted code may have written; None: it is not there, is no regular
+    file with one name, or is too large. No link is followed on the way.
+    """
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    if not parts or ".." in parts or len(parts) > MAX_DEPTH:
+        return None
+    descriptor = os.dup(scratch_fd)
+    try:
+        for part in parts:
+            parent, descriptor = descriptor, -1
+            try:
+                descriptor = os.open(part, OPEN_FLAGS, dir_fd=parent)
+            finally:
+                os.close(parent)
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1 or found.st_size > most_bytes:
+            return None
+        with os.fdopen(os.dup(descriptor), "rb") as opened:
+            return opened.read(most_bytes)
+    except OSError:
+        return None
+    finally:
+        if descriptor >= 0:
+            os.close(descriptor)
+
+
 class StagedFiles:
     """Writes files, given by relative path, into the scratch directory before a run."""
 

@@ -159,6 +159,27 @@ class Settings(BaseSettings):
     strict_priority: bool = False
     """Whether a queue is served only while all queues of higher priority are empty."""
 
+    execution_slots: AtLeast1 = 8
+    """Number of executions that a worker runs at once, on cores that judge nothing."""
+    execution_wall_s: Positive = 60.0
+    """Longest time that an execution may ask for, in seconds."""
+    execution_memory_mb: AtLeast1 = 512
+    """Most memory that an execution may ask for, in MB."""
+    execution_processes: AtLeast1 = 120
+    """Most processes and threads that an execution may ask for."""
+    execution_output_kb: AtLeast1 = 4096
+    """Most output that an execution may ask for, in KB for each of stdout and stderr."""
+    execution_cores: Positive = 0.5
+    """Share of a CPU core that an execution may use."""
+    execution_keep_hours: Positive = 24 * 7.0
+    """Time after which an ended execution is deleted with its output, in hours."""
+    executions_per_minute_user: AtLeast1 = 120
+    """Maximum number of executions of one user per minute."""
+    most_executions: AtLeast1 | None = None
+    """Maximum number of executions that all workers together run at once."""
+    most_executions_per_user: AtLeast1 | None = 8
+    """Maximum number of executions of one user that run at once."""
+
     compile_cache_mb: AtLeast0 = 1024
     """Disk space for compiled programs in data_dir, in MB. 0 turns the cache off."""
     precompile: bool = True

@@ -1,11 +1,11 @@
-"""Dead letters: submissions that no attempt could judge, kept for an admin (Q7)."""
+"""Dead letters: what no attempt could judge or execute, kept for an admin (Q7)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from deemster.domain.ids import SubmissionId
+from deemster.domain.ids import SubmissionId, WorkId
 from deemster.domain.job import Task
 from deemster.store.pool import Connection, statements
 
@@ -15,7 +15,7 @@ SQL = statements("dead_letters")
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
     id: int
-    submission: SubmissionId
+    work: WorkId
     task: Task
     attempt: int
     error: str
@@ -38,15 +38,13 @@ class HistoryEvent:
 
 async def add(
     connection: Connection,
-    submission: SubmissionId,
+    work: WorkId,
     task: Task,
     attempt: int,
     error: str,
     context: Mapping[str, Any],
 ) -> None:
-    await SQL.add(
-        connection, id=submission, task=task, attempt=attempt, error=error, context=context
-    )
+    await SQL.add(connection, id=work, task=task, attempt=attempt, error=error, context=context)
 
 
 async def page(
@@ -65,12 +63,8 @@ async def get(connection: Connection, letter: int) -> DeadLetter | None:
     return letter_from_row(row) if row else None
 
 
-async def submission_history(
-    connection: Connection, submission: SubmissionId
-) -> list[HistoryEvent]:
-    return [
-        HistoryEvent(**row) async for row in SQL.submission_history(connection, id=submission)
-    ]
+async def history(connection: Connection, work: WorkId) -> list[HistoryEvent]:
+    return [HistoryEvent(**row) async for row in SQL.history(connection, id=work)]
 
 
 async def resolve(
@@ -90,6 +84,4 @@ async def resolve(
 
 def letter_from_row(row: Mapping[str, Any]) -> DeadLetter:
     values = dict(row)
-    return DeadLetter(
-        submission=values.pop("submission_id"), task=Task(values.pop("task")), **values
-    )
+    return DeadLetter(work=values.pop("work_id"), task=Task(values.pop("task")), **values)

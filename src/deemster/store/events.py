@@ -1,11 +1,11 @@
-"""Reads the events of submissions in an order in which none is missed or repeated (H1, Q13)."""
+"""Reads events in an order in which none is missed or repeated (H1, Q13)."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from deemster.domain.ids import AccountId, ContestId, ProblemId, SubmissionId
+from deemster.domain.ids import AccountId, ContestId, ProblemId, WorkId, work_id
 from deemster.domain.lifecycle import TERMINAL, State
 from deemster.domain.submission import JudgingProgress
 from deemster.domain.verdict import Verdict
@@ -44,20 +44,21 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class ChangedSubmission:
-    """A submission that has a new event."""
+class ChangedWork:
+    """A submission or execution that has a new event."""
 
-    submission: SubmissionId
+    work: WorkId
     account: AccountId
     xact: int
 
 
 @dataclass(frozen=True, slots=True)
-class SubmissionEvent:
+class WorkEvent:
     cursor: EventCursor
-    submission: SubmissionId
+    work: WorkId
     account: AccountId
-    problem: ProblemId
+    problem: ProblemId | None
+    """None: the event is of an execution."""
     contest: ContestId | None
     language: str
     staged: bool
@@ -86,15 +87,13 @@ async def current_snapshot(connection: Connection) -> Snapshot:
 
 async def changed_since(
     connection: Connection, seen: Snapshot
-) -> tuple[Snapshot, list[ChangedSubmission]]:
+) -> tuple[Snapshot, list[ChangedWork]]:
     """Finds events committed since `seen`, however long their transactions took."""
     rows = [row async for row in SQL.changed_since(connection, seen=seen.text)]
     return Snapshot(rows[0]["snapshot"]), [
-        ChangedSubmission(
-            SubmissionId(row["submission_id"]), AccountId(row["account_id"]), row["xact"]
-        )
+        ChangedWork(work_id(row["work_id"]), AccountId(row["account_id"]), row["xact"])
         for row in rows
-        if row["submission_id"] is not None
+        if row["work_id"] is not None
     ]
 
 
@@ -105,7 +104,7 @@ async def list_after(
     before: int,
     limit: int,
     contest: ContestId | None = None,
-) -> list[SubmissionEvent]:
+) -> list[WorkEvent]:
     """`before` is the xmin of a snapshot: after it, earlier events may still be committed."""
     rows = SQL.list_after(
         connection, xact=mark.xact, id=mark.id, before=before, contest=contest, limit=limit
@@ -122,7 +121,7 @@ async def list_of_account(
     limit: int,
     contest: ContestId | None = None,
     with_staged: bool = False,
-) -> list[SubmissionEvent]:
+) -> list[WorkEvent]:
     rows = SQL.list_of_account(
         connection,
         account=account,
@@ -136,21 +135,17 @@ async def list_of_account(
     return [event_from_row(row) async for row in rows]
 
 
-async def list_of_submissions(
-    connection: Connection, submissions: Collection[SubmissionId]
-) -> list[SubmissionEvent]:
-    rows = SQL.list_of_submissions(connection, submissions=list(submissions))
+async def list_of_work(connection: Connection, works: Collection[WorkId]) -> list[WorkEvent]:
+    rows = SQL.list_of_work(connection, works=list(works))
     return [event_from_row(row) async for row in rows]
 
 
 async def running_progress(
-    connection: Connection, submissions: Collection[SubmissionId]
-) -> dict[SubmissionId, JudgingProgress]:
-    rows = SQL.running_progress(connection, submissions=list(submissions))
+    connection: Connection, works: Collection[WorkId]
+) -> dict[WorkId, JudgingProgress]:
+    rows = SQL.running_progress(connection, works=list(works))
     return {
-        SubmissionId(row["submission_id"]): JudgingProgress(
-            row["cases_done"], row["cases_total"]
-        )
+        work_id(row["work_id"]): JudgingProgress(row["cases_done"], row["cases_total"])
         async for row in rows
     }
 
@@ -161,12 +156,12 @@ async def reset_future_transactions(connection: Connection) -> None:
         pass
 
 
-def event_from_row(row: Mapping[str, Any]) -> SubmissionEvent:
-    return SubmissionEvent(
+def event_from_row(row: Mapping[str, Any]) -> WorkEvent:
+    return WorkEvent(
         cursor=EventCursor(row["xact"], row["id"]),
-        submission=SubmissionId(row["submission_id"]),
+        work=work_id(row["work_id"]),
         account=AccountId(row["account_id"]),
-        problem=ProblemId(row["problem_id"]),
+        problem=row["problem_id"],
         contest=ContestId(row["contest_id"]) if row["contest_id"] else None,
         language=row["language"],
         staged=row["staged"],

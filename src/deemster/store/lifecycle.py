@@ -2,14 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from deemster.domain.errors import LostRace
-from deemster.domain.ids import SubmissionId
+from deemster.domain.ids import WorkId
 from deemster.domain.lifecycle import MOVES, TERMINAL, Event, State
 from deemster.store.pool import Connection, statements
 
 SQL = statements("lifecycle")
+W = TypeVar("W", bound=WorkId)
 REDISPATCHING = frozenset({Event.RETRY, Event.RESCUE, Event.RESEND})
 """These events need a new job, so they increase the dispatch number."""
 
@@ -29,26 +30,26 @@ class Step:
 async def advance(
     connection: Connection,
     event: Event,
-    submission: SubmissionId,
+    work: WorkId,
     attempt: int,
     *,
     reason: str | None = None,
 ) -> Step:
-    moved = await advance_all(connection, event, {submission: attempt}, reason=reason)
-    if submission not in moved:
+    moved = await advance_all(connection, event, {work: attempt}, reason=reason)
+    if work not in moved:
         raise StateChanged(
-            f"{submission} was changed since attempt {attempt}: the event {event} is dropped."
+            f"{work} was changed since attempt {attempt}: the event {event} is dropped."
         )
-    return moved[submission]
+    return moved[work]
 
 
 async def advance_all(
     connection: Connection,
     event: Event,
-    attempts: Mapping[SubmissionId, int],
+    attempts: Mapping[W, int],
     *,
     reason: str | None = None,
-) -> dict[SubmissionId, Step]:
+) -> dict[W, Step]:
     """Returns the submissions that were advanced; the others had changed meanwhile."""
     move = MOVES[event]
     rows = SQL.advance(
@@ -63,13 +64,10 @@ async def advance_all(
         event=event,
         reason=reason,
     )
-    return {
-        SubmissionId(row["id"]): Step(row["attempt"], row["dispatch"]) async for row in rows
-    }
+    ids = {str(each): each for each in attempts}
+    return {ids[row["id"]]: Step(row["attempt"], row["dispatch"]) async for row in rows}
 
 
-async def lock_state(
-    connection: Connection, submission: SubmissionId
-) -> tuple[State, int] | None:
-    row = await SQL.lock_state(connection, id=submission)
+async def lock_state(connection: Connection, work: WorkId) -> tuple[State, int] | None:
+    row = await SQL.lock_state(connection, id=work)
     return (State(row["state"]), row["attempt"]) if row else None

@@ -1,14 +1,14 @@
 """Wakes waiting processes by LISTEN and NOTIFY; a notice may be lost, so they also poll."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
 from typing import Final
 
 import structlog
 
 from deemster.domain.errors import Unavailable
-from deemster.domain.ids import SubmissionId
+from deemster.domain.ids import ExecutionId, WorkId
 from deemster.store.pool import Connection, Pool, connect, connection, outages_as_errors
 
 OUTBOX_CHANNEL: Final = "deemster_outbox"
@@ -16,7 +16,11 @@ OUTBOX_CHANNEL: Final = "deemster_outbox"
 EVENT_CHANNEL: Final = "deemster_event"
 """Events of submissions were committed."""
 STOP_CHANNEL: Final = "deemster_stop"
-"""A running submission was cancelled; the payload is its id."""
+"""A running submission or execution was cancelled; the payload is its id."""
+INPUT_CHANNEL: Final = "deemster_input"
+"""Somebody typed; the payload is the execution's id."""
+OUTPUT_CHANNEL: Final = "deemster_output"
+"""Executions wrote output; the payload is their ids, with spaces between them."""
 GATHER_S: Final = 0.01
 RETRY_S: Final = 1.0
 
@@ -64,9 +68,14 @@ async def notify_event(connection: Connection) -> None:
     await connection.execute("SELECT pg_notify($1, '')", EVENT_CHANNEL)
 
 
-async def notify_stop(connection: Connection, submission: SubmissionId) -> None:
+async def notify_output(connection: Connection, executions: Iterable[ExecutionId]) -> None:
+    """API processes receive it when the transaction commits."""
+    await connection.execute("SELECT pg_notify($1, $2)", OUTPUT_CHANNEL, " ".join(executions))
+
+
+async def notify_stop(connection: Connection, work: WorkId) -> None:
     """Workers receive it when the transaction commits."""
-    await connection.execute("SELECT pg_notify($1, $2)", STOP_CHANNEL, submission)
+    await connection.execute("SELECT pg_notify($1, $2)", STOP_CHANNEL, work)
 
 
 class Listener:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from deemster.domain.ids import ProblemId, RevisionDigest, SubmissionId
+from deemster.domain.ids import WorkId, work_id
 from deemster.domain.job import Job, Task
 from deemster.store.pool import Connection, statements
 
@@ -27,12 +27,12 @@ async def claim(connection: Connection, *, limit: int, claim_s: float) -> list[O
         OutboxRow(
             id=row["id"],
             job=Job(
-                submission=SubmissionId(row["submission_id"]),
+                work=work_id(row["work_id"]),
                 task=Task(row["task"]),
                 dispatch=row["dispatch"],
                 priority=row["priority"],
-                problem=ProblemId(row["problem_id"]),
-                revision=RevisionDigest(row["revision"]),
+                problem=row["problem_id"],
+                revision=row["revision"],
                 attempt=row["attempt"],
             ),
             tries=row["tries"],
@@ -63,7 +63,7 @@ async def retry_now(connection: Connection) -> None:
 
 async def add(
     connection: Connection,
-    submission: SubmissionId,
+    work: WorkId,
     task: Task,
     *,
     dispatch: int,
@@ -72,7 +72,7 @@ async def add(
 ) -> None:
     await SQL.add(
         connection,
-        id=submission,
+        id=work,
         task=task,
         dispatch=dispatch,
         attempt=attempt,

@@ -11,13 +11,14 @@ from deemster.domain.ids import (
     RejudgingId,
     RevisionDigest,
     SubmissionId,
+    work_id,
 )
-from deemster.domain.job import PRIORITY_CLASS_WIDTH, Job, PriorityClass, Task
+from deemster.domain.job import PRIORITY_CLASS_WIDTH, Job, PriorityClass, first_task
 from deemster.domain.lifecycle import WAITING, State
 from deemster.domain.submission import (
-    JobDetails,
     JudgingProgress,
     QueuePosition,
+    SubmissionDetails,
     SubmissionView,
 )
 from deemster.domain.verdict import Verdict
@@ -87,11 +88,13 @@ async def count_urgent(connection: Connection) -> int:
     )
 
 
-async def job_details(connection: Connection, submission: SubmissionId) -> JobDetails | None:
-    row = await SQL.job_details(connection, id=submission)
+async def submission_details(
+    connection: Connection, submission: SubmissionId
+) -> SubmissionDetails | None:
+    row = await SQL.submission_details(connection, id=submission)
     if row is None:
         return None
-    return JobDetails(
+    return SubmissionDetails(
         id=submission,
         state=State(row["state"]),
         attempt=row["attempt"],
@@ -157,12 +160,12 @@ async def list_possibly_lost(
     rows = SQL.list_possibly_lost(connection, quiet_s=quiet_s, limit=limit)
     return [
         Job(
-            submission=SubmissionId(row["id"]),
-            task=Task.RUN,
+            work=work_id(row["id"]),
+            task=first_task(work_id(row["id"])),
             dispatch=row["dispatch"],
             priority=row["priority"],
-            problem=ProblemId(row["problem_id"]),
-            revision=RevisionDigest(row["revision"]),
+            problem=row["problem_id"],
+            revision=row["revision"],
             attempt=row["attempt"],
         )
         async for row in rows

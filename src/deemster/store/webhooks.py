@@ -6,8 +6,18 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 
-from deemster.domain.ids import DELIVERY, AccountId, DeliveryId, SubmissionId, new_id
+from deemster.domain.execution import ExecutionView
+from deemster.domain.ids import (
+    DELIVERY,
+    AccountId,
+    DeliveryId,
+    WorkId,
+    kind_of,
+    new_id,
+    work_id,
+)
 from deemster.domain.submission import SubmissionView
+from deemster.store import executions
 from deemster.store.pool import Connection, rows_changed, statements
 from deemster.store.submissions import view_from_row
 
@@ -34,7 +44,7 @@ class ClaimedDelivery:
     at: datetime
     until: datetime
     """When the claim ends; it identifies the claim."""
-    submission: SubmissionView
+    subject: SubmissionView | ExecutionView
     generation: int
     overlaps: bool
     """Whether the previous secret signs too."""
@@ -52,7 +62,7 @@ class DeliveryAttempt:
 @dataclass(frozen=True, slots=True)
 class Delivery:
     id: DeliveryId
-    submission: SubmissionId
+    work: WorkId
     account: AccountId
     kind: str
     url: str
@@ -75,7 +85,7 @@ class SigningKey:
 @dataclass(frozen=True, slots=True)
 class DeliveryFilter:
     account: AccountId | None = None
-    submission: SubmissionId | None = None
+    work: WorkId | None = None
     id: DeliveryId | None = None
     state: DeliveryState | None = None
 
@@ -130,7 +140,7 @@ async def page(
     rows = SQL.page(
         connection,
         account=filters.account,
-        submission=filters.submission,
+        work=filters.work,
         id=filters.id,
         state=filters.state,
         before=before,
@@ -159,15 +169,21 @@ async def trim(connection: Connection, *, older_than_s: float, limit: int) -> No
     await SQL.trim(connection, older_than_s=float(older_than_s), limit=limit)
 
 
+def subject_of(row: Mapping[str, Any]) -> SubmissionView | ExecutionView:
+    if kind_of(work_id(row["id"])) == "execution":
+        return executions.view_from_row(row)
+    return view_from_row(row)
+
+
 def claimed_from_row(row: Mapping[str, Any]) -> ClaimedDelivery:
     return ClaimedDelivery(
         id=DeliveryId(row["delivery_id"]),
-        kind=row["kind"],
+        kind=row["event_kind"],
         url=row["url"],
         number=row["tries"] + 1,
         at=row["claimed_at"],
         until=row["claimed_until"],
-        submission=view_from_row(row),
+        subject=subject_of(row),
         generation=row["generation"],
         overlaps=row["overlaps"],
     )
@@ -178,7 +194,7 @@ def delivery_from_row(row: Mapping[str, Any]) -> Delivery:
     resend_of = row["resend_of"]
     return Delivery(
         id=DeliveryId(row["id"]),
-        submission=SubmissionId(row["submission_id"]),
+        work=work_id(row["work_id"]),
         account=AccountId(row["account_id"]),
         kind=row["kind"],
         url=row["url"],

@@ -13,6 +13,7 @@ from deemster.api.app import create_app
 from deemster.api.dependencies import Dependencies
 from deemster.cache.cache import Cache
 from deemster.limits.redis_rate_limiter import open_rate_limiter
+from deemster.pipeline.accept.executions import ExecutionAccept, ceiling_of
 from deemster.pipeline.accept.service import AcceptService
 from deemster.pipeline.queue.producer import Producer
 from deemster.programs.build.languages import load_catalogue
@@ -59,6 +60,12 @@ async def run_api(settings: Settings) -> None:
         dependencies = Dependencies(
             pool=pool,
             accept=accept,
+            accept_executions=ExecutionAccept(
+                pool,
+                catalogue,
+                most=ceiling_of(settings),
+                on_accepted=notifier.notify,
+            ),
             artifacts=artifacts,
             catalogue=catalogue,
             settings=settings,

@@ -15,7 +15,7 @@ from deemster.pipeline.queue.producer import Producer
 from deemster.pipeline.verdict.rejudging_set import continue_staging
 from deemster.pipeline.verdict.retry import rescue
 from deemster.settings import Settings
-from deemster.store import outbox, submission_inserts, webhooks, workers
+from deemster.store import executions, outbox, submission_inserts, webhooks, workers
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool, connection
 from deemster.wiring.process import run_until_signal
@@ -34,6 +34,7 @@ CLEAN_UP_S: Final = 3600.0
 KEPT_S: Final = 24 * 3600.0
 WEBHOOKS_KEPT_S: Final = 30 * KEPT_S
 TRIM_ROWS: Final = 10_000
+DELETED_AT_ONCE: Final = 500
 
 
 async def run_keeper(settings: Settings) -> None:
@@ -52,6 +53,11 @@ async def run_keeper(settings: Settings) -> None:
                 group.create_task(repeat(lambda: continue_staging(pool), STAGE_S))
                 group.create_task(repeat(lambda: trim(pool, producer), TRIM_S))
                 group.create_task(repeat(lambda: clean_up(artifacts), CLEAN_UP_S))
+                group.create_task(
+                    repeat(
+                        lambda: delete_executions(pool, settings.execution_keep_hours), TRIM_S
+                    )
+                )
                 group.create_task(deliver(settings, pool))
 
         await run_until_signal(keep())
@@ -79,6 +85,13 @@ async def trim(pool: Pool, producer: Producer) -> int:
         await webhooks.trim(acquired, older_than_s=WEBHOOKS_KEPT_S, limit=TRIM_ROWS)
     await producer.trim()
     return 0
+
+
+async def delete_executions(pool: Pool, kept_hours: float) -> int:
+    async with connection(pool) as acquired:
+        return await executions.delete_ended(
+            acquired, older_than_s=kept_hours * 3600, limit=DELETED_AT_ONCE
+        )
 
 
 async def clean_up(artifacts: Artifacts) -> int:

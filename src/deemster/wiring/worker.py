@@ -2,30 +2,36 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 
 import structlog
 
 from deemster.domain.errors import Unavailable
 from deemster.domain.job import QueueName
+from deemster.pipeline.execute.output_recorder import OutputRecorder
 from deemster.pipeline.judge.prepared_problem import PreparedProblem, PreparedProblems
 from deemster.pipeline.queue.consumer import Consumer
 from deemster.pipeline.verdict.attempt import Caps
-from deemster.pipeline.work.executor import JobExecutor, JudgeService
+from deemster.pipeline.work.consumers import Consumers
+from deemster.pipeline.work.execute_stage import ExecuteStage
+from deemster.pipeline.work.executor import JobExecutor
 from deemster.pipeline.work.heartbeat import (
     Heartbeat,
     keep_beating,
     refresh_toolchains,
     watch_cancellations,
 )
+from deemster.pipeline.work.judge_stage import JudgeStage
 from deemster.problems.distribution import RevisionDistributor
 from deemster.programs.build.compiler import BuildTools
 from deemster.programs.build.languages import load_catalogue
+from deemster.programs.build.toolchain import Toolchain
 from deemster.sandbox.lanes import Lanes, reserve_cores
 from deemster.settings import Settings
 from deemster.store.notifications import EVENT_CHANNEL, STOP_CHANNEL, Listener, Notifier
-from deemster.wiring.judging import make_spool, open_judging
+from deemster.store.pool import Pool
+from deemster.wiring.judging import make_spool, open_boxes, open_judging
 from deemster.wiring.precompiling import precompiling
 from deemster.wiring.problems import open_distributor
 from deemster.wiring.process import signals_handled
@@ -61,7 +67,11 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
         enter = stack.enter_async_context
         core_locks = settings.work_dir.with_name(f"{settings.work_dir.name}-cores")
         cores = stack.enter_context(reserve_cores(core_locks, slots))
-        pool = await enter(open_database(settings, "worker", max_size=slots + 4))
+        pool = await enter(
+            open_database(
+                settings, "worker", max_size=slots + settings.execution_slots // 2 + 4
+            )
+        )
         artifacts = open_artifacts(settings)
         build_tools, lanes = await enter(
             open_judging(
@@ -84,9 +94,8 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
         notifier = await enter(Notifier.open(pool, EVENT_CHANNEL))
         executor = JobExecutor(
             pool=pool,
-            artifacts=artifacts,
+            stage=JudgeStage(pool, artifacts, build_tools, problems),
             running_jobs=heartbeat.running_jobs,
-            judge=JudgeService(pool, artifacts, build_tools, problems).judge,
             caps=Caps(
                 settings.most_running,
                 settings.most_running_per_user,
@@ -97,7 +106,7 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
             most_attempts=settings.run_attempts,
             on_event=notifier.notify,
         )
-        consumer = await enter(
+        judging = await enter(
             Consumer.open(
                 queue_url(settings),
                 settings.env,
@@ -108,12 +117,53 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
                 name=heartbeat.running_jobs.worker,
             )
         )
+        executing = await enter(
+            open_executing(settings, pool, build_tools, heartbeat, cores, notifier.notify)
+        )
         listener = await enter(Listener.open(database_url(settings), STOP_CHANNEL))
-        await serve_worker(heartbeat, consumer, listener, build_tools)
+        consumers = Consumers(judging, [executing])
+        await serve_worker(heartbeat, consumers, listener, build_tools)
+
+
+@asynccontextmanager
+async def open_executing(
+    settings: Settings,
+    pool: Pool,
+    build_tools: BuildTools,
+    heartbeat: Heartbeat,
+    judging_cores: Sequence[int],
+    on_event: Callable[[], None],
+) -> AsyncIterator[Consumer]:
+    """Executions run in boxes of their own, on cores that judge nothing if possible (E9)."""
+    toolchains = await build_tools.toolchains.find_all(build_tools.catalogue)
+    usable = [each for each in toolchains if isinstance(each, Toolchain)]
+    slots = settings.execution_slots
+    async with (
+        open_boxes(settings, usable, slots=slots) as boxes,
+        OutputRecorder.open(pool) as recorder,
+    ):
+        executor = JobExecutor(
+            pool=pool,
+            stage=ExecuteStage(pool, build_tools, boxes, recorder),
+            running_jobs=heartbeat.running_jobs,
+            caps=Caps(settings.most_executions, settings.most_executions_per_user),
+            languages=build_tools.toolchains.versions,
+            lease_s=settings.lease_s,
+            most_attempts=settings.run_attempts,
+            on_event=on_event,
+        )
+        async with Consumer.open(
+            queue_url(settings),
+            settings.env,
+            {QueueName.INTERACTIVE: executor.handle},
+            slots=slots,
+            name=f"{heartbeat.running_jobs.worker}:executions",
+        ) as consumer:
+            yield consumer
 
 
 async def serve_worker(
-    heartbeat: Heartbeat, consumer: Consumer, listener: Listener, build_tools: BuildTools
+    heartbeat: Heartbeat, consumer: Consumers, listener: Listener, build_tools: BuildTools
 ) -> None:
     """SIGTERM drains; a second one stops at once and returns running jobs (Q14)."""
     async with asyncio.TaskGroup() as group:

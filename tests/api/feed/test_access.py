@@ -157,7 +157,7 @@ async def test_only_admins_see_reasons(ada: Api, admin: Api, pool: Pool) -> None
     await retry_or_fail(pool, running, Unavailable("no"), most_attempts=3)
     async with connection(pool) as acquired:
         await acquired.execute(
-            "UPDATE submission_event SET reason = $1 WHERE event = 'retry'", f"left {HOST}"
+            "UPDATE work_event SET reason = $1 WHERE event = 'retry'", f"left {HOST}"
         )
     path = f"/v1/submissions/{submission}/events"
     for api, is_shown in ((ada, False), (admin, True)):

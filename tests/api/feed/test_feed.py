@@ -18,7 +18,7 @@ from deemster.api.feed.subscriptions import Subscriber, Topic
 from deemster.metrics import STREAMS
 from deemster.pipeline.verdict.cancel import cancel
 from deemster.store import events as stored
-from deemster.store.events import ChangedSubmission, EventCursor
+from deemster.store.events import ChangedWork, EventCursor
 from deemster.store.pool import Pool, connection
 from tests.api.conftest import Api
 from tests.api.feed.event_client import open_stream
@@ -34,8 +34,8 @@ BEYOND = 2**61 + 1_000
 async def test_pending_messages_of_a_subscriber_are_limited(pool: Pool) -> None:
     submission = await make_submission(pool)
     async with connection(pool) as acquired:
-        (event,) = await stored.list_of_submissions(acquired, [submission])
-    listener = Subscriber(Topic(submission=submission), None, max_pending=3)
+        (event,) = await stored.list_of_work(acquired, [submission])
+    listener = Subscriber(Topic(work=submission), None, max_pending=3)
     for _ in range(3):
         listener.offer(EventMessage(event))
     assert len(await listener.wait()) == 3
@@ -67,7 +67,7 @@ async def test_a_client_that_does_not_read_is_disconnected_and_can_resume(
         (listener,) = feed.subscriptions
         async with connection(pool) as acquired:
             await acquired.execute(
-                """INSERT INTO submission_event (submission_id, event, state, attempt)
+                """INSERT INTO work_event (work_id, event, state, attempt)
                    SELECT $1, 'resend', 'QUEUED', 0 FROM generate_series(1, $2)""",
                 submission,
                 MANY,
@@ -128,14 +128,14 @@ async def test_a_replaced_database_restarts_the_feed(ada: Api, pool: Pool, feed:
 async def test_concurrent_callers_share_a_read(
     pool: Pool, feed: Feed, client: httpx.AsyncClient
 ) -> None:
-    touched: list[ChangedSubmission] = []
+    touched: list[ChangedWork] = []
     feed.on_event(touched.append)
     await feed.catch_up()
     submission = await make_submission(pool)
     before = feed._reads
     await asyncio.gather(*(feed.catch_up() for _ in range(50)))
     assert feed._reads - before <= 3
-    assert [each.submission for each in touched] == [submission]
+    assert [each.work for each in touched] == [submission]
 
 
 async def test_a_stream_ends_after_its_seconds(ada: Api, pool: Pool) -> None:
@@ -167,7 +167,7 @@ async def test_d2_streams_per_user_are_limited(ada: Api, bob: Api, feed: Feed) -
 async def until_settled(pool: Pool) -> None:
     """Open transactions of other databases delay events."""
     async with connection(pool) as acquired:
-        last = await acquired.fetchval("SELECT max(xact::text::bigint) FROM submission_event")
+        last = await acquired.fetchval("SELECT max(xact::text::bigint) FROM work_event")
 
         async def is_settled() -> bool:
             return bool((await stored.current_snapshot(acquired)).xmin > last)
@@ -242,9 +242,9 @@ async def test_after_an_outage_all_subscribed_submissions_are_read_again(
             async with feed._reading:
                 await queue_submission(pool, submission)
                 feed._snapshot = await stored.current_snapshot(acquired)
-            await acquired.execute("ALTER TABLE submission_event RENAME TO away")
+            await acquired.execute("ALTER TABLE work_event RENAME TO away")
             await until(lambda: "events.interrupted" in [each["event"] for each in log_lines])
-            await acquired.execute("ALTER TABLE away RENAME TO submission_event")
+            await acquired.execute("ALTER TABLE away RENAME TO work_event")
         assert (await stream_client.event()).content["state"] == "queued"
         await cancel(pool, submission)
         assert [each.content["state"] for each in await stream_client.rest()] == ["cancelled"]

@@ -50,7 +50,7 @@ async def test_h1_a_cancelled_submission_is_told_without_polling(
     """H1: the subscriber of one submission."""
     async with running_feed(pool, database_url) as feed:
         submission = await make_submission(pool)
-        states = await next_states(feed, Topic(submission=submission), submission)
+        states = await next_states(feed, Topic(work=submission), submission)
     assert states[-1] is State.CANCELLED
 
 
@@ -62,7 +62,7 @@ async def test_a_notifier_wakes_the_feed_after_commits_of_other_processes(
         Notifier.open(pool, EVENT_CHANNEL) as notifier,
     ):
         submission = await make_submission(pool)
-        with feed.subscribe(Topic(submission=submission)) as subscriber:
+        with feed.subscribe(Topic(work=submission)) as subscriber:
             await queue_submission(pool, submission)
             notifier.notify()
             states = [each.event.state for each in await subscriber.wait(TIMEOUT_S)]

@@ -59,7 +59,7 @@ async def test_of_start_and_cancel_exactly_one_wins(ada: Api, pool: Pool) -> Non
         assert not isinstance(started, BaseException) or isinstance(started, StateChanged)
         async with connection(pool) as acquired:
             events = await acquired.fetch(
-                "SELECT event FROM submission_event WHERE submission_id = $1 ORDER BY id",
+                "SELECT event FROM work_event WHERE work_id = $1 ORDER BY id",
                 submission,
             )
         names = [each["event"] for each in events]

@@ -27,7 +27,7 @@ async def make_dead_letter(pool: Pool, *, owner: Api | None = None) -> tuple[int
     await retry_or_fail(pool, running, Unavailable("the sandbox broke"), most_attempts=1)
     async with connection(pool) as acquired:
         letters = await dead_letters.page(acquired)
-    number = next(letter.id for letter in letters if letter.submission == submission)
+    number = next(letter.id for letter in letters if letter.work == submission)
     return number, submission
 
 

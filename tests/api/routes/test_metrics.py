@@ -69,7 +69,7 @@ async def test_metrics_count_waiting_submissions_and_workers(
 
 
 HOOKS = """
-INSERT INTO webhook_delivery (id, submission_id, account_id, kind, url, state, tries,
+INSERT INTO webhook_delivery (id, work_id, account_id, kind, url, state, tries,
                               available_at, claimed_until, ended_at)
 SELECT 'whd_' || n, $1, $2, 'kind ' || n, 'https://receiver.example/', state, tries,
        now() + due * interval '1 hour', now() + claimed * interval '1 hour',

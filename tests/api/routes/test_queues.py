@@ -39,7 +39,7 @@ async def look(admin: Api) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
 async def test_empty_queues_are_healthy(admin: Api) -> None:
     """D4"""
     result, queues = await look(admin)
-    assert list(queues) == ["critical", "default", "low"]
+    assert list(queues) == ["critical", "default", "interactive", "low"]
     assert (result["signal"], result["reachable"]) == ("healthy", True)
     assert result["submissions"] == {
         "pending": 0,
@@ -66,6 +66,7 @@ async def test_d4_each_queue_shows_depth_load_level_and_alarm(
     assert seen == {
         "critical": (51, "busy", False),
         "default": (301, "busy", True),
+        "interactive": (0, "healthy", False),
         "low": (501, "scale_workers", True),
     }
     assert result["signal"] == "scale_workers"

@@ -53,7 +53,7 @@ async def test_a_submission_is_accepted_before_anything_runs(ada: Api, pool: Poo
     assert "warning" not in answer.headers
     async with connection(pool) as acquired:
         row = await acquired.fetchrow("SELECT * FROM submission")
-        outbox = await acquired.fetchval("SELECT submission_id FROM outbox")
+        outbox = await acquired.fetchval("SELECT work_id FROM outbox")
     assert row is not None
     assert (row["id"], row["account_id"], row["state"]) == (body["id"], ada.user.id, "PENDING")
     assert outbox == body["id"]
@@ -112,7 +112,7 @@ async def test_fifty_concurrent_repeats_create_one_submission(ada: Api, pool: Po
     assert len({answer.content for answer in answers}) == 1
     assert await count(pool) == 1
     assert await count(pool, "outbox") == 1
-    assert await count(pool, "submission_event") == 1
+    assert await count(pool, "work_event") == 1
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ async def summary(pool: Pool) -> ProblemSummary:
 async def transactions_of(pool: Pool) -> int:
     """Number of transactions that wrote the submissions."""
     async with connection(pool) as acquired:
-        return int(await acquired.fetchval("SELECT count(DISTINCT xmin::text) FROM submission"))
+        return int(await acquired.fetchval("SELECT count(DISTINCT xmin::text) FROM work"))
 
 
 async def rows_of(pool: Pool, table: str) -> int:
@@ -76,20 +76,20 @@ async def test_concurrent_submissions_share_statements_and_each_gets_row_event_a
     pool: Pool, ada: AccountId, summary: ProblemSummary
 ) -> None:
     """Q2: submission, outbox row and event exist when the answer is given."""
-    group_commit = GroupCommit(pool)
+    group_commit = GroupCommit(pool, insert_all)
     arrivals = [insert_of(ada, summary) for _ in range(MANY)]
     answers = await asyncio.gather(*(group_commit.write(each) for each in arrivals))
     assert [accepted.id for accepted, _ in answers] == [each.new.id for each in arrivals]
     assert all(fresh for _, fresh in answers)
     assert await transactions_of(pool) <= 2 * CONCURRENT_STATEMENTS
-    for table in ("submission", "submission_event", "outbox", "artifact"):
+    for table in ("submission", "work_event", "outbox", "artifact"):
         assert await rows_of(pool, table) == MANY
 
 
 async def test_a_single_submission_is_written_at_once(
     pool: Pool, ada: AccountId, summary: ProblemSummary
 ) -> None:
-    group_commit = GroupCommit(pool)
+    group_commit = GroupCommit(pool, insert_all)
     for _ in range(3):
         await group_commit.write(insert_of(ada, summary))
     assert await transactions_of(pool) == 3
@@ -99,7 +99,7 @@ async def test_duplicates_in_one_statement_are_one_submission(
     pool: Pool, ada: AccountId, summary: ProblemSummary
 ) -> None:
     """I1, I2: fifty equal answers, and one refusal for a different request."""
-    group_commit = GroupCommit(pool)
+    group_commit = GroupCommit(pool, insert_all)
     same = [insert_of(ada, summary, key="k", text=b"same") for _ in range(50)]
     other = insert_of(ada, summary, key="k", text=b"other")
     first, _ = await group_commit.write(same[0])
@@ -117,7 +117,7 @@ async def test_concurrent_first_requests_with_one_key_are_one_submission(
     pool: Pool, ada: AccountId, summary: ProblemSummary
 ) -> None:
     """I1"""
-    group_commit = GroupCommit(pool)
+    group_commit = GroupCommit(pool, insert_all)
     same = [insert_of(ada, summary, key="k", text=b"same") for _ in range(50)]
     told = await asyncio.gather(*(group_commit.write(each) for each in same))
     assert len({accepted for accepted, _ in told}) == 1
@@ -146,7 +146,7 @@ async def test_keys_in_opposite_order_do_not_deadlock(
 async def test_a_submission_that_cannot_be_written_does_not_fail_the_others(
     pool: Pool, ada: AccountId, summary: ProblemSummary
 ) -> None:
-    group_commit = GroupCommit(pool)
+    group_commit = GroupCommit(pool, insert_all)
     arrivals = [insert_of(ada, summary) for _ in range(MANY)]
     nobody = insert_of(AccountId("usr_nobody"), summary)
     told = await asyncio.gather(
@@ -185,7 +185,7 @@ async def test_a_users_nth_submission_ranks_nth_up_to_a_bound(
 async def test_a_cancelled_request_is_not_written_and_delays_nobody(
     pool: Pool, ada: AccountId, summary: ProblemSummary
 ) -> None:
-    group_commit = GroupCommit(pool)
+    group_commit = GroupCommit(pool, insert_all)
     async with asyncio.TaskGroup() as group:
         tasks = [
             group.create_task(group_commit.write(insert_of(ada, summary)))
@@ -202,7 +202,7 @@ async def test_a_cancelled_request_is_not_written_and_delays_nobody(
 async def test_a_full_batch_starts_beside_a_running_statement(
     pool: Pool, ada: AccountId, summary: ProblemSummary
 ) -> None:
-    group_commit = GroupCommit(pool)
+    group_commit = GroupCommit(pool, insert_all)
     async with locked(pool):
         tasks = [asyncio.ensure_future(group_commit.write(insert_of(ada, summary)))]
         await until_blocked(pool, 1)
@@ -221,7 +221,7 @@ async def test_a_full_batch_starts_beside_a_running_statement(
 async def test_when_the_writing_task_is_cancelled_the_next_batch_is_written(
     pool: Pool, ada: AccountId, summary: ProblemSummary
 ) -> None:
-    group_commit = GroupCommit(pool)
+    group_commit = GroupCommit(pool, insert_all)
     for _ in range(
         CONCURRENT_STATEMENTS + 1
     ):  # a lane that is lost each time would be missing then
@@ -243,7 +243,7 @@ async def test_requests_in_a_cancelled_batch_are_told_to_try_again(
     pool: Pool, ada: AccountId, summary: ProblemSummary
 ) -> None:
     """D5"""
-    group_commit = GroupCommit(pool)
+    group_commit = GroupCommit(pool, insert_all)
     async with locked(pool):
         first = asyncio.ensure_future(group_commit.write(insert_of(ada, summary)))
         await until_blocked(pool, 1)
@@ -292,7 +292,7 @@ async def test_during_an_outage_all_requests_fail_and_afterwards_all_are_written
         await migrate(server.url)
         async with open_pool(server.url, name="test") as pool:
             ada, summary = await make_account(pool), await make_problem(pool)
-            group_commit = GroupCommit(pool)
+            group_commit = GroupCommit(pool, insert_all)
             await group_commit.write(insert_of(ada, summary))
             await server.stop()
             told = await asyncio.gather(

@@ -85,7 +85,7 @@ async def dispatching(
 
 async def deliveries(pool: Pool, submission: SubmissionId | None = None) -> list[Delivery]:
     async with connection(pool) as acquired:
-        return await webhooks.page(acquired, DeliveryFilter(submission=submission), limit=1000)
+        return await webhooks.page(acquired, DeliveryFilter(work=submission), limit=1000)
 
 
 async def only(pool: Pool, submission: SubmissionId) -> Delivery:

@@ -184,7 +184,7 @@ async def test_an_account_with_many_receivers_does_not_go_first(pool: Pool, end:
     mine = await end("https://calm.example/", calm)
     async with connection(pool) as acquired:
         first = await webhooks.claim(acquired, limit=2, claim_s=60, **BOUNDS)
-    assert mine in {each.submission.id for each in first}
+    assert mine in {each.subject.id for each in first}
 
 
 async def test_an_account_with_many_receivers_never_takes_all_capacity(
@@ -200,9 +200,9 @@ async def test_an_account_with_many_receivers_never_takes_all_capacity(
         first = await webhooks.claim(acquired, limit=2, **bounds)
         more = await webhooks.claim(acquired, limit=50, **bounds)
         assert await webhooks.claim(acquired, limit=50, **bounds) == []
-    taken = [each.submission.account for each in [*first, *more]]
+    taken = [each.subject.account for each in [*first, *more]]
     assert (len(taken), taken.count(busy)) == (4, 3)
-    assert mine in {each.submission.id for each in first}
+    assert mine in {each.subject.id for each in first}
 
 
 @pytest.mark.parametrize(
@@ -296,7 +296,7 @@ async def test_old_deliveries_are_trimmed(pool: Pool, end: End) -> None:
         assert await webhooks.resend(acquired, first.id)
         await acquired.execute(
             "UPDATE webhook_delivery SET ended_at = now() - interval '31 days' "
-            "WHERE submission_id = $1 AND state <> 'waiting'",
+            "WHERE work_id = $1 AND state <> 'waiting'",
             old,
         )
         month_s = 30 * 86400
@@ -304,7 +304,7 @@ async def test_old_deliveries_are_trimmed(pool: Pool, end: End) -> None:
         assert len(await deliveries(pool, old)) == 2, "it has a repeat that waits"
         await acquired.execute(
             "UPDATE webhook_delivery SET state = 'failed', "
-            "ended_at = now() - interval '31 days' WHERE submission_id = $1",
+            "ended_at = now() - interval '31 days' WHERE work_id = $1",
             old,
         )
         await webhooks.trim(acquired, older_than_s=month_s, limit=10)
@@ -315,7 +315,7 @@ async def test_old_deliveries_are_trimmed(pool: Pool, end: End) -> None:
 
 
 FILL = """
-INSERT INTO webhook_delivery (id, submission_id, account_id, kind, url, state, ended_at)
+INSERT INTO webhook_delivery (id, work_id, account_id, kind, url, state, ended_at)
 SELECT 'whd_' || n, $1, $2, 'kind ' || n, 'https://host' || n % 20 || '.example/',
        CASE WHEN n % 2 = 0 THEN 'waiting' ELSE 'delivered' END,
        CASE WHEN n % 2 = 1 THEN now() END

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from deemster.domain.ids import SubmissionId
 from deemster.domain.job import QueueName
 from deemster.domain.lifecycle import State
 from deemster.pipeline.outbox.reconcile import reconcile
@@ -86,12 +87,12 @@ async def test_a_job_may_start_before_the_relay_marks_it_as_sent(
     async with transaction(pool) as claiming:
         letters = await outbox.claim(claiming, limit=10, claim_s=0.001)
     await producer.send([letter.job for letter in letters])
-    await start_submission(pool, letters[0].job.submission)
+    await start_submission(pool, SubmissionId(submission))
     await Relay(pool, producer).send_batch()
     async with connection(pool) as acquired:
-        rows = await acquired.fetch("SELECT event FROM submission_event ORDER BY id")
+        rows = await acquired.fetch("SELECT event FROM work_event ORDER BY id")
     assert [row["event"] for row in rows] == ["submit", "publish", "start"]
-    assert submission == letters[0].job.submission
+    assert submission == letters[0].job.work
 
 
 async def test_while_the_queue_is_down_nothing_is_lost(pool: Pool, producer: Producer) -> None:
@@ -118,7 +119,7 @@ async def test_lost_jobs_are_sent_again(pool: Pool, producer: Producer) -> None:
     await relay.send_batch()
     async with connection(pool) as acquired:
         lost = await submissions.list_possibly_lost(acquired, quiet_s=0, limit=3)
-    assert [job.submission for job in lost] == ids[:3]
+    assert [job.work for job in lost] == ids[:3]
     for job in lost:
         await producer.remove(job)
     assert await reconcile(pool, producer, quiet_s=3600) == 0
@@ -128,7 +129,7 @@ async def test_lost_jobs_are_sent_again(pool: Pool, producer: Producer) -> None:
     assert await waiting_jobs(producer) == 5
     async with connection(pool) as acquired:
         count = await acquired.fetchval(
-            "SELECT count(*) FROM submission_event WHERE event = 'resend'"
+            "SELECT count(*) FROM work_event WHERE event = 'resend'"
         )
     assert count == 3
 
@@ -139,6 +140,6 @@ async def test_a_cancelled_submission_is_not_sent_again(pool: Pool, producer: Pr
     async with connection(pool) as acquired:
         (job,) = await submissions.list_possibly_lost(acquired, quiet_s=0, limit=3)
     await producer.remove(job)
-    await cancel(pool, job.submission)
+    await cancel(pool, job.work)
     assert await reconcile(pool, producer, quiet_s=0) == 0
-    assert submission == job.submission
+    assert submission == job.work

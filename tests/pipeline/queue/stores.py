@@ -21,7 +21,7 @@ def make_job(
     number: int, task: Task = Task.RUN, *, priority: int = 1, dispatch: int = 1
 ) -> Job:
     return Job(
-        submission=SubmissionId(f"sub_{number:04}"),
+        work=SubmissionId(f"sub_{number:04}"),
         task=task,
         dispatch=dispatch,
         priority=priority,

@@ -131,9 +131,13 @@ async def test_every_idle_consumer_is_woken_while_there_is_work(
         second.gate.set()
 
 
+SHARING = (Task.EVALUATE, Task.RUN, Task.ANALYZE)
+"""Tasks whose queues share slots; executions have slots of their own."""
+
+
 async def test_free_slots_are_shared_by_weight(queue_url: str, queue_env: str) -> None:
     """Q8: 6 to 3 to 1, while all of them have work."""
-    sent = [make_job(number, task) for task in Task for number in range(30)]
+    sent = [make_job(number, task) for task in SHARING for number in range(30)]
     started: list[Task] = []
 
     async def handler(delivery: DeliveredJob) -> Done:
@@ -162,11 +166,10 @@ async def test_strict_priority_empties_the_heavier_queue_first(
         return Done()
 
     async with Producer.open(queue_url, queue_env) as producer:
-        await producer.send([make_job(number, task) for task in Task for number in range(5)])
+        await producer.send([make_job(number, task) for task in SHARING for number in range(5)])
         async with working(queue_url, queue_env, handler, strict=True):
             await until(lambda: len(started) == 15)
-    in_order = [Task.EVALUATE, Task.RUN, Task.ANALYZE]
-    assert started == [task for task in in_order for _ in range(5)]
+    assert started == [task for task in SHARING for _ in range(5)]
 
 
 async def test_a_single_queue_gets_all_slots_and_never_more(

@@ -37,7 +37,7 @@ async def test_a_long_job_keeps_its_lock(queue_url: str, queue_env: str) -> None
     ):
         await producer.send([make_job(1), make_job(2)])
         await until_counts(queue_url, queue_env, {"completed": 2})
-    assert sorted(deliveries, key=lambda each: each.submission) == [make_job(1), make_job(2)]
+    assert sorted(deliveries, key=lambda each: each.work) == [make_job(1), make_job(2)]
 
 
 async def test_a_handler_can_set_a_longer_lock(queue_url: str, queue_env: str) -> None:

@@ -81,7 +81,7 @@ async def test_lower_priorities_go_first_and_equal_ones_in_order(
             await producer.send([late])
     async with working(queue_url, queue_env, seen):
         await seen.has(sent)
-    in_order = sorted(sent, key=lambda each: (each.priority, each.submission))
+    in_order = sorted(sent, key=lambda each: (each.priority, each.work))
     assert seen.ids == [each.job_id for each in in_order]
 
 
@@ -211,7 +211,7 @@ async def test_jobs_carry_ids_only_and_any_bullmq_can_read_them(
         job = await queue.getJob(sent.job_id)
     assert (job.name, job.priority) == ("run", 5)
     assert job.data == {
-        "submission": sent.submission,
+        "work": sent.work,
         "task": "run",
         "problem": sent.problem,
         "revision": sent.revision,

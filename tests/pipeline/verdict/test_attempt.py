@@ -43,7 +43,7 @@ async def view(pool: Pool, submission: SubmissionId) -> SubmissionView:
 async def events(pool: Pool, submission: SubmissionId) -> list[str]:
     async with connection(pool) as acquired:
         rows = await acquired.fetch(
-            "SELECT event FROM submission_event WHERE submission_id = $1 ORDER BY id",
+            "SELECT event FROM work_event WHERE work_id = $1 ORDER BY id",
             submission,
         )
     return [row["event"] for row in rows]
@@ -53,9 +53,9 @@ async def due(pool: Pool) -> list[tuple[str, int]]:
     """All outbox rows, due or not."""
     async with connection(pool) as acquired:
         rows = await acquired.fetch(
-            "SELECT submission_id, dispatch FROM outbox WHERE sent_at IS NULL ORDER BY id"
+            "SELECT work_id, dispatch FROM outbox WHERE sent_at IS NULL ORDER BY id"
         )
-    return [(row["submission_id"], row["dispatch"]) for row in rows]
+    return [(row["work_id"], row["dispatch"]) for row in rows]
 
 
 async def tally(pool: Pool) -> tuple[int, int]:
@@ -126,9 +126,7 @@ async def test_a_rescue_sends_a_new_job_with_a_reason(pool: Pool) -> None:
     await rescue(pool, most_attempts=3)
     assert await due(pool) == [(submission, 1), (submission, 2)]
     async with connection(pool) as acquired:
-        reason = await acquired.fetchval(
-            "SELECT reason FROM submission_event WHERE event = 'rescue'"
-        )
+        reason = await acquired.fetchval("SELECT reason FROM work_event WHERE event = 'rescue'")
     assert reason == "worker wrk_x stopped sending heartbeats"
 
 
@@ -163,7 +161,7 @@ async def test_after_the_last_attempt_a_silent_job_fails(pool: Pool) -> None:
     assert (found.state, found.failure) == (State.FAILED, JUDGE_FAILED)
     async with connection(pool) as acquired:
         (letter,) = await dead_letters.page(acquired)
-    assert (letter.submission, letter.attempt) == (submission, 2)
+    assert (letter.work, letter.attempt) == (submission, 2)
     assert await tally(pool) == (0, 0)
 
 

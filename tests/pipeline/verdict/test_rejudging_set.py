@@ -133,8 +133,8 @@ async def test_trials_do_not_count_and_are_not_announced_until_they_are_applied(
     assert before.archived_at is not None
     assert (after.verdict, after.staged_in) == (Verdict.ACCEPTED, None)
     assert await value(pool, "SELECT accepted FROM problem_tally") == 1
-    assert await value(pool, "SELECT submission_id FROM webhook_delivery") == new
-    told = "SELECT submission_id FROM submission_event WHERE event = 'apply'"
+    assert await value(pool, "SELECT work_id FROM webhook_delivery") == new
+    told = "SELECT work_id FROM work_event WHERE event = 'apply'"
     assert await value(pool, told) == new
 
 
@@ -153,7 +153,7 @@ async def test_only_changed_verdicts_are_announced(pool: Pool, artifacts: Artifa
     await end(pool, artifacts, of[olds[2]], Verdict.TIME_LIMIT)
     await rejudging_set.apply(pool, made, ROOT)
     async with connection(pool) as acquired:
-        rows = await acquired.fetch("SELECT submission_id, kind FROM webhook_delivery")
+        rows = await acquired.fetch("SELECT work_id, kind FROM webhook_delivery")
     assert [tuple(row) for row in rows] == [(of[olds[1]], "submission.finished")]
 
 
@@ -170,8 +170,8 @@ async def test_a_changed_score_is_announced_too(pool: Pool, artifacts: Artifacts
         await acquired.execute("UPDATE submission SET score = 70 WHERE id = $1", of[olds[1]])
     await rejudging_set.apply(pool, made, ROOT)
     async with connection(pool) as acquired:
-        rows = await acquired.fetch("SELECT submission_id FROM webhook_delivery")
-    assert [row["submission_id"] for row in rows] == [of[olds[1]]]
+        rows = await acquired.fetch("SELECT work_id FROM webhook_delivery")
+    assert [row["work_id"] for row in rows] == [of[olds[1]]]
 
 
 async def test_a_set_is_applied_only_when_all_of_it_has_ended(
@@ -244,9 +244,7 @@ async def test_a_dropped_set_changes_nothing_and_its_jobs_are_cancelled(
     with pytest.raises(StateChanged):
         await settle(pool, artifacts, running, judged())
     assert await value(pool, "SELECT count(*) FROM lease") == 0
-    assert (
-        await value(pool, "SELECT count(*) FROM submission_event WHERE event = 'cancel'") == 2
-    )
+    assert await value(pool, "SELECT count(*) FROM work_event WHERE event = 'cancel'") == 2
     for old in olds:
         assert (await view(pool, old)).archived_at is None
         assert (await view(pool, of[old])).archived_at is not None

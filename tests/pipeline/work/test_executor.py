@@ -4,18 +4,25 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
-from deemster.domain.ids import WORKER, WorkerId, new_id
+from deemster.domain.ids import WORKER, WorkerId, WorkId, new_id
+from deemster.domain.job import Task
 from deemster.domain.judgement import JuryJudgement
 from deemster.domain.lifecycle import Event, State
-from deemster.domain.submission import JobDetails
+from deemster.domain.submission import SubmissionDetails
 from deemster.domain.verdict import Verdict
-from deemster.pipeline.verdict.attempt import Caps
+from deemster.pipeline.verdict.attempt import Caps, settle
 from deemster.pipeline.verdict.cancel import cancel
-from deemster.pipeline.work.executor import JobExecutor, JudgeResult
+from deemster.pipeline.work.executor import JobExecutor
 from deemster.pipeline.work.heartbeat import RunningJobs
 from deemster.store.lifecycle import advance, lock_state
-from deemster.store.pool import Pool, connection, transaction
-from tests.builders import LANGUAGES, make_artifacts, make_submission, start_submission
+from deemster.store.pool import Connection, Pool, connection, transaction
+from tests.builders import (
+    LANGUAGES,
+    make_artifacts,
+    make_submission,
+    read_submission,
+    start_submission,
+)
 from tests.waiting import PATIENCE_S, until
 
 WAITS = """
@@ -43,15 +50,33 @@ async def test_a_job_delivered_while_the_relay_marks_it_as_sent_is_started(
         assert await lock_state(acquired, submission) == (State.RUNNING, 1)
 
 
-async def test_a_submission_cancelled_before_judging_is_not_judged(
-    pool: Pool, tmp_path: Path
-) -> None:
+class EndlessStage:
+    """Reads submissions, and never ends one."""
+
+    task = Task.RUN
+
+    async def read(self, acquired: Connection, work: WorkId) -> SubmissionDetails | None:
+        return await read_submission(acquired, work)
+
+    def parts(self, details: SubmissionDetails) -> int:
+        return details.cases
+
+    def lock_s(self, details: SubmissionDetails) -> float:
+        return 15
+
+    def deadline_s(self, details: SubmissionDetails) -> float:
+        return 600
+
+    async def run(self, details: SubmissionDetails, on_part: Callable[[], None]) -> None:
+        await asyncio.get_running_loop().create_future()
+
+    async def settle(self, details: SubmissionDetails, result: None) -> str:
+        raise AssertionError("it can't end")
+
+
+async def test_a_submission_cancelled_before_judging_is_not_judged(pool: Pool) -> None:
     submission = await make_submission(pool)
     runs = RunningJobs(pool, WorkerId(new_id(WORKER)))
-
-    async def judge_for_ever(_details: JobDetails, _on_case: Callable[[], None]) -> JudgeResult:
-        never: asyncio.Future[JudgeResult] = asyncio.get_running_loop().create_future()
-        return await never
 
     async def hold(_lease_s: float) -> None:
         """Here it has begun, and its program has not."""
@@ -60,9 +85,8 @@ async def test_a_submission_cancelled_before_judging_is_not_judged(
 
     execution = JobExecutor(
         pool=pool,
-        artifacts=make_artifacts(tmp_path),
+        stage=EndlessStage(),
         running_jobs=runs,
-        judge=judge_for_ever,
         caps=Caps(),
         languages=LANGUAGES,
         lease_s=15,
@@ -82,9 +106,14 @@ async def test_clients_are_told_of_the_start_and_of_the_verdict_after_their_comm
     told: list[str] = []
     told_before_judging: list[str] = []
 
-    async def judge(_details: JobDetails, _on_case: Callable[[], None]) -> JudgeResult:
-        told_before_judging.extend(told)
-        return JudgeResult(JuryJudgement(Verdict.ACCEPTED))
+    class AcceptingStage(EndlessStage):
+        async def run(self, details: SubmissionDetails, on_part: Callable[[], None]) -> None:
+            told_before_judging.extend(told)
+
+        async def settle(self, details: SubmissionDetails, result: None) -> str:
+            accepted = JuryJudgement(Verdict.ACCEPTED)
+            await settle(pool, make_artifacts(tmp_path), details, accepted)
+            return "accepted"
 
     async def set_lease(_lease_s: float) -> None:
         async with connection(pool) as acquired:
@@ -92,9 +121,8 @@ async def test_clients_are_told_of_the_start_and_of_the_verdict_after_their_comm
 
     execution = JobExecutor(
         pool=pool,
-        artifacts=make_artifacts(tmp_path),
+        stage=AcceptingStage(),
         running_jobs=RunningJobs(pool, WorkerId(new_id(WORKER))),
-        judge=judge,
         caps=Caps(),
         languages=LANGUAGES,
         lease_s=15,

@@ -6,6 +6,7 @@ import pytest
 
 from deemster.pipeline.queue.consumer import Consumer
 from deemster.pipeline.queue.fetcher import DeliveredJob, Done
+from deemster.pipeline.work.consumers import Consumers
 from deemster.pipeline.work.heartbeat import Heartbeat
 from deemster.store import workers
 from deemster.store.pool import Pool, connection, open_pool
@@ -42,13 +43,14 @@ async def test_a_worker_reports_its_toolchain_versions_and_their_changes(
     """J6: also after the worker had to register again."""
     versions = {"c": "GCC 12.2.0", "python3": "Python 3.11.2"}
     heartbeat = Heartbeat(pool, 1, versions)
-    await heartbeat.beat(consumer)
+    consumers = Consumers(consumer, [])
+    await heartbeat.beat(consumers)
     assert (await only_one(pool)).versions == versions
     versions["c"] = "GCC 12.2.1"
-    await heartbeat.beat(consumer)
+    await heartbeat.beat(consumers)
     assert (await only_one(pool)).versions == versions
     del versions["python3"]
-    await heartbeat.beat(consumer)
+    await heartbeat.beat(consumers)
     found = await only_one(pool)
     assert (found.languages, found.versions) == (["c"], {"c": "GCC 12.2.1"})
     async with connection(pool) as acquired:
@@ -57,6 +59,6 @@ async def test_a_worker_reports_its_toolchain_versions_and_their_changes(
     for _ in range(
         2
     ):  # the first beat finds that it counted as dead, the second registers again
-        await heartbeat.beat(consumer)
+        await heartbeat.beat(consumers)
     found = await only_one(pool)
     assert (found.languages, found.versions) == (["c"], {"c": "GCC 13.1.0"})

@@ -70,7 +70,7 @@ async def visible_state(pool: Pool, artifacts: Artifacts, ids: list[SubmissionId
         for each in ids:
             view = await submissions.get(acquired, each)
             assert isinstance(view, SubmissionView)
-            details = await submissions.job_details(acquired, each)
+            details = await submissions.submission_details(acquired, each)
             assert details is not None
             found.append((view, await fetch(acquired, artifacts, details.source)))
     return found

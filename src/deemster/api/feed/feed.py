@@ -11,9 +11,9 @@ import structlog
 from deemster.api.feed.messages import EventMessage
 from deemster.api.feed.subscriptions import Subscriber, Subscriptions, Topic
 from deemster.domain.errors import Unavailable
-from deemster.domain.ids import AccountId, SubmissionId
+from deemster.domain.ids import AccountId, WorkId
 from deemster.store import events
-from deemster.store.events import LAST_ID, ChangedSubmission, EventCursor, Snapshot
+from deemster.store.events import LAST_ID, ChangedWork, EventCursor, Snapshot
 from deemster.store.pool import Connection, Pool, connection
 
 BUSY_S: Final = 0.1
@@ -28,7 +28,7 @@ BATCH: Final = 500
 """Events that one statement reads."""
 MAX_WAIT_S: Final = 30.0
 
-OnEvent = Callable[[ChangedSubmission], None]
+OnEvent = Callable[[ChangedWork], None]
 log = structlog.get_logger()
 
 
@@ -88,12 +88,12 @@ class Feed:
 
     async def wait_for_end(
         self,
-        submission: SubmissionId,
+        submission: WorkId,
         wait_s: float,
         has_ended: Callable[[], Awaitable[bool]],
     ) -> None:
         """Waits until the submission has ended; then cached responses are up to date (H1)."""
-        with self.subscribe(Topic(submission=submission, for_admin=True)) as subscriber:
+        with self.subscribe(Topic(work=submission, for_admin=True)) as subscriber:
             if await has_ended():
                 await self.catch_up()  # drops cached responses that are older
                 return
@@ -171,21 +171,19 @@ class Feed:
             await self._begin(acquired)
             self._close_all()
             return
-        submissions = {
-            each.submission for each in changes if each.submission in self.subscriptions
-        }
+        submissions = {each.work for each in changes if each.work in self.subscriptions}
         if after_failure:
             # After a crash or a failover, the server may assign transaction numbers again that
             # this process has already seen; events of these transactions would be missed.
             submissions = self.subscriptions.submissions()
-        found = await events.list_of_submissions(acquired, submissions) if submissions else []
+        found = await events.list_of_work(acquired, submissions) if submissions else []
         self._snapshot = snapshot
         self._newest = max([self._newest, *(each.xact for each in changes)])
         for change in changes:
             for callback in self._callbacks:
                 callback(change)
         for message in map(EventMessage, found):
-            for subscriber in self.subscriptions.of_submission(message.event.submission):
+            for subscriber in self.subscriptions.of_work(message.event.work):
                 subscriber.offer(message)
         await self._deliver_ordered(acquired, snapshot)
 
@@ -224,7 +222,7 @@ class Feed:
                 log.exception("events.progress_crashed")
                 continue
             for submission, progress in found.items():
-                for subscriber in self.subscriptions.of_submission(submission):
+                for subscriber in self.subscriptions.of_work(submission):
                     subscriber.show_progress(progress)
 
     def _close_all(self) -> None:

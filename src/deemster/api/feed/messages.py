@@ -7,7 +7,7 @@ from deemster.api.http.errors import FieldFault, Invalid
 from deemster.api.models.events import event_out
 from deemster.domain.lifecycle import PUBLIC_STATUS
 from deemster.domain.submission import JudgingProgress
-from deemster.store.events import LAST_ID, EventCursor, SubmissionEvent
+from deemster.store.events import LAST_ID, EventCursor, WorkEvent
 
 RETRY_MS: Final = 2000
 HEARTBEAT: Final = b": still here\n\n"
@@ -19,7 +19,7 @@ class EventMessage:
 
     __slots__ = ("_texts", "event")
 
-    def __init__(self, event: SubmissionEvent) -> None:
+    def __init__(self, event: WorkEvent) -> None:
         self.event = event
         self._texts: dict[bool, bytes] = {}
 

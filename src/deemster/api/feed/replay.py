@@ -3,9 +3,9 @@
 from typing import Final, Protocol
 
 from deemster.api.feed.subscriptions import Topic
-from deemster.domain.ids import SubmissionId
+from deemster.domain.ids import WorkId
 from deemster.store import events
-from deemster.store.events import FIRST_XACT, EventCursor, SubmissionEvent
+from deemster.store.events import FIRST_XACT, EventCursor, WorkEvent
 from deemster.store.pool import Connection
 
 BATCH: Final = 500
@@ -15,29 +15,29 @@ class Replay(Protocol):
     last: EventCursor | None
     """The last event that was sent."""
 
-    def is_new(self, event: SubmissionEvent) -> bool: ...
+    def is_new(self, event: WorkEvent) -> bool: ...
 
-    async def read(self, acquired: Connection) -> tuple[list[SubmissionEvent], bool]:
+    async def read(self, acquired: Connection) -> tuple[list[WorkEvent], bool]:
         """Returns the next events, and whether there may be more."""
         ...
 
 
-class SubmissionReplay:
+class WorkReplay:
     """All events of a submission after the last one seen.
 
     A cursor that is not one of its events comes from another stream, or from before the
     database was restored. Then all events are sent: better to repeat some than to miss any.
     """
 
-    def __init__(self, submission: SubmissionId, last: EventCursor | None) -> None:
+    def __init__(self, submission: WorkId, last: EventCursor | None) -> None:
         self._submission = submission
         self.last = last
 
-    def is_new(self, event: SubmissionEvent) -> bool:
+    def is_new(self, event: WorkEvent) -> bool:
         return self.last is None or event.cursor.id > self.last.id
 
-    async def read(self, acquired: Connection) -> tuple[list[SubmissionEvent], bool]:
-        found = await events.list_of_submissions(acquired, [self._submission])
+    async def read(self, acquired: Connection) -> tuple[list[WorkEvent], bool]:
+        found = await events.list_of_work(acquired, [self._submission])
         if self.last not in [each.cursor for each in found]:
             self.last = None
         return [each for each in found if self.is_new(each)], False
@@ -50,10 +50,10 @@ class OrderedReplay:
         self._topic = topic
         self.last = last
 
-    def is_new(self, event: SubmissionEvent) -> bool:
+    def is_new(self, event: WorkEvent) -> bool:
         return self.last is None or event.cursor > self.last
 
-    async def read(self, acquired: Connection) -> tuple[list[SubmissionEvent], bool]:
+    async def read(self, acquired: Connection) -> tuple[list[WorkEvent], bool]:
         if self.last is None:
             return [], False
         before = (await events.current_snapshot(acquired)).xmin

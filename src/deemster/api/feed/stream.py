@@ -16,7 +16,7 @@ from deemster.api.feed.messages import (
     first_message,
     progress_message,
 )
-from deemster.api.feed.replay import OrderedReplay, Replay, SubmissionReplay
+from deemster.api.feed.replay import OrderedReplay, Replay, WorkReplay
 from deemster.api.feed.subscriptions import Subscriber, Topic
 from deemster.domain.errors import Unavailable
 from deemster.domain.ids import AccountId
@@ -100,11 +100,11 @@ class StreamWriter:
         self._ends_s = self._clock() + (inf if seconds is None else seconds)
         self._heartbeat_s = self._clock() + HEARTBEAT_S
         topic = subscriber.topic
-        if topic.submission is None:
+        if topic.work is None:
             self._replay: Replay = OrderedReplay(topic, after)
             self._first_message = first_message(after or subscriber.start)
         else:
-            self._replay = SubmissionReplay(topic.submission, after)
+            self._replay = WorkReplay(topic.work, after)
             self._first_message = first_message(after)
 
     async def run(self) -> bool:
@@ -165,7 +165,7 @@ class StreamWriter:
         for message in messages:
             event = message.event
             self._replay.last = event.cursor
-            if topic.submission is not None:
+            if topic.work is not None:
                 self._subscriber.is_running = event.state is State.RUNNING
                 self._has_ended = event.is_final
             pieces.append(message.text(for_admin=topic.for_admin))

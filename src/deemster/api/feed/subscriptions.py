@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from deemster.api.feed.messages import EventMessage
-from deemster.domain.ids import AccountId, ContestId, SubmissionId
+from deemster.domain.ids import AccountId, ContestId, WorkId, work_id
 from deemster.domain.submission import JudgingProgress
 from deemster.store.events import EventCursor
 
@@ -21,7 +21,7 @@ ALL_TOPICS: Final = ""
 class Topic:
     """The events that a subscriber gets: those that match all given ids."""
 
-    submission: SubmissionId | None = None
+    work: WorkId | None = None
     account: AccountId | None = None
     contest: ContestId | None = None
     for_admin: bool = False
@@ -30,7 +30,7 @@ class Topic:
     def includes(self, message: EventMessage) -> bool:
         event = message.event
         return (
-            (self.submission is None or event.submission == self.submission)
+            (self.work is None or event.work == self.work)
             and (self.account is None or event.account == self.account)
             and (self.contest is None or event.contest == self.contest)
             and (self.for_admin or not event.staged)
@@ -38,7 +38,7 @@ class Topic:
 
     @property
     def key(self) -> str:
-        return self.submission or self.account or self.contest or ALL_TOPICS
+        return self.work or self.account or self.contest or ALL_TOPICS
 
 
 class Subscriber:
@@ -117,7 +117,7 @@ class Subscriptions:
     def __iter__(self) -> Iterator[Subscriber]:
         return iter([each for group in self._groups.values() for each in group])
 
-    def __contains__(self, submission: SubmissionId) -> bool:
+    def __contains__(self, submission: WorkId) -> bool:
         return submission in self._groups
 
     @property
@@ -127,18 +127,18 @@ class Subscriptions:
 
     def add(self, subscriber: Subscriber) -> None:
         self._groups.setdefault(subscriber.topic.key, set()).add(subscriber)
-        self._ordered += subscriber.topic.submission is None
+        self._ordered += subscriber.topic.work is None
 
     def remove(self, subscriber: Subscriber) -> None:
         key = subscriber.topic.key
         self._groups[key].discard(subscriber)
         if not self._groups[key]:
             del self._groups[key]
-        self._ordered -= subscriber.topic.submission is None
+        self._ordered -= subscriber.topic.work is None
 
-    def of_submission(self, submission: SubmissionId) -> Iterator[Subscriber]:
+    def of_work(self, submission: WorkId) -> Iterator[Subscriber]:
         for subscriber in self._groups.get(submission, ()):
-            if subscriber.topic.submission is not None:
+            if subscriber.topic.work is not None:
                 yield subscriber
 
     def ordered(self, message: EventMessage) -> Iterator[Subscriber]:
@@ -148,17 +148,17 @@ class Subscriptions:
             if key is None:
                 continue
             for subscriber in self._groups.get(key, ()):
-                if subscriber.topic.submission is None:
+                if subscriber.topic.work is None:
                     yield subscriber
 
-    def submissions(self) -> set[SubmissionId]:
+    def submissions(self) -> set[WorkId]:
         """Submissions with subscribers of their own."""
-        return {each.topic.submission for each in self if each.topic.submission is not None}
+        return {each.topic.work for each in self if each.topic.work is not None}
 
-    def running(self) -> list[SubmissionId]:
+    def running(self) -> list[WorkId]:
         """Submissions with subscribers of their own that have seen them start."""
         return [
-            SubmissionId(key)
+            work_id(key)
             for key, group in self._groups.items()
             if any(each.is_running for each in group)
         ]

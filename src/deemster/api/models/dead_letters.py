@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from deemster.api.http.paging import Page, PageQuery
 from deemster.api.models.kinds import ResponseModel
+from deemster.domain.ids import kind_of
 from deemster.store.dead_letters import DeadLetter, HistoryEvent
 
 
@@ -16,7 +17,8 @@ class DeadLetterQuery(PageQuery):
 
 class DeadLetterItem(ResponseModel):
     number: int
-    submission_id: str
+    submission_id: str | None = None
+    execution_id: str | None = None
     task: str
     attempts: int
     error: str
@@ -62,7 +64,7 @@ def dead_letter_out(letter: DeadLetter, steps: Sequence[HistoryEvent]) -> DeadLe
 def item_fields(letter: DeadLetter) -> dict[str, Any]:
     return {
         "number": letter.id,
-        "submission_id": letter.submission,
+        f"{kind_of(letter.work)}_id": letter.work,
         "task": letter.task,
         "attempts": letter.attempt,
         "error": letter.error,

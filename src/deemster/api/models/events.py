@@ -8,7 +8,7 @@ from pydantic import Field, StringConstraints
 from deemster.api.models.kinds import RequestModel, ResponseModel, ShortText
 from deemster.domain.lifecycle import PUBLIC_STATUS
 from deemster.domain.verdict import Verdict
-from deemster.store.events import SubmissionEvent
+from deemster.store.events import WorkEvent
 
 MAX_STREAM_S: Final = 24 * 3600
 
@@ -56,10 +56,11 @@ class EventOut(ResponseModel):
     """Admins only: true for a trial of a rejudging."""
 
 
-def event_out(event: SubmissionEvent, *, for_admin: bool) -> EventOut:
+def event_out(event: WorkEvent, *, for_admin: bool) -> EventOut:
     """Copies field by field, so that no new field of an event is shown by accident (A11)."""
+    assert event.problem is not None, "executions have streams of their own"
     return EventOut(
-        submission_id=event.submission,
+        submission_id=event.work,
         status=PUBLIC_STATUS[event.state],
         state=event.state.lower(),
         attempt=event.attempt,

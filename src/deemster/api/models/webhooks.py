@@ -4,7 +4,7 @@ from datetime import datetime
 
 from deemster.api.http.paging import Page, PageQuery
 from deemster.api.models.kinds import ResponseModel, ShortText
-from deemster.domain.ids import AccountId
+from deemster.domain.ids import AccountId, kind_of
 from deemster.pipeline.deliver.message import SigningKeys
 from deemster.store.webhooks import Delivery, DeliveryState, SigningKey
 
@@ -28,7 +28,8 @@ class AttemptOut(ResponseModel):
 class DeliveryOut(ResponseModel):
     id: str
     """The receiver gets this id with every attempt, as the header `webhook-id`."""
-    submission_id: str
+    submission_id: str | None = None
+    execution_id: str | None = None
     type: str
     url: str
     state: DeliveryState
@@ -63,7 +64,8 @@ class WebhookSecretOut(ResponseModel):
 def delivery_out(delivery: Delivery) -> DeliveryOut:
     return DeliveryOut(
         id=delivery.id,
-        submission_id=delivery.submission,
+        submission_id=delivery.work if kind_of(delivery.work) == "submission" else None,
+        execution_id=delivery.work if kind_of(delivery.work) == "execution" else None,
         type=delivery.kind,
         url=delivery.url,
         state=delivery.state,

@@ -90,7 +90,7 @@ async def read_dead_letter(acquired: Connection, number: int) -> DeadLetterOut:
     letter = await dead_letters.get(acquired, number)
     if letter is None:
         raise unknown_dead_letter()
-    history = await dead_letters.submission_history(acquired, letter.submission)
+    history = await dead_letters.history(acquired, letter.work)
     return dead_letter_out(letter, history)
 
 

@@ -58,10 +58,10 @@ async def stream_submission_events(
     async with connection(app_state(request).pool) as acquired:
         view = await visible_submission(acquired, caller, id)
         if after is not None and view.state in TERMINAL:
-            past = await events.list_of_submissions(acquired, [view.id])
+            past = await events.list_of_work(acquired, [view.id])
             if past[-1].cursor == after:
                 return Response(status_code=204)
-    topic = Topic(submission=view.id, for_admin=caller.role is Role.ADMIN)
+    topic = Topic(work=view.id, for_admin=caller.role is Role.ADMIN)
     return open_stream(request, caller, topic, after, query.seconds)
 
 

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from deemster.api.authentication import BEARER, SECURED, Caller, actor_of
 from deemster.api.http.body import json_response, read_json, request_body, to_json
-from deemster.api.http.errors import FieldFault, Invalid, errors
+from deemster.api.http.errors import errors
 from deemster.api.http.idempotent_replay import (
     IDEMPOTENCY_KEY,
     idempotency_key,
@@ -15,6 +15,7 @@ from deemster.api.http.idempotent_replay import (
     respond_once,
 )
 from deemster.api.http.paging import cut
+from deemster.api.http.webhook_url import check_webhook_url
 from deemster.api.lookups import account_filter, unknown_submission, visible_submission
 from deemster.api.models.submissions import (
     SUBMISSIONS_PATH,
@@ -39,10 +40,8 @@ from deemster.domain.errors import NotFound
 from deemster.domain.ids import GENERATED_ID, ContestId, ProblemId, SubmissionId
 from deemster.domain.lifecycle import TERMINAL, WAITING
 from deemster.domain.source import unpack_files
-from deemster.pipeline.deliver.destination import is_plainly_private
 from deemster.pipeline.verdict.cancel import cancel
 from deemster.pipeline.verdict.rejudge import rejudge
-from deemster.settings import Settings
 from deemster.store import submissions
 from deemster.store.inline_artifacts import fetch
 from deemster.store.pool import Connection, connection, transaction
@@ -167,7 +166,7 @@ async def show_source(request: Request, caller: Caller, id: str) -> Response:  #
     state = app_state(request)
     async with connection(state.pool) as acquired:
         view = await visible_submission(acquired, caller, id)
-        details = await submissions.job_details(acquired, view.id)
+        details = await submissions.submission_details(acquired, view.id)
         assert details is not None, "rows of submissions are never deleted"
         content = await fetch(acquired, state.dependencies.artifacts, details.source)
     files = [file_out(name, each) for name, each in unpack_files(content).items()]
@@ -185,7 +184,7 @@ async def cancel_submission(request: Request, caller: Caller, id: str) -> Respon
         view = await visible_submission(acquired, caller, id)
     actor = actor_of(request, caller) if caller.id != view.account else None
     await cancel(state.pool, view.id, actor=actor)
-    state.cache_invalidation.forget_submission(view.id, view.account)
+    state.cache_invalidation.forget_work(view.id, view.account)
     async with connection(state.pool) as acquired:
         return json_response(await read_submission(acquired, caller, id))
 
@@ -210,16 +209,8 @@ async def rejudge_submission(request: Request, caller: Caller, id: str) -> Respo
             return json_response(accepted_out(accepted), 202, location_of(accepted.id))
 
         response = await respond_once(request, caller, writing, None, create)
-    state.cache_invalidation.forget_submission(view.id, view.account)
+    state.cache_invalidation.forget_work(view.id, view.account)
     return response
-
-
-def check_webhook_url(url: str | None, settings: Settings) -> None:
-    """Refuses plainly private addresses early; the delivery checks all addresses (H3)."""
-    if url is not None and not settings.webhook_allow_private and is_plainly_private(url):
-        raise Invalid(
-            [FieldFault("webhook_url", "this is a private address: use a public one")]
-        )
 
 
 async def read_submission(

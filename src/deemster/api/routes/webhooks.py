@@ -46,9 +46,7 @@ async def list_submission_webhooks(
     """Lists the webhook deliveries of a submission, newest first."""
     async with connection(app_state(request).pool) as acquired:
         view = await visible_submission(acquired, caller, id)
-        return json_response(
-            await delivery_page(acquired, DeliveryFilter(submission=view.id), query)
-        )
+        return json_response(await delivery_page(acquired, DeliveryFilter(work=view.id), query))
 
 
 @router.get(PATH, response_model=DeliveryPage, responses=errors(404, 422))

@@ -5,6 +5,7 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from deemster.cache.single_flight import SingleFlightCache
@@ -41,6 +42,7 @@ from deemster.store.submission_inserts import (
     SubmissionInsert,
     check_request,
     find_replay,
+    insert_all,
 )
 
 SUMMARY_KEPT_S: Final = 1.0
@@ -77,7 +79,9 @@ class AcceptService:
         self._on_accepted = on_accepted
         self._interval_s = interval_s
         self._daily_quota = daily_quota
-        self._group_commit = GroupCommit(pool, interval_s=interval_s)
+        self._group_commit: GroupCommit[SubmissionInsert, InsertResult] = GroupCommit(
+            pool, partial(insert_all, interval_s=interval_s)
+        )
         self._summaries: SingleFlightCache[ProblemId, ProblemSummary | None] = (
             SingleFlightCache(self._summary, keep_s=SUMMARY_KEPT_S)
         )

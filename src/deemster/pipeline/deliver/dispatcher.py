@@ -17,6 +17,7 @@ from deemster.pipeline.deliver.sender import DeliveryFault, Outcome, WebhookSend
 from deemster.store import webhooks
 from deemster.store.pool import Pool, connection, transaction
 from deemster.store.webhooks import ClaimedDelivery, DeliveryState
+from deemster.telemetry import id_field
 
 log = structlog.get_logger()
 
@@ -113,8 +114,8 @@ class WebhookDispatcher:
         WEBHOOKS.labels(result).inc()
         log.info(
             "webhook.attempt",
-            submissionId=claimed.submission.id,
-            userId=claimed.submission.account,
+            **id_field(claimed.subject.id),
+            userId=claimed.subject.account,
             taskType="webhook",
             deliveryId=claimed.id,
             attempt=claimed.number,
@@ -128,7 +129,7 @@ class WebhookDispatcher:
 
     async def _send(self, claimed: ClaimedDelivery) -> Outcome:
         try:
-            body = body_of(claimed.kind, claimed.submission)
+            body = body_of(claimed.kind, claimed.subject)
             headers = signature_headers(
                 self._signing_keys(claimed), claimed.id, claimed.at, body
             )
@@ -141,7 +142,7 @@ class WebhookDispatcher:
         generations = [claimed.generation]
         if claimed.overlaps:
             generations.append(claimed.generation - 1)
-        return [self._keys.key_of(claimed.submission.account, each) for each in generations]
+        return [self._keys.key_of(claimed.subject.account, each) for each in generations]
 
     async def _record(self, claimed: ClaimedDelivery, outcome: Outcome, took_ms: int) -> str:
         state = DeliveryState.DELIVERED

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from standardwebhooks import Webhook
 
+from deemster.domain.execution import ExecutionView, error_of, exit_code_of, status_of
 from deemster.domain.ids import AccountId
 from deemster.domain.lifecycle import PUBLIC_STATUS, State
 from deemster.domain.submission import SubmissionView
@@ -18,16 +19,15 @@ from deemster.domain.submission import SubmissionView
 PREFIX: Final = "whsec_"
 
 
-def body_of(kind: str, submission: SubmissionView) -> bytes:
-    """Uses only fields that no longer change once a submission has ended."""
-    assert submission.finished_at is not None, "only ended submissions have webhooks"
-    known = {name: each for name, each in fields(submission).items() if each is not None}
-    document = {
-        "type": kind,
-        "timestamp": timestamp(submission.finished_at),
+def body_of(kind: str, subject: SubmissionView | ExecutionView) -> bytes:
+    """Uses only fields that no longer change once a submission or execution has ended."""
+    assert subject.finished_at is not None, "only what has ended has webhooks"
+    if isinstance(subject, ExecutionView):
+        data = known(execution_fields(subject))
+    else:
         # As in the API, the verdict is always present, and null if there is none.
-        "data": {"verdict": None, **known},
-    }
+        data = {"verdict": None, **known(fields(subject))}
+    document = {"type": kind, "timestamp": timestamp(subject.finished_at), "data": data}
     return json.dumps(document, sort_keys=True, ensure_ascii=False).encode()
 
 
@@ -52,6 +52,31 @@ def fields(submission: SubmissionView) -> dict[str, Any]:
         "rejudge_of": submission.rejudge_of,
         "error": submission.failure if submission.state is State.FAILED else None,
     }
+
+
+def execution_fields(execution: ExecutionView) -> dict[str, Any]:
+    """The same for an execution."""
+    result, error = execution.result, error_of(execution)
+    return {
+        "id": execution.id,
+        "status": status_of(execution.state, result),
+        "language": execution.language,
+        "user_id": execution.account,
+        "session_id": execution.session,
+        "submitted_at": timestamp(execution.submitted_at),
+        "started_at": timestamp(execution.started_at),
+        "finished_at": timestamp(execution.finished_at),
+        "exit_code": exit_code_of(result),
+        "execution_time_ms": round(result.wall_ms) if result else None,
+        "cpu_time_ms": round(result.cpu_ms) if result else None,
+        "memory_kb": result.memory_kb if result else None,
+        "error_type": error[0] if error else None,
+        "error_message": error[1] if error else None,
+    }
+
+
+def known(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: each for name, each in values.items() if each is not None}
 
 
 def timestamp(at: datetime | None) -> str | None:

@@ -1,4 +1,4 @@
-"""Finds queued submissions whose job the queue has lost, and sends them again (Q6)."""
+"""Finds queued work whose job the queue has lost, and sends it again (Q6)."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -6,7 +6,7 @@ from typing import Final
 import structlog
 
 from deemster.domain.errors import LostRace
-from deemster.domain.job import Job, QueueName, Task
+from deemster.domain.job import Job, QueueName
 from deemster.domain.lifecycle import Event
 from deemster.pipeline.queue.producer import Producer
 from deemster.store import outbox
@@ -49,14 +49,14 @@ async def resend(pool: Pool, job: Job) -> None:
             step = await advance(
                 writing,
                 Event.RESEND,
-                job.submission,
+                job.work,
                 job.attempt,
                 reason="the queue had lost its job",
             )
             await outbox.add(
                 writing,
-                job.submission,
-                Task.RUN,
+                job.work,
+                job.task,
                 dispatch=step.dispatch,
                 attempt=step.attempt,
             )

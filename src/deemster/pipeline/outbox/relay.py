@@ -66,8 +66,8 @@ class Relay:
 
     async def _mark_sent(self, writing: Connection, rows: list[OutboxRow]) -> None:
         await outbox.mark_sent(writing, rows)
-        first = {row.job.submission: row.job.attempt for row in rows if row.job.dispatch == 1}
-        # Submissions that were started or cancelled meanwhile stay as they are.
+        first = {row.job.work: row.job.attempt for row in rows if row.job.dispatch == 1}
+        # Those that were started or cancelled meanwhile stay as they are.
         await advance_all(writing, Event.PUBLISH, first)
         if self._queue_failed:
             await outbox.retry_now(writing)

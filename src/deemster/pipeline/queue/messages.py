@@ -5,7 +5,7 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from deemster.domain.errors import Refused
-from deemster.domain.ids import ProblemId, RevisionDigest, SubmissionId
+from deemster.domain.ids import ProblemId, RevisionDigest, work_id
 from deemster.domain.job import QUEUE_OF, Job, QueueName, Task
 
 Id = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9_.-]+$")]
@@ -15,17 +15,17 @@ Count = Annotated[int, Field(ge=0, lt=2**31, strict=True)]
 class Message(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    submission: Id
+    work: Id
     task: Task
-    problem: Id
-    revision: Id
+    problem: Id | None = None
+    revision: Id | None = None
     attempt: Count
     dispatch: Count
 
     @classmethod
     def of(cls, job: Job) -> Self:
         return cls(
-            submission=job.submission,
+            work=job.work,
             task=job.task,
             problem=job.problem,
             revision=job.revision,
@@ -35,12 +35,12 @@ class Message(BaseModel):
 
     def to_job(self, priority: int) -> Job:
         return Job(
-            submission=SubmissionId(self.submission),
+            work=work_id(self.work),
             task=self.task,
             dispatch=self.dispatch,
             priority=priority,
-            problem=ProblemId(self.problem),
-            revision=RevisionDigest(self.revision),
+            problem=ProblemId(self.problem) if self.problem else None,
+            revision=RevisionDigest(self.revision) if self.revision else None,
             attempt=self.attempt,
         )
 

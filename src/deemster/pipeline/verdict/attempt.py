@@ -1,22 +1,26 @@
-"""Starts an attempt on one worker (Q9); records its verdict in one transaction (I3, J12)."""
+"""Starts an attempt on one worker (Q9); records its result in one transaction (I3, J12)."""
 
 import dataclasses
 import json
-from collections.abc import Container, Mapping
+from collections.abc import Awaitable, Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from deemster.domain.errors import LostRace
-from deemster.domain.ids import SubmissionId, WorkerId
+from deemster.domain.execution import ExecutionDetails, ExecutionResult, OutputChunk
+from deemster.domain.ids import WorkerId, WorkId, kind_of
 from deemster.domain.judgement import JuryJudgement, JuryText, for_contestant
 from deemster.domain.lifecycle import Event, State
-from deemster.domain.submission import JobDetails
-from deemster.store import counters, leases, workers
+from deemster.domain.submission import SubmissionDetails
+from deemster.domain.work import WorkDetails
+from deemster.store import counters, executions, leases, workers
 from deemster.store.artifacts import Artifacts
 from deemster.store.inline_artifacts import prepare
 from deemster.store.lifecycle import StateChanged, advance, advance_all
 from deemster.store.pool import Connection, Pool, transaction
-from deemster.store.submissions import JudgementRecord, job_details, record_judgement
+from deemster.store.submissions import JudgementRecord, record_judgement
+
+D = TypeVar("D", bound=WorkDetails)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,31 +44,35 @@ class Full(LostRace):
 
 async def start(
     pool: Pool,
-    submission: SubmissionId,
+    work: WorkId,
     worker: WorkerId,
     *,
+    read: Callable[[Connection, WorkId], Awaitable[D | None]],
     lease_s: float,
     caps: Caps,
     languages: Container[str],
-) -> JobDetails:
-    """Gives the submission to this worker; raises LostRace if it did not get it."""
+) -> D:
+    """Gives the submission or execution to this worker, as `read` returns it.
+
+    Raises LostRace if this worker did not get it.
+    """
     async with transaction(pool) as connection:
-        found = await job_details(connection, submission)
+        found = await read(connection, work)
         if found is None:
-            raise StateChanged(f"There is no submission {submission}.")
+            raise StateChanged(f"There is no {kind_of(work)} {work}.")
         if found.state is State.PENDING:
             # The relay has sent this job but has not marked it as sent yet.
-            await advance_all(connection, Event.PUBLISH, {submission: found.attempt})
+            await advance_all(connection, Event.PUBLISH, {work: found.attempt})
         elif found.state is not State.QUEUED:
-            raise StateChanged(f"{submission} is {found.state}: there is nothing to start.")
+            raise StateChanged(f"{work} is {found.state}: there is nothing to start.")
         if found.language not in languages and await other_worker_has(
             connection, found.language
         ):
-            raise Full(f"{submission} has to wait for a worker that has {found.language}.")
+            raise Full(f"{work} has to wait for a worker that has {found.language}.")
         if caps.touches(found.language):
             await check_caps(caps, connection, found)
-        step = await advance(connection, Event.START, submission, found.attempt)
-        await leases.take(connection, submission, step.attempt, worker, lease_s)
+        step = await advance(connection, Event.START, work, found.attempt)
+        await leases.take(connection, work, step.attempt, worker, lease_s)
     return replace(found, state=State.RUNNING, attempt=step.attempt)
 
 
@@ -73,8 +81,8 @@ async def other_worker_has(connection: Connection, language: str) -> bool:
     return any(language in worker.languages for worker in await workers.list_alive(connection))
 
 
-async def check_caps(caps: Caps, connection: Connection, found: JobDetails) -> None:
-    running = await leases.count_running(connection, found.language, found.account)
+async def check_caps(caps: Caps, connection: Connection, found: WorkDetails) -> None:
+    running = await leases.count_running(connection, found.id, found.language, found.account)
     of_language = caps.by_language.get(found.language)
     if (
         (caps.everywhere is not None and running.total >= caps.everywhere)
@@ -84,15 +92,32 @@ async def check_caps(caps: Caps, connection: Connection, found: JobDetails) -> N
         raise Full(f"{found.id} has to wait: the concurrency cap is reached.")
 
 
+async def settle_execution(
+    pool: Pool,
+    details: ExecutionDetails,
+    result: ExecutionResult,
+    output: Iterable[OutputChunk],
+) -> None:
+    """Also stores output that was not stored while the program ran.
+
+    Raises StateChanged, and writes nothing, if this attempt is no longer the current one.
+    """
+    async with transaction(pool) as connection:
+        await executions.add_output(connection, ((details.id, chunk) for chunk in output))
+        await executions.record_result(connection, details.id, details.attempt, result)
+        await advance(connection, Event.COMPLETE, details.id, details.attempt)
+        await leases.release(connection, details.id)
+
+
 async def settle(
     pool: Pool,
     artifacts: Artifacts,
-    details: JobDetails,
+    details: SubmissionDetails,
     judgement: JuryJudgement,
     *,
     show_groups: bool = True,
 ) -> None:
-    """Raises MovedOn, and writes nothing, if this attempt is no longer the current one."""
+    """Raises StateChanged, and writes nothing, if this attempt is no longer the current one."""
     document = json.dumps(jury_document(judgement)).encode()
     kept = await prepare(artifacts, document)
     found = finding(judgement, kept.digest, show_groups=show_groups)

@@ -1,7 +1,7 @@
-"""Cancels a submission; of a cancel and a concurrent start or verdict, one wins (A10)."""
+"""Cancels submissions and executions; of a cancel and a start or verdict, one wins (A10)."""
 
 from deemster.domain.errors import Conflict, NotFound
-from deemster.domain.ids import SubmissionId
+from deemster.domain.ids import WorkId, kind_of
 from deemster.domain.lifecycle import MOVES, PUBLIC_STATUS, Event, State
 from deemster.store import audit, leases
 from deemster.store.audit import Actor
@@ -10,25 +10,23 @@ from deemster.store.notifications import notify_event, notify_stop
 from deemster.store.pool import Pool, transaction
 
 
-async def cancel(pool: Pool, submission: SubmissionId, *, actor: Actor | None = None) -> State:
+async def cancel(pool: Pool, work: WorkId, *, actor: Actor | None = None) -> State:
     """Returns the new state. The worker kills a running program.
 
     An actor, who is not the owner, is recorded in the audit log.
     """
     async with transaction(pool) as connection:
-        found = await lock_state(connection, submission)
+        found = await lock_state(connection, work)
         if found is None:
-            raise NotFound(f"There is no submission {submission}.")
+            raise NotFound(f"There is no {kind_of(work)} {work}.")
         state, attempt = found
         if state not in MOVES[Event.CANCEL].sources:
-            raise Conflict(
-                f"{submission} is {PUBLIC_STATUS[state]}: it can no longer be cancelled."
-            )
-        await advance(connection, Event.CANCEL, submission, attempt)
-        await leases.release(connection, submission)
+            raise Conflict(f"{work} is {PUBLIC_STATUS[state]}: it can no longer be cancelled.")
+        await advance(connection, Event.CANCEL, work, attempt)
+        await leases.release(connection, work)
         if state is State.RUNNING:
-            await notify_stop(connection, submission)
+            await notify_stop(connection, work)
         await notify_event(connection)
         if actor is not None:
-            await audit.record(connection, actor, "submission.cancel", submission, was=state)
+            await audit.record(connection, actor, f"{kind_of(work)}.cancel", work, was=state)
     return State.CANCELLED

@@ -3,6 +3,7 @@
 from typing import Final
 
 from deemster.domain.errors import Conflict, NotFound
+from deemster.domain.ids import SubmissionId, kind_of
 from deemster.domain.submission import AcceptedSubmission
 from deemster.pipeline.verdict.rejudge import replace
 from deemster.store import audit, dead_letters
@@ -16,7 +17,12 @@ ACTS: Final = {"requeued": "requeue", "discarded": "discard"}
 async def requeue(connection: Connection, number: int, *, actor: Actor) -> AcceptedSubmission:
     """Creates a new submission that replaces the failed one."""
     found = await open_dead_letter(connection, number)
-    accepted = await replace(connection, found.submission)
+    if kind_of(found.work) == "execution":
+        raise Conflict(
+            f"Dead letter {number} is an execution, which is not judged again: its user can "
+            "run the program again. Discard the dead letter."
+        )
+    accepted = await replace(connection, SubmissionId(found.work))
     await settle(connection, found, "requeued", actor, accepted)
     return accepted
 
@@ -49,7 +55,9 @@ async def settle(
         raise Conflict(
             f"Dead letter {dead_letter.id} was handled by another admin at the same time."
         )
-    details = {"submission": dead_letter.submission} | ({"new": new_id} if new_id else {})
+    details = {kind_of(dead_letter.work): dead_letter.work} | (
+        {"new": new_id} if new_id else {}
+    )
     await audit.record(
         connection, actor, f"dead_letter.{ACTS[outcome]}", str(dead_letter.id), **details
     )

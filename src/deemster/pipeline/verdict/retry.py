@@ -6,8 +6,8 @@ from typing import Any, Final
 import structlog
 
 from deemster.domain.errors import LostRace
-from deemster.domain.ids import SubmissionId
-from deemster.domain.job import Task
+from deemster.domain.ids import WorkId
+from deemster.domain.job import first_task
 from deemster.domain.lifecycle import Event
 from deemster.domain.retry_policy import (
     JUDGE_FAILED,
@@ -15,19 +15,20 @@ from deemster.domain.retry_policy import (
     is_worth_retrying,
     message_for_contestant,
 )
-from deemster.domain.submission import JobDetails
+from deemster.domain.work import WorkDetails
 from deemster.store import dead_letters, leases, outbox, workers
 from deemster.store.leases import StaleLease
 from deemster.store.lifecycle import advance
 from deemster.store.notifications import notify_event
 from deemster.store.pool import Connection, Pool, connection, transaction
+from deemster.telemetry import id_field
 
 log = structlog.get_logger()
 RESCUE_BATCH: Final = 200
 
 
 async def retry_or_fail(
-    pool: Pool, running: JobDetails, fault: BaseException, *, most_attempts: int
+    pool: Pool, running: WorkDetails, fault: BaseException, *, most_attempts: int
 ) -> bool:
     """Handles a failed attempt. Returns True if there will be another attempt."""
     error = f"{type(fault).__name__}: {fault}"
@@ -44,27 +45,26 @@ async def retry_or_fail(
             )
         else:
             said = message_for_contestant(fault)
-            context = {"language": running.language, "revision": running.revision}
-            await fail(writing, running.id, running.attempt, error, said, context)
+            await fail(writing, running.id, running.attempt, error, said, running.context)
     return again
 
 
 async def requeue(
     writing: Connection,
     event: Event,
-    submission: SubmissionId,
+    work: WorkId,
     attempt: int,
     *,
     reason: str,
     delay_s: float = 0,
 ) -> None:
-    """Returns a running submission to the queue, with a new job."""
-    step = await advance(writing, event, submission, attempt, reason=reason)
-    await leases.release(writing, submission)
+    """Returns a running submission or execution to the queue, with a new job."""
+    step = await advance(writing, event, work, attempt, reason=reason)
+    await leases.release(writing, work)
     await outbox.add(
         writing,
-        submission,
-        Task.RUN,
+        work,
+        first_task(work),
         dispatch=step.dispatch,
         attempt=step.attempt,
         delay_s=delay_s,
@@ -73,16 +73,16 @@ async def requeue(
 
 async def fail(
     writing: Connection,
-    submission: SubmissionId,
+    work: WorkId,
     attempt: int,
     error: str,
     said: str = JUDGE_FAILED,
     context: Mapping[str, Any] | None = None,
 ) -> None:
-    """Fails a submission for good: its user sees `said`, admins see the dead letter."""
-    await advance(writing, Event.FAIL, submission, attempt, reason=said)
-    await dead_letters.add(writing, submission, Task.RUN, attempt, error, context or {})
-    await leases.release(writing, submission)
+    """Fails a submission or execution: its user sees `said`, admins see the dead letter."""
+    await advance(writing, Event.FAIL, work, attempt, reason=said)
+    await dead_letters.add(writing, work, first_task(work), attempt, error, context or {})
+    await leases.release(writing, work)
     await notify_event(writing)
 
 
@@ -101,13 +101,13 @@ async def rescue(pool: Pool, *, most_attempts: int) -> int:
         except LostRace:
             continue  # the job ended after all, or another keeper was first
         rescued += 1
-        log.warning("submission.rescued", submissionId=each.submission, attempt=each.attempt)
+        log.warning("job.rescued", **id_field(each.work), attempt=each.attempt)
     return rescued
 
 
 async def rescue_one(writing: Connection, stale: StaleLease, most_attempts: int) -> None:
     reason = f"worker {stale.worker or '?'} stopped sending heartbeats"
     if stale.attempt < most_attempts:
-        await requeue(writing, Event.RESCUE, stale.submission, stale.attempt, reason=reason)
+        await requeue(writing, Event.RESCUE, stale.work, stale.attempt, reason=reason)
     else:
-        await fail(writing, stale.submission, stale.attempt, reason)
+        await fail(writing, stale.work, stale.attempt, reason)

@@ -1,97 +1,70 @@
-"""Executes one delivered job: starts it, judges it and records the result exactly once (Q1)."""
+"""Executes one delivered job: starts it, runs its stage and records the result once (Q1)."""
 
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Container
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Generic, Protocol, TypeVar
 
 import structlog
 
 from deemster.domain.errors import LostRace, Unavailable
-from deemster.domain.ids import SubmissionId
+from deemster.domain.ids import WorkId
 from deemster.domain.job import Task
-from deemster.domain.judgement import JuryJudgement, JuryText
 from deemster.domain.lifecycle import Event
-from deemster.domain.limits import wall_ms
-from deemster.domain.source import Source, unpack_files
-from deemster.domain.submission import JobDetails
-from deemster.domain.verdict import Verdict
-from deemster.pipeline.judge.jury.programs import JuryFault
-from deemster.pipeline.judge.prepared_problem import PreparedProblems
-from deemster.pipeline.judge.sources import contestant_source
+from deemster.domain.work import WorkDetails
 from deemster.pipeline.queue.fetcher import DeliveredJob, Done, RetryLater
-from deemster.pipeline.verdict.attempt import Caps, Full, settle, start
+from deemster.pipeline.verdict.attempt import Caps, Full, start
 from deemster.pipeline.verdict.retry import requeue, retry_or_fail
 from deemster.pipeline.work.heartbeat import RunningJob, RunningJobs
-from deemster.programs.build.compiler import BuildTools
-from deemster.store.artifacts import Artifacts
-from deemster.store.inline_artifacts import fetch
-from deemster.store.pool import Pool, connection, transaction
+from deemster.store.pool import Connection, Pool, transaction
+from deemster.telemetry import id_field
 
 log = structlog.get_logger()
 
-COMPILE_S: Final = 60.0
-OVERHEAD_S: Final = 30.0
-"""A job's time beyond its compile and the sum of its limits."""
-MEASURED_TWICE: Final = 2
-"""A case near the limit is run again."""
+D = TypeVar("D", bound=WorkDetails)
+R = TypeVar("R")
+
 FIRST_PAUSE_S: Final = 0.5
 LONGEST_PAUSE_S: Final = 5.0
 FULL_S: Final = 0.5
 """Pause before a job is tried again when as many jobs run as may."""
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeResult:
-    judgement: JuryJudgement
-    show_groups: bool = True
+class Stage(Protocol[D, R]):
+    """What a worker does with one kind of job."""
+
+    @property
+    def task(self) -> Task: ...
+
+    async def read(self, connection: Connection, work: WorkId) -> D | None: ...
+
+    def parts(self, details: D) -> int:
+        """How many parts of the run are counted as progress."""
+        ...
+
+    def lock_s(self, details: D) -> float:
+        """How long one part of the run may take, with its compile (Q5)."""
+        ...
+
+    def deadline_s(self, details: D) -> float:
+        """How long the whole run may take (Q4)."""
+        ...
+
+    async def run(self, details: D, on_part: Callable[[], None]) -> R:
+        """An exception is a failure of Deemster, never of the program."""
+        ...
+
+    async def settle(self, details: D, result: R) -> str:
+        """Records the result in one transaction; returns it in a word, for the log."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeService:
+class JobExecutor(Generic[D, R]):
     pool: Pool
-    artifacts: Artifacts
-    build_tools: BuildTools
-    problems: PreparedProblems
-
-    async def judge(self, details: JobDetails, on_case: Callable[[], None]) -> JudgeResult:
-        async with connection(self.pool) as acquired:
-            bundle = await fetch(acquired, self.artifacts, details.source)
-        catalogue = self.build_tools.catalogue
-        language = catalogue.named(details.language)
-        source = Source(unpack_files(bundle), main=details.main)
-        try:
-            async with self.problems.prepared(details.revision) as problem:
-                complete_source = await asyncio.to_thread(
-                    contestant_source,
-                    problem.root,
-                    problem.problem,
-                    language,
-                    source,
-                    catalogue,
-                )
-                judgement = await problem.judge(
-                    language,
-                    complete_source,
-                    time_ms=details.time_ms,
-                    on_case=lambda _: on_case(),
-                )
-                return JudgeResult(judgement, problem.problem.show_groups)
-        except JuryFault as fault:
-            return JudgeResult(JuryJudgement(Verdict.JUDGE_ERROR, fault=JuryText(str(fault))))
-
-
-Judge = Callable[[JobDetails, Callable[[], None]], Awaitable[JudgeResult]]
-"""Judges a submission and calls back after each case; an exception is the judge's failure."""
-
-
-@dataclass(frozen=True, slots=True)
-class JobExecutor:
-    pool: Pool
-    artifacts: Artifacts
+    stage: Stage[D, R]
     running_jobs: RunningJobs
-    judge: Judge
     caps: Caps
     languages: Container[str]
     """Languages whose toolchains this worker has."""
@@ -102,107 +75,94 @@ class JobExecutor:
 
     async def handle(self, delivered: DeliveredJob) -> Done | RetryLater:
         """Answers the queue whether the job is done or has to come again later."""
-        submission = delivered.job.submission
+        work = delivered.job.work
         structlog.contextvars.bind_contextvars(jobId=delivered.job.job_id)
         try:
-            await self.run(submission, delivered.set_lease)
+            await self.run(work, delivered.set_lease)
         except Full:
             return RetryLater(FULL_S)
         except LostRace as lost:
-            log.info("job.dropped", submissionId=submission, reason=str(lost))
+            log.info("job.dropped", **id_field(work), reason=str(lost))
         except Unavailable as fault:
             # Nothing was started: the same job comes again.
-            log.warning("job.put_off", submissionId=submission, error=str(fault))
+            log.warning("job.put_off", **id_field(work), error=str(fault))
             return RetryLater(FULL_S)
         return Done()
 
-    async def run(
-        self, submission: SubmissionId, set_lease: Callable[[float], Awaitable[None]]
-    ) -> None:
+    async def run(self, work: WorkId, set_lease: Callable[[float], Awaitable[None]]) -> None:
         """`set_lease` makes the job's lock last as long as one part of the run may take (Q5).
 
         Raises `Full` when the job must come again later.
         """
         details = await start(
             self.pool,
-            submission,
+            work,
             self.running_jobs.worker,
+            read=self.stage.read,
             lease_s=self.lease_s,
             caps=self.caps,
             languages=self.languages,
         )
         self.on_event()
         began = time.monotonic()
-        with self.running_jobs.tracked(details) as running:
+        with self.running_jobs.tracked(details, self.stage.parts(details)) as running:
             try:
-                await set_lease(max(wall_ms(details.time_ms) / 1000 + COMPILE_S + 5, 15))
-                outcome = await self._judge(running)
+                await set_lease(self.stage.lock_s(details))
+                outcome = await self._run_stage(details, running)
             except asyncio.CancelledError:
                 await asyncio.shield(self._return(details))
                 raise
-            result = await self._record(running, outcome)
+            result = await self._record(details, running, outcome)
             self.on_event()
         log.info(
             "job.done",
-            submissionId=details.id,
-            taskType=Task.RUN,
+            **id_field(details.id),
+            taskType=self.stage.task,
             attempt=details.attempt,
             language=details.language,
             latencyMs=round((time.monotonic() - began) * 1000),
             result=result,
         )
 
-    def deadline_s(self, details: JobDetails) -> float:
-        """The sum of its limits and a margin (Q4), so that no run outlives its job."""
-        cases_s = details.cases * MEASURED_TWICE * wall_ms(details.time_ms) / 1000
-        return COMPILE_S + cases_s + OVERHEAD_S
-
-    async def _judge(self, running: RunningJob) -> JudgeResult | Exception:
+    async def _run_stage(self, details: D, running: RunningJob) -> R | Exception:
         # The job may have been lost before there was a timeout to cut short.
-        deadline_s = 0 if running.lost else self.deadline_s(running.details)
+        deadline_s = 0 if running.lost else self.stage.deadline_s(details)
         try:
             async with asyncio.timeout(deadline_s) as running.scope:
-                return await self.judge(running.details, running.count)
+                return await self.stage.run(details, running.count)
         except TimeoutError as fault:
             if running.scope is not None and running.scope.expired():
                 return Unavailable("The job took longer than all of its time limits together.")
             return fault
-        except Exception as fault:  # whatever failed, the submission must get a result
-            log.warning("judge.failed", submissionId=running.details.id, exc_info=fault)
+        except Exception as fault:  # whatever failed, the user must get a result
+            log.warning("job.failed", **id_field(details.id), exc_info=fault)
             return fault
         finally:
             running.scope = None
 
-    async def _record(self, running: RunningJob, outcome: JudgeResult | Exception) -> str:
-        """Tries until the database answers, so that a verdict is not lost."""
+    async def _record(self, details: D, running: RunningJob, outcome: R | Exception) -> str:
+        """Tries until the database answers, so that a result is not lost."""
         pause_s = FIRST_PAUSE_S
         while not running.lost:
             try:
-                return await asyncio.shield(self._record_once(running.details, outcome))
+                return await asyncio.shield(self._record_once(details, outcome))
             except LostRace:
                 break
             except Unavailable as fault:
-                log.warning("settle.waiting", submissionId=running.details.id, error=str(fault))
+                log.warning("settle.waiting", **id_field(details.id), error=str(fault))
             await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
         return "superseded"
 
-    async def _record_once(self, details: JobDetails, outcome: JudgeResult | Exception) -> str:
+    async def _record_once(self, details: D, outcome: R | Exception) -> str:
         if isinstance(outcome, Exception):
             again = await retry_or_fail(
                 self.pool, details, outcome, most_attempts=self.most_attempts
             )
             return "retry" if again else "failed"
-        await settle(
-            self.pool,
-            self.artifacts,
-            details,
-            outcome.judgement,
-            show_groups=outcome.show_groups,
-        )
-        return str(outcome.judgement.verdict)
+        return await self.stage.settle(details, outcome)
 
-    async def _return(self, details: JobDetails) -> None:
+    async def _return(self, details: D) -> None:
         """Queues the job again when this worker is stopped (Q14)."""
         try:
             async with transaction(self.pool) as connection:
@@ -214,4 +174,4 @@ class JobExecutor:
                     reason="the worker was stopped",
                 )
         except (LostRace, Unavailable) as fault:
-            log.warning("job.not_returned", submissionId=details.id, error=str(fault))
+            log.warning("job.not_returned", **id_field(details.id), error=str(fault))

@@ -12,14 +12,16 @@ from typing import Final
 import structlog
 
 from deemster.domain.errors import Unavailable
-from deemster.domain.ids import WORKER, SubmissionId, WorkerId, new_id
-from deemster.domain.submission import JobDetails, JudgingProgress
-from deemster.pipeline.queue.consumer import Consumer
+from deemster.domain.ids import WORKER, WorkerId, WorkId, new_id, work_id
+from deemster.domain.submission import JudgingProgress
+from deemster.domain.work import WorkDetails
+from deemster.pipeline.work.consumers import Consumers
 from deemster.programs.build.compiler import BuildTools
 from deemster.store import leases, workers
 from deemster.store.notifications import Listener
 from deemster.store.pool import Pool, connection
 from deemster.store.workers import WorkerOrder
+from deemster.telemetry import id_field
 
 BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
 BEAT_S: Final = 1.0
@@ -32,7 +34,7 @@ log = structlog.get_logger()
 
 @dataclass(slots=True)
 class RunningJob:
-    details: JobDetails
+    details: WorkDetails
     scope: asyncio.Timeout | None = None
     lost: bool = False
     """The job was rescued or cancelled, so its result no longer counts."""
@@ -55,14 +57,15 @@ class RunningJobs:
     def __init__(self, pool: Pool, worker: WorkerId) -> None:
         self._pool = pool
         self.worker = worker
-        self._running: dict[SubmissionId, RunningJob] = {}
+        self._running: dict[WorkId, RunningJob] = {}
 
     def __len__(self) -> int:
         return len(self._running)
 
     @contextmanager
-    def tracked(self, details: JobDetails) -> Iterator[RunningJob]:
-        job = RunningJob(details, total=details.cases)
+    def tracked(self, details: WorkDetails, parts: int) -> Iterator[RunningJob]:
+        """`parts` are counted as progress: the cases of a submission."""
+        job = RunningJob(details, total=parts)
         self._running[details.id] = job
         try:
             yield job
@@ -85,15 +88,15 @@ class RunningJobs:
             if job.details.id not in ours and self._running.get(job.details.id) is job:
                 self.abandon(job.details.id)
 
-    def abandon(self, submission: SubmissionId) -> None:
-        job = self._running.get(submission)
+    def abandon(self, work: WorkId) -> None:
+        job = self._running.get(work)
         if job is not None and not job.lost:
-            log.info("run.abandoned", submissionId=submission, attempt=job.details.attempt)
+            log.info("run.abandoned", **id_field(work), attempt=job.details.attempt)
             job.abandon()
 
     def abandon_all(self) -> None:
-        for submission in list(self._running):
-            self.abandon(submission)
+        for work in list(self._running):
+            self.abandon(work)
 
 
 class Heartbeat:
@@ -108,7 +111,7 @@ class Heartbeat:
         self.running_jobs = RunningJobs(pool, WorkerId(new_id(WORKER)))
         self._registered = False
 
-    async def beat(self, consumer: Consumer) -> None:
+    async def beat(self, consumer: Consumers) -> None:
         if not self._registered:
             await self._register(paused=consumer.is_paused)
         elif self._reported != self._versions:
@@ -124,7 +127,7 @@ class Heartbeat:
         self._obey(order, consumer)
         await self.running_jobs.beat()
 
-    def _obey(self, order: WorkerOrder, consumer: Consumer) -> None:
+    def _obey(self, order: WorkerOrder, consumer: Consumers) -> None:
         """A drained worker idles: if it ended, its supervisor would start it again."""
         if order is WorkerOrder.GONE:
             log.warning("worker.taken_for_dead", worker=self.running_jobs.worker)
@@ -173,7 +176,7 @@ class Heartbeat:
             await workers.mark_gone(acquired, [self.running_jobs.worker])
 
 
-async def keep_beating(heartbeat: Heartbeat, consumer: Consumer) -> None:
+async def keep_beating(heartbeat: Heartbeat, consumer: Consumers) -> None:
     while True:
         try:
             await heartbeat.beat(consumer)
@@ -187,8 +190,8 @@ async def keep_beating(heartbeat: Heartbeat, consumer: Consumer) -> None:
 async def watch_cancellations(listener: Listener, running_jobs: RunningJobs) -> None:
     """Only speeds cancelling up: the next heartbeat finds cancelled jobs, too."""
     while True:
-        for submission in await listener.wait(60):
-            running_jobs.abandon(SubmissionId(submission))
+        for work in await listener.wait(60):
+            running_jobs.abandon(work_id(work))
 
 
 async def refresh_toolchains(build_tools: BuildTools) -> None:

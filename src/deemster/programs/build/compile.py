@@ -65,6 +65,8 @@ class CompileRequest:
     step: CompileStep | None
     argv: tuple[str, ...] = ()
     precompiled: Precompiled | None = None
+    args: tuple[str, ...] = ()
+    """The user's own arguments of the compiler, which are part of `argv` too."""
 
 
 async def build(boxes: Boxes, toolchain: Toolchain, source: Source, workspace: Path) -> Build:
@@ -80,6 +82,7 @@ def make_request(
     source: Source,
     limits: Limits | None = None,
     precompiled: Precompiled | None = None,
+    args: tuple[str, ...] = (),
 ) -> CompileRequest | Build:
     """Returns a failed Build if no file can be compiled or started."""
     language = toolchain.language
@@ -103,14 +106,15 @@ def make_request(
         "memory_mb": str(step.limits.memory_bytes // MIB),
         "precompiled": precompiled.use if precompiled else (),
     }
-    return CompileRequest(toolchain, source, main, step, fill(step.argv, values), precompiled)
+    argv = fill(step.argv, values) + args
+    return CompileRequest(toolchain, source, main, step, argv, precompiled, args)
 
 
 def with_precompiled(
     request: CompileRequest, precompiled: Precompiled | None
 ) -> CompileRequest:
     limits = request.step.limits if request.step else None
-    changed = make_request(request.toolchain, request.source, limits, precompiled)
+    changed = make_request(request.toolchain, request.source, limits, precompiled, request.args)
     assert isinstance(changed, CompileRequest)
     return changed
 

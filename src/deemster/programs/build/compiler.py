@@ -115,9 +115,10 @@ class Compiler:
         source: Source,
         *,
         limits: Limits | None = None,
+        args: tuple[str, ...] = (),
     ) -> AsyncIterator[Build]:
-        """The built program, usable within the block; `limits` apply to the compiler."""
-        request = make_request(toolchain, source, limits)
+        """The built program, usable within the block; `limits`, `args`: the compiler's."""
+        request = make_request(toolchain, source, limits, args=args)
         async with AsyncExitStack() as stack:
             if isinstance(request, Build):
                 yield request

@@ -4,13 +4,13 @@ WITH mine AS MATERIALIZED (
     SELECT id, state, source FROM submission WHERE id = ANY (:ids::text[])
 )
 SELECT (SELECT count(*) FROM mine) AS rows,
-       (SELECT count(*) FROM mine JOIN submission_event e ON e.submission_id = mine.id
+       (SELECT count(*) FROM mine JOIN work_event e ON e.work_id = mine.id
          WHERE e.event = 'submit') AS events,
-       (SELECT count(*) FROM mine JOIN outbox o ON o.submission_id = mine.id WHERE o.dispatch = 1) AS jobs,
+       (SELECT count(*) FROM mine JOIN outbox o ON o.work_id = mine.id WHERE o.dispatch = 1) AS jobs,
        (SELECT count(*) FROM mine JOIN artifact a ON a.digest = mine.source) AS sources,
        (SELECT count(*) FROM mine WHERE state = 'COMPLETED') AS judged,
        (SELECT count(*) FROM mine WHERE state IN ('FAILED', 'CANCELLED')) AS unjudged,
-       (SELECT count(*) FROM mine JOIN submission_event e ON e.submission_id = mine.id
+       (SELECT count(*) FROM mine JOIN work_event e ON e.work_id = mine.id
          WHERE e.event IN ('complete', 'fail', 'cancel')) AS ends;
 
 -- name: list_waiting

@@ -1,6 +1,6 @@
 -- name: add!
 -- Adds a dead letter after the last attempt (Q7).
-INSERT INTO dead_letter (submission_id, task, attempt, error, context)
+INSERT INTO dead_letter (work_id, task, attempt, error, context)
 VALUES (:id, :task, :attempt, :error, :context);
 
 -- name: page
@@ -19,6 +19,6 @@ UPDATE dead_letter SET outcome = :outcome, settled_at = now(), settled_by = :by,
  WHERE id = :id AND outcome IS NULL
 RETURNING id;
 
--- name: submission_history
--- Lists the events of a submission, in order.
-SELECT event, state, attempt, reason, at FROM submission_event WHERE submission_id = :id ORDER BY id;
+-- name: history
+-- Lists the events of a submission or execution, in order.
+SELECT event, state, attempt, reason, at FROM work_event WHERE work_id = :id ORDER BY id;

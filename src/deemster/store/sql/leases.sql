@@ -1,8 +1,8 @@
 -- name: take!
 -- Gives a submission to a worker, for a newer attempt only.
-INSERT INTO lease (submission_id, attempt, worker_id, lease_s)
+INSERT INTO lease (work_id, attempt, worker_id, lease_s)
 VALUES (:id, :attempt, :worker, :lease_s)
-ON CONFLICT (submission_id) DO UPDATE
+ON CONFLICT (work_id) DO UPDATE
    SET attempt = EXCLUDED.attempt, worker_id = EXCLUDED.worker_id, lease_s = EXCLUDED.lease_s,
        beat_at = now(), cases_done = 0, cases_total = 0
  WHERE lease.attempt < EXCLUDED.attempt;
@@ -13,31 +13,31 @@ UPDATE lease l
    SET beat_at = now(), cases_done = w.cases_done, cases_total = w.cases_total
   FROM unnest(:ids::text[], :attempts::int[], :done::int[], :total::int[])
        AS w (id, attempt, cases_done, cases_total)
- WHERE l.submission_id = w.id AND l.attempt = w.attempt AND l.worker_id = :worker
-RETURNING l.submission_id;
+ WHERE l.work_id = w.id AND l.attempt = w.attempt AND l.worker_id = :worker
+RETURNING l.work_id;
 
 -- name: release!
 -- Deletes the lease of a submission.
-DELETE FROM lease WHERE submission_id = :id;
+DELETE FROM lease WHERE work_id = :id;
 
 -- name: find_stale
 -- Lists running submissions whose worker is silent for longer than the lease, or gone, or that have no lease (Q6).
 SELECT s.id, s.attempt, l.worker_id
-  FROM submission s
-  LEFT JOIN lease l ON l.submission_id = s.id AND l.attempt = s.attempt
+  FROM work s
+  LEFT JOIN lease l ON l.work_id = s.id AND l.attempt = s.attempt
   LEFT JOIN worker w ON w.id = l.worker_id
  WHERE s.state = 'RUNNING'
-   AND (CASE WHEN l.submission_id IS NULL THEN s.changed_at < now() - interval '15 seconds'
+   AND (CASE WHEN l.work_id IS NULL THEN s.changed_at < now() - interval '15 seconds'
              ELSE l.beat_at < now() - make_interval(secs => l.lease_s) OR w.gone_at IS NOT NULL END)
  ORDER BY s.changed_at
  LIMIT :limit;
 
 -- name: count_running^
--- Counts running submissions: of a language, of an account, and all (Q9). Rejudges do not count for the account.
+-- Counts what runs of one kind: of a language, of an account, and all (Q9). Rejudges do not count for the account.
 SELECT count(*) AS total,
        count(*) FILTER (WHERE language = :language) AS of_language,
        count(*) FILTER (WHERE account_id = :account AND rejudge_of IS NULL) AS of_account
-  FROM submission WHERE state = 'RUNNING';
+  FROM work WHERE state = 'RUNNING' AND kind = :kind;
 
 -- name: lock_caps!
 -- Lets starts that must be counted come one after the other.

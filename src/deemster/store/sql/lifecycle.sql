@@ -1,13 +1,13 @@
 -- name: advance
--- Advances submissions. Those missing in the answer had another state or attempt.
+-- Advances submissions and executions. Those missing in the answer had another state or attempt.
 WITH matching AS (
-    SELECT s.id FROM submission s
+    SELECT s.id FROM work s
       JOIN unnest(:ids::text[], :attempts::int[]) AS w (id, attempt) ON w.id = s.id AND w.attempt = s.attempt
      WHERE s.state = ANY (:sources::text[])
      ORDER BY s.id
        FOR UPDATE OF s
 ), advanced AS (
-    UPDATE submission s
+    UPDATE work s
        SET state       = :target,
            attempt     = s.attempt + :bump::int,
            dispatch    = s.dispatch + :dispatch_bump::int,
@@ -17,19 +17,19 @@ WITH matching AS (
            failure     = CASE WHEN :target = 'FAILED' THEN :reason::text ELSE s.failure END
       FROM matching
      WHERE s.id = matching.id
- RETURNING s.id, s.state, s.attempt, s.dispatch, s.account_id, s.webhook_url, s.staged_in
+ RETURNING s.id, s.state, s.attempt, s.dispatch, s.account_id, s.webhook_url, s.staged_in, s.kind
 ), new_events AS (
-    INSERT INTO submission_event (submission_id, event, state, attempt, reason)
+    INSERT INTO work_event (work_id, event, state, attempt, reason)
     SELECT id, :event, state, attempt, :reason::text FROM advanced
 ), new_webhooks AS (
     -- Trials of a rejudging send no webhooks.
-    INSERT INTO webhook_delivery (id, submission_id, account_id, kind, url)
-    SELECT 'whd_' || substr(id, 5), id, account_id, 'submission.finished', webhook_url
+    INSERT INTO webhook_delivery (id, work_id, account_id, kind, url)
+    SELECT 'whd_' || substr(id, 5), id, account_id, kind || '.finished', webhook_url
       FROM advanced WHERE :ends::bool AND webhook_url IS NOT NULL AND staged_in IS NULL
     ON CONFLICT DO NOTHING
 )
 SELECT id, attempt, dispatch FROM advanced;
 
 -- name: lock_state^
--- Reads and locks the state of a submission.
-SELECT state, attempt FROM submission WHERE id = :id FOR UPDATE;
+-- Reads and locks the state of a submission or execution.
+SELECT state, attempt FROM work WHERE id = :id FOR UPDATE;

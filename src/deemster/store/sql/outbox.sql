@@ -10,10 +10,10 @@ WITH due AS (
     UPDATE outbox o
        SET claimed_until = now() + make_interval(secs => :claim_s), tries = o.tries + 1
       FROM due WHERE o.id = due.id
- RETURNING o.id, o.submission_id, o.task, o.dispatch, o.attempt, o.tries
+ RETURNING o.id, o.work_id, o.task, o.dispatch, o.attempt, o.tries
 )
-SELECT c.id, c.submission_id, c.task, c.dispatch, c.attempt, c.tries, s.priority, s.problem_id, s.revision
-  FROM claimed c JOIN submission s ON s.id = c.submission_id
+SELECT c.id, c.work_id, c.task, c.dispatch, c.attempt, c.tries, s.priority, s.problem_id, s.revision
+  FROM claimed c JOIN work s ON s.id = c.work_id
  ORDER BY c.id;
 
 -- name: mark_sent!
@@ -35,7 +35,7 @@ UPDATE outbox SET available_at = now()
 
 -- name: add!
 -- Adds a job, in the transaction that creates it.
-INSERT INTO outbox (submission_id, task, dispatch, attempt, available_at)
+INSERT INTO outbox (work_id, task, dispatch, attempt, available_at)
 VALUES (:id, :task, :dispatch, :attempt, now() + make_interval(secs => :delay_s));
 
 -- name: count_unsent^

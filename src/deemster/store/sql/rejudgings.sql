@@ -121,7 +121,7 @@ SELECT id, state, attempt FROM submission
 
 -- name: release_leases!
 -- Deletes the leases of submissions.
-DELETE FROM lease WHERE submission_id = ANY (:ids::text[]);
+DELETE FROM lease WHERE work_id = ANY (:ids::text[]);
 
 -- name: replace_originals!
 -- Archives originals and puts their trials in their place. Originals that were rejudged otherwise meanwhile
@@ -143,7 +143,7 @@ UPDATE submission SET archived_at = now() WHERE staged_in = :id AND archived_at 
 
 -- name: add_webhooks!
 -- Adds webhooks for replaced submissions whose verdict or score changed.
-INSERT INTO webhook_delivery (id, submission_id, account_id, kind, url)
+INSERT INTO webhook_delivery (id, work_id, account_id, kind, url)
 SELECT 'whd_' || substr(t.id, 5), t.id, t.account_id, 'submission.finished', t.webhook_url
   FROM submission t JOIN submission o ON o.id = t.rejudge_of
  WHERE t.applied_in = :id AND t.webhook_url IS NOT NULL
@@ -152,7 +152,7 @@ ON CONFLICT DO NOTHING;
 
 -- name: add_events!
 -- Adds events for replaced submissions, for streams and caches.
-INSERT INTO submission_event (submission_id, event, state, attempt)
+INSERT INTO work_event (work_id, event, state, attempt)
 SELECT id, :event, state, attempt FROM submission WHERE applied_in = :id;
 
 -- name: open_account_tallies!

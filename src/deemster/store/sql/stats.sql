@@ -13,13 +13,13 @@ SELECT (SELECT count(*) FROM submission WHERE state IN ('PENDING', 'QUEUED')) AS
        e.judged, e.newest, w.workers, w.slots
   FROM (SELECT count(*) FILTER (WHERE event IN ('complete', 'fail')) AS judged,
                COALESCE(max(id), :after::bigint) AS newest
-          FROM submission_event WHERE id > :after::bigint) e,
+          FROM work_event WHERE id > :after::bigint) e,
        (SELECT count(*) AS workers, COALESCE(sum(slots), 0)::int AS slots
           FROM worker WHERE gone_at IS NULL AND seen_at > now() - make_interval(secs => :silent_s)) w;
 
 -- name: newest_event$
 -- The id of the last event.
-SELECT COALESCE(max(id), 0) FROM submission_event;
+SELECT COALESCE(max(id), 0) FROM work_event;
 
 -- name: read_gauges^
 -- Counts what must not pile up; each count uses an index of its own.

@@ -63,10 +63,10 @@ WITH requested AS (
     ON CONFLICT (account_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
  RETURNING id, submitted_at
 ), new_events AS (
-    INSERT INTO submission_event (submission_id, event, state, attempt)
+    INSERT INTO work_event (work_id, event, state, attempt)
     SELECT id, 'submit', 'PENDING', 0 FROM inserted
 ), new_jobs AS (
-    INSERT INTO outbox (submission_id, task, dispatch, attempt)
+    INSERT INTO outbox (work_id, task, dispatch, attempt)
     SELECT id, 'run', 1, 0 FROM inserted
 )
 SELECT a.id, f.submitted_at FROM admitted a LEFT JOIN inserted f USING (id);
@@ -102,7 +102,7 @@ SELECT s.*, a.name AS account_name, j.contestant, l.cases_done, l.cases_total,
   JOIN account a ON a.id = s.account_id
   JOIN problem_revision r ON r.problem_id = s.problem_id AND r.digest = s.revision
   LEFT JOIN judgement j ON j.submission_id = s.id
-  LEFT JOIN lease l ON l.submission_id = s.id AND l.attempt = s.attempt
+  LEFT JOIN lease l ON l.work_id = s.id AND l.attempt = s.attempt
   LEFT JOIN submission n ON n.rejudge_of = s.id AND n.staged_in IS NULL
  WHERE s.id = :id;
 
@@ -132,7 +132,7 @@ SELECT count(*) FROM submission
 -- Counts submissions that wait, without those of the lowest class.
 SELECT count(*) FROM submission WHERE state IN ('PENDING', 'QUEUED') AND priority < :rejudged::int;
 
--- name: job_details^
+-- name: submission_details^
 -- Reads what a worker needs to start.
 SELECT s.id, s.state, s.attempt, s.account_id, s.problem_id, s.revision, s.language, s.main, s.source,
        s.staged_in IS NOT NULL AS staged, r.time_ms, r.cases
@@ -159,12 +159,12 @@ UPDATE submission SET archived_at = now()
 RETURNING id, account_id, problem_id, revision, language, main, source, state, verdict, webhook_url, contest_id;
 
 -- name: list_possibly_lost
--- Lists submissions that have been queued for a while with nothing in the outbox; the queue is asked for them (Q6).
+-- Lists what has been queued for a while with nothing in the outbox; the queue is asked for it (Q6).
 SELECT s.id, s.attempt, s.dispatch, s.priority, s.problem_id, s.revision
-  FROM submission s
+  FROM work s
  WHERE s.state IN ('PENDING', 'QUEUED') AND s.state = 'QUEUED'
    AND s.changed_at < now() - make_interval(secs => :quiet_s)
-   AND NOT EXISTS (SELECT FROM outbox o WHERE o.submission_id = s.id AND o.task = 'run'
+   AND NOT EXISTS (SELECT FROM outbox o WHERE o.work_id = s.id AND o.task IN ('run', 'execute')
                       AND (o.sent_at IS NULL OR o.sent_at > now() - make_interval(secs => :quiet_s)))
  ORDER BY s.priority, s.id
  LIMIT :limit;

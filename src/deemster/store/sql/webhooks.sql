@@ -32,13 +32,15 @@ WITH RECURSIVE hosts AS (
 ), claimed AS (
     UPDATE webhook_delivery d SET claimed_until = now() + make_interval(secs => :claim_s::float)
       FROM mine WHERE d.id = mine.id
- RETURNING d.id, d.submission_id, d.account_id, d.kind, d.url, d.tries, d.claimed_until
+ RETURNING d.id, d.work_id, d.account_id, d.kind, d.url, d.tries, d.claimed_until
 )
-SELECT c.id AS delivery_id, c.kind, c.url, c.tries, c.claimed_until, now() AS claimed_at,
-       s.*, a.name AS account_name, COALESCE(k.generation, 1) AS generation,
+SELECT c.id AS delivery_id, c.kind AS event_kind, c.url, c.tries, c.claimed_until, now() AS claimed_at,
+       s.*, x.args, x.io, x.limits, x.options, x.client, x.session_id, x.status, x.exit_code, x.signal, x.cpu_ms,
+       x.wall_ms, x.memory_kb AS used_kb, x.stdout_truncated, x.stderr_truncated, x.compile, x.returned_files, a.name AS account_name, COALESCE(k.generation, 1) AS generation,
        COALESCE(k.rotated_at > now() - make_interval(secs => :overlap_s::float), false) AS overlaps
   FROM claimed c
-  JOIN submission s ON s.id = c.submission_id
+  JOIN work s ON s.id = c.work_id
+  LEFT JOIN execution x ON x.work_id = c.work_id
   JOIN account a ON a.id = c.account_id
   LEFT JOIN webhook_key k ON k.account_id = c.account_id;
 
@@ -62,7 +64,7 @@ SELECT d.*, ARRAY(SELECT row(w.number, w.at, w.status, w.error, w.took_ms) FROM 
                    WHERE w.delivery_id = d.id ORDER BY w.number) AS attempts
   FROM webhook_delivery d
  WHERE (:account::text IS NULL OR d.account_id = :account)
-   AND (:submission::text IS NULL OR d.submission_id = :submission)
+   AND (:work::text IS NULL OR d.work_id = :work)
    AND (:id::text IS NULL OR d.id = :id)
    AND (:state::text IS NULL OR d.state = :state)
    AND (:before::text IS NULL OR d.id < :before)
@@ -71,8 +73,8 @@ SELECT d.*, ARRAY(SELECT row(w.number, w.at, w.status, w.error, w.took_ms) FROM 
 
 -- name: resend!
 -- Adds the same delivery again unless an earlier resend still waits.
-INSERT INTO webhook_delivery (id, submission_id, account_id, kind, url, resend_of)
-SELECT :id, submission_id, account_id, kind, url, id FROM webhook_delivery
+INSERT INTO webhook_delivery (id, work_id, account_id, kind, url, resend_of)
+SELECT :id, work_id, account_id, kind, url, id FROM webhook_delivery
  WHERE id = :resend_of AND state <> 'waiting'
 ON CONFLICT (resend_of) WHERE resend_of IS NOT NULL AND state = 'waiting' DO NOTHING;
 

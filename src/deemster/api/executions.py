@@ -1,0 +1,95 @@
+"""Runs executions for routes and compatible APIs: admits, accepts, waits, reads (E4)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from starlette.requests import HTTPConnection
+
+from deemster.api.admission import Admission
+from deemster.api.feed.feed import Feed
+from deemster.api.lookups import may_see
+from deemster.domain.account import Account
+from deemster.domain.errors import NotFound
+from deemster.domain.execution import AcceptedExecution, ExecutionView, Stream
+from deemster.domain.ids import GENERATED_ID, ExecutionId
+from deemster.domain.lifecycle import TERMINAL
+from deemster.pipeline.accept.executions import ExecuteRequest, ExecutionAccept
+from deemster.store import executions
+from deemster.store.pool import Connection, Pool, connection
+
+LONGEST_LOOK_S: Final = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class ShownExecution:
+    view: ExecutionView
+    output: Mapping[Stream, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Executions:
+    pool: Pool
+    accept: ExecutionAccept
+    admission: Admission
+    feed: Feed
+
+    async def start(
+        self, request: HTTPConnection, caller: Account, asked: ExecuteRequest
+    ) -> AcceptedExecution:
+        """Checks the caller's limits, and accepts the execution; it runs later."""
+        await self.admission.admit_execution(request, caller)
+        accepted, _ = await self.accept.execute(caller, asked)
+        return accepted
+
+    async def wait(self, execution: ExecutionId, wait_s: float) -> ShownExecution | None:
+        """Returns the execution when it has ended; None: it has not after so many seconds."""
+        left_s = wait_s
+        while left_s > 0:
+            look_s = min(left_s, LONGEST_LOOK_S)
+            await self.feed.wait_for_end(execution, look_s, lambda: self._has_ended(execution))
+            found = await self.read(execution)
+            if found.view.state in TERMINAL:
+                return found
+            left_s -= look_s
+        return None
+
+    async def read(self, execution: ExecutionId) -> ShownExecution:
+        async with connection(self.pool) as acquired:
+            view = await executions.get(acquired, execution)
+            if view is None:
+                raise unknown_execution()
+            return ShownExecution(view, await output_of(acquired, execution))
+
+    async def show(self, caller: Account, execution: str) -> ShownExecution:
+        async with connection(self.pool) as acquired:
+            view = await visible_execution(acquired, caller, execution)
+            return ShownExecution(view, await output_of(acquired, view.id))
+
+    async def _has_ended(self, execution: ExecutionId) -> bool:
+        async with connection(self.pool) as acquired:
+            view = await executions.get(acquired, execution)
+        return view is None or view.state in TERMINAL
+
+
+async def output_of(acquired: Connection, execution: ExecutionId) -> dict[Stream, bytes]:
+    found = await executions.whole_output(acquired, [execution])
+    return {stream: content for (_, stream), content in found.items()}
+
+
+async def visible_execution(
+    acquired: Connection, caller: Account, execution: str
+) -> ExecutionView:
+    """Does not reveal whether an execution of another account exists (A11)."""
+    view = None
+    if GENERATED_ID.fullmatch(execution):
+        view = await executions.get(acquired, ExecutionId(execution))
+    if view is None or not may_see(caller, view.account):
+        raise unknown_execution()
+    return view
+
+
+def unknown_execution() -> NotFound:
+    return NotFound(
+        "There is no such execution, or it was deleted, or it belongs to another account."
+    )

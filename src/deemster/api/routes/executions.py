@@ -1,0 +1,161 @@
+"""`/v1/executions`: run a program without a problem, show what came of it, list, end (E4)."""
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from deemster.api.authentication import BEARER, SECURED, Caller, actor_of
+from deemster.api.executions import visible_execution
+from deemster.api.http.body import json_response, read_json, request_body
+from deemster.api.http.errors import errors
+from deemster.api.http.idempotent_replay import IDEMPOTENCY_KEY, idempotency_key
+from deemster.api.http.paging import cut
+from deemster.api.http.webhook_url import check_webhook_url
+from deemster.api.lookups import account_filter
+from deemster.api.models.executions import (
+    EXECUTIONS_PATH,
+    AcceptedExecutionOut,
+    BatchIn,
+    BatchItemOut,
+    BatchOut,
+    ExecutionIn,
+    ExecutionOut,
+    ExecutionPage,
+    ExecutionQuery,
+    execution_out,
+)
+from deemster.api.state import AppState, app_state
+from deemster.domain.account import Account
+from deemster.domain.errors import DeemsterError
+from deemster.domain.execution import AcceptedExecution, ExecutionStatus
+from deemster.domain.ids import CodeSessionId, ExecutionId
+from deemster.domain.lifecycle import TERMINAL
+from deemster.pipeline.verdict.cancel import cancel
+from deemster.store import executions
+from deemster.store.pool import connection
+
+router = APIRouter(tags=["executions"])
+
+BATCH_BYTES = 32 << 20
+
+
+@router.post(
+    EXECUTIONS_PATH,
+    status_code=202,
+    response_model=AcceptedExecutionOut,
+    openapi_extra={**request_body(ExecutionIn), **SECURED, **IDEMPOTENCY_KEY},
+    responses=errors(400, 408, 409, 413, 415, 422),
+)
+async def execute(request: Request) -> Response:
+    """Accepts a program to be run once. It runs later: see GET /v1/executions/{id}."""
+    caller = await BEARER(request)
+    state = app_state(request)
+    asked = await read_json(request, ExecutionIn, BATCH_BYTES)
+    accepted = await start(request, state, caller, asked, idempotency_key(request))
+    headers = {"Location": f"{EXECUTIONS_PATH}/{accepted.id}"}
+    return json_response(accepted_out(accepted), 202, headers)
+
+
+@router.post(
+    EXECUTIONS_PATH + "/batch",
+    status_code=202,
+    response_model=BatchOut,
+    openapi_extra={**request_body(BatchIn), **SECURED, **IDEMPOTENCY_KEY},
+    responses=errors(400, 408, 413, 415, 422),
+)
+async def execute_batch(request: Request) -> Response:
+    """Accepts up to 100 programs. Each has its own answer: one that is refused does not stop
+    the others. With an idempotency key, each has the key with its number after a dot.
+    """
+    caller = await BEARER(request)
+    state = app_state(request)
+    asked = await read_json(request, BatchIn, BATCH_BYTES)
+    key = idempotency_key(request)
+    answers = []
+    for number, each in enumerate(asked.executions):
+        try:
+            accepted = await start(
+                request, state, caller, each, f"{key}.{number}" if key else None
+            )
+        except DeemsterError as fault:
+            answers.append(BatchItemOut(error=str(fault), code=fault.code))
+        else:
+            answers.append(BatchItemOut(**accepted_out(accepted).model_dump()))
+    return json_response(BatchOut(executions=answers), 202, {})
+
+
+async def start(
+    request: Request, state: AppState, caller: Account, asked: ExecutionIn, key: str | None
+) -> AcceptedExecution:
+    check_webhook_url(asked.webhook_url, state.settings)
+    default = state.executions.accept.default_limits
+    return await state.executions.start(request, caller, asked.to_execute_request(default, key))
+
+
+def accepted_out(accepted: AcceptedExecution) -> AcceptedExecutionOut:
+    return AcceptedExecutionOut(
+        execution_id=accepted.id,
+        status=ExecutionStatus.QUEUED,
+        submitted_at=accepted.submitted_at,
+    )
+
+
+@router.get(EXECUTIONS_PATH, response_model=ExecutionPage, responses=errors(404, 422))
+async def list_executions(
+    request: Request, caller: Caller, query: Annotated[ExecutionQuery, Query()]
+) -> ExecutionPage:
+    """Lists executions without their output, newest first."""
+    async with connection(app_state(request).pool) as acquired:
+        account = await account_filter(acquired, caller, query.user)
+        found = await executions.page(
+            acquired,
+            account=account,
+            session=CodeSessionId(query.session_id) if query.session_id else None,
+            before=ExecutionId(query.last_id) if query.last_id else None,
+            limit=query.limit + 1,
+        )
+    items, after = cut(found, query.limit, lambda view: view.id)
+    return ExecutionPage(items=[execution_out(each, None) for each in items], next_cursor=after)
+
+
+@router.get(EXECUTIONS_PATH + "/{id}", response_model=ExecutionOut, responses=errors(404, 422))
+async def show_execution(
+    request: Request,
+    caller: Caller,
+    id: str,  # noqa: A002
+    wait: Annotated[float, Query(ge=0, allow_inf_nan=False)] = 0,
+    output: Literal["text", "base64"] = "text",
+) -> Response:
+    """Shows the status of an execution, and what the program has written so far. With `wait`,
+    the response comes when the execution has ended, or after so many seconds, at most 30.
+    """
+    service = app_state(request).executions
+    shown = await service.show(caller, id)
+    if wait > 0 and shown.view.state not in TERMINAL:
+        shown = await service.wait(shown.view.id, min(wait, 30)) or await service.show(
+            caller, id
+        )
+    out = execution_out(shown.view, shown.output, as_base64=output == "base64")
+    return json_response(out, 200, {})
+
+
+@router.delete(
+    EXECUTIONS_PATH + "/{id}", response_model=ExecutionOut, responses=errors(404, 409, 422)
+)
+async def end_execution(
+    request: Request,
+    caller: Caller,
+    id: str,  # noqa: A002
+) -> ExecutionOut:
+    """Ends an execution: a running program is killed."""
+    state = app_state(request)
+    async with connection(state.pool) as acquired:
+        view = await visible_execution(acquired, caller, id)
+    await cancel(
+        state.pool,
+        view.id,
+        actor=None if view.account == caller.id else actor_of(request, caller),
+    )
+    async with connection(state.pool) as acquired:
+        return execution_out(await visible_execution(acquired, caller, id), None)

@@ -1,0 +1,222 @@
+"""Checks an execution against the operator's ceiling, and writes it with its job and event."""
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from deemster.domain.account import Account
+from deemster.domain.errors import Refused, Unavailable
+from deemster.domain.execution import (
+    ExecutionLimits,
+    ExecutionOptions,
+    NewExecution,
+    ProgramIo,
+)
+from deemster.domain.ids import EXECUTION, CodeSessionId, ExecutionId, new_id
+from deemster.domain.language import Catalogue, Language
+from deemster.domain.limits import MIB
+from deemster.domain.source import (
+    Source,
+    check_admissible,
+    main_file,
+    missing_entry_message,
+    pack_files,
+    single_file,
+)
+from deemster.pipeline.accept.group_commit import GroupCommit
+from deemster.settings import Settings
+from deemster.store import executions
+from deemster.store.executions import ExecutionInsert
+from deemster.store.pool import Pool, connection
+
+SOURCE_BYTES: Final = 16 * MIB
+"""The most of all source files together; a compatible API may send ten megabytes of them."""
+STDIN_BYTES: Final = 16 * MIB
+MOST_ARGS: Final = 256
+ARGS_BYTES: Final = 64 * 1024
+MOST_RUNS: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class ExecuteRequest:
+    language: str
+    files: Mapping[str, bytes]
+    """An empty name stands for the field `source_code`; the language gives the file a name."""
+    main: str | None = None
+    stdin: bytes = b""
+    args: Sequence[str] = ()
+    io: ProgramIo = ProgramIo.BATCH
+    limits: ExecutionLimits = field(default_factory=ExecutionLimits)
+    options: ExecutionOptions = field(default_factory=ExecutionOptions)
+    client: Mapping[str, Any] | None = None
+    webhook_url: str | None = None
+    idempotency_key: str | None = None
+    session: CodeSessionId | None = None
+
+
+class ExecutionAccept:
+    def __init__(
+        self,
+        pool: Pool,
+        catalogue: Catalogue,
+        *,
+        most: ExecutionLimits,
+        on_accepted: Callable[[], None],
+    ) -> None:
+        self._pool = pool
+        self._catalogue = catalogue
+        self.most = most
+        """The operator's ceiling."""
+        self.default_limits = lower_of(ExecutionLimits(), most)
+        self._on_accepted = on_accepted
+        self._group_commit: GroupCommit[NewExecution, ExecutionInsert] = GroupCommit(
+            pool, executions.insert_all
+        )
+
+    async def execute(self, account: Account, request: ExecuteRequest) -> ExecutionInsert:
+        """Returns the answer, and whether the execution is new (I1). Nothing runs yet."""
+        digest = request_digest(request)
+        try:
+            new = self._prepare(account, request, digest)
+        except (Refused, Unavailable):
+            # A request that fails now may have succeeded before, with the same key.
+            first = await self._first_answer(account, request, digest)
+            if first is None:
+                raise
+            return first
+        accepted, is_new = await self._group_commit.write(new)
+        if is_new:
+            self._on_accepted()
+        return accepted, is_new
+
+    def _prepare(
+        self, account: Account, request: ExecuteRequest, digest: bytes
+    ) -> NewExecution:
+        language = self._catalogue.named(request.language)
+        source = source_of(language, request)
+        check_limits(request.limits, self.most)
+        check_input(request)
+        return NewExecution(
+            id=ExecutionId(new_id(EXECUTION)),
+            account=account.id,
+            language=language.id,
+            main=source.main,
+            files=pack_files(source.files),
+            request_digest=digest,
+            stdin=request.stdin,
+            args=request.args,
+            io=request.io,
+            limits=dataclasses.replace(request.limits, cores=self.most.cores),
+            options=request.options,
+            client=request.client,
+            idempotency_key=request.idempotency_key,
+            webhook_url=request.webhook_url,
+            session=request.session,
+        )
+
+    async def _first_answer(
+        self, account: Account, request: ExecuteRequest, digest: bytes
+    ) -> ExecutionInsert | None:
+        if request.idempotency_key is None:
+            return None
+        async with connection(self._pool) as acquired:
+            found = await executions.find_replay(
+                acquired, account.id, request.idempotency_key, digest
+            )
+        if isinstance(found, Refused):
+            raise found
+        return found
+
+
+def ceiling_of(settings: Settings) -> ExecutionLimits:
+    wall_ms = round(settings.execution_wall_s * 1000)
+    return ExecutionLimits(
+        wall_ms=wall_ms,
+        cpu_ms=wall_ms,
+        memory_bytes=settings.execution_memory_mb * MIB,
+        processes=settings.execution_processes,
+        output_bytes=settings.execution_output_kb * 1024,
+        stack_bytes=settings.execution_memory_mb * MIB,
+        cores=settings.execution_cores,
+    )
+
+
+def lower_of(one: ExecutionLimits, other: ExecutionLimits) -> ExecutionLimits:
+    names = [each.name for each in dataclasses.fields(ExecutionLimits)]
+    lower = {name: min(getattr(one, name), getattr(other, name)) for name in names}
+    return ExecutionLimits(**lower)
+
+
+def source_of(language: Language, request: ExecuteRequest) -> Source:
+    if not any(request.files.values()):
+        raise Refused("The source is empty: send the program in source_code or files.")
+    check_admissible(request.files, language, most_bytes=SOURCE_BYTES, allowed_languages=None)
+    if set(request.files) == {""}:
+        return single_file(language, "", request.files[""])
+    source = Source(request.files, main=request.main)
+    if main_file(language, source) is None:
+        raise Refused(missing_entry_message(language, source))
+    return source
+
+
+def check_limits(asked: ExecutionLimits, most: ExecutionLimits) -> None:
+    """Refuses a limit above the operator's ceiling, and names it."""
+    for name, unit, scale in LIMIT_UNITS:
+        value, ceiling = getattr(asked, name), getattr(most, name)
+        if value > ceiling:
+            raise Refused(
+                f"The limit {name} is {value / scale:g}{unit}, but at most "
+                f"{ceiling / scale:g}{unit} are allowed here."
+            )
+
+
+LIMIT_UNITS: Final = (
+    ("wall_ms", " ms", 1),
+    ("cpu_ms", " ms", 1),
+    ("memory_bytes", " MB", MIB),
+    ("processes", "", 1),
+    ("output_bytes", " bytes", 1),
+    ("file_bytes", " MB", MIB),
+    ("stack_bytes", " MB", MIB),
+)
+
+
+def check_input(request: ExecuteRequest) -> None:
+    if len(request.stdin) > STDIN_BYTES:
+        raise Refused(f"The input is larger than {STDIN_BYTES // MIB} MB.")
+    if not 1 <= request.options.runs <= MOST_RUNS:
+        raise Refused(f"A program is run 1 to {MOST_RUNS} times.")
+    options = request.options
+    for what, args in (
+        ("arguments", request.args),
+        ("arguments of the compiler", options.compile_args),
+        ("arguments of the interpreter", options.interpreter_args),
+        ("files to return", options.return_files),
+    ):
+        if len(args) > MOST_ARGS or sum(len(each.encode()) for each in args) > ARGS_BYTES:
+            raise Refused(
+                f"There are too many {what}: at most {MOST_ARGS}, and {ARGS_BYTES} bytes."
+            )
+        if any("\0" in each for each in args):
+            raise Refused(f"The {what} contain a NUL character.")
+
+
+def request_digest(request: ExecuteRequest) -> bytes:
+    """Identifies a request that repeats an idempotency key (I2)."""
+    parts = [
+        "execution",
+        request.language,
+        {name: hashlib.sha256(content).hexdigest() for name, content in request.files.items()},
+        request.main,
+        hashlib.sha256(request.stdin).hexdigest(),
+        list(request.args),
+        request.io,
+        dataclasses.asdict(request.limits),
+        dataclasses.asdict(request.options),
+        request.webhook_url,
+        request.session,
+    ]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).digest()

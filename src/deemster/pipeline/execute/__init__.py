@@ -1,0 +1,1 @@
+"""Executes a program once, with its output stored while it runs."""

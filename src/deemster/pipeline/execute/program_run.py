@@ -1,0 +1,144 @@
+"""Compiles and runs the program of one execution, and says what came of it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from deemster.domain.execution import (
+    CompileResult,
+    ExecutionDetails,
+    ExecutionResult,
+    Stream,
+)
+from deemster.domain.language import Language
+from deemster.domain.limits import MIB, Limits
+from deemster.domain.run_status import RunStatus
+from deemster.domain.source import Source, main_file, unpack_files
+from deemster.pipeline.execute.output_recorder import OutputLog
+from deemster.programs.build.compile import Artifact, Build
+from deemster.programs.build.compiler import BuildTools
+from deemster.programs.execute import command_for, detect_memory_limit
+from deemster.programs.output import Tail
+from deemster.programs.scratch import StagedFiles, read_scratch_file
+from deemster.sandbox.boxes import Boxes
+from deemster.sandbox.command import Command
+from deemster.sandbox.wire import Report
+
+RETURNED_BYTES: Final = 4 * MIB
+"""The most of all files that a program returns."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramRun:
+    build_tools: BuildTools
+    boxes: Boxes
+    details: ExecutionDetails
+    output: OutputLog
+
+    async def run(self) -> ExecutionResult:
+        language = self.build_tools.catalogue.named(self.details.language)
+        toolchain = await self.build_tools.toolchains.require(language)
+        source = Source(unpack_files(self.details.files), main=self.details.main)
+        built = self.build_tools.compiler.built(
+            self.boxes,
+            toolchain,
+            source,
+            limits=self._compile_limits(language),
+            args=tuple(self.details.options.compile_args),
+        )
+        async with built as build:
+            compiled = compile_result(build)
+            if build.artifact is None:
+                return ExecutionResult(RunStatus.COMPILE_ERROR, compile=compiled)
+            result = await self._run_artifact(build.artifact, source)
+            return replace(result, compile=compiled)
+
+    def _compile_limits(self, language: Language) -> Limits | None:
+        options, step = self.details.options, language.compile
+        if step is None or (
+            options.compile_wall_ms is None and options.compile_memory_bytes is None
+        ):
+            return None
+        wall_ms = min(options.compile_wall_ms or step.limits.wall_ms, step.limits.wall_ms)
+        return replace(
+            step.limits,
+            wall_ms=wall_ms,
+            cpu_ms=min(step.limits.cpu_ms, wall_ms),
+            memory_bytes=min(
+                options.compile_memory_bytes or step.limits.memory_bytes,
+                step.limits.memory_bytes,
+            ),
+        )
+
+    async def _run_artifact(self, artifact: Artifact, source: Source) -> ExecutionResult:
+        details, options = self.details, self.details.options
+        command = command_for(
+            artifact,
+            details.limits.of_run(),
+            tuple(details.args),
+            interpreter_args=tuple(options.interpreter_args),
+        )
+        main = main_file(artifact.toolchain.language, source)
+        extra = {name: each for name, each in source.files.items() if name != main}
+        reports = []
+        returned: Mapping[str, bytes] = {}
+        for _ in range(max(options.runs, 1)):
+            self.output.clear()
+            self.output.restart_clock()
+            report, returned = await self._run_once(artifact, command, extra)
+            reports.append(report)
+            if report.status is not RunStatus.OK:
+                break
+        return summarise(reports, returned)
+
+    async def _run_once(
+        self, artifact: Artifact, command: Command, extra: Mapping[str, bytes]
+    ) -> tuple[Report, Mapping[str, bytes]]:
+        stdout = self.output.sink(Stream.STDOUT)
+        stderr = (
+            stdout if self.details.options.stderr_to_stdout else self.output.sink(Stream.STDERR)
+        )
+        tail = Tail(stderr)
+        returned: dict[str, bytes] = {}
+        wanted = self.details.options.return_files
+        report = await self.boxes.run(
+            command,
+            stdin=self.details.stdin,
+            stdout=stdout,
+            stderr=tail,
+            stage=StagedFiles(extra) if extra else None,
+            collect=(lambda scratch: collect(scratch, wanted, returned)) if wanted else None,
+        )
+        step = artifact.toolchain.language.run
+        return detect_memory_limit(step, report, tail.kept), returned
+
+
+def compile_result(build: Build) -> CompileResult | None:
+    found = build.compilation
+    return CompileResult(found.status, found.output, found.ms) if found else None
+
+
+def summarise(reports: list[Report], returned: Mapping[str, bytes]) -> ExecutionResult:
+    """Averages of all runs, and the rest of the last."""
+    last, count = reports[-1], len(reports)
+    return ExecutionResult(
+        status=last.status,
+        exit_code=last.exit_code,
+        signal=last.signal,
+        cpu_ms=sum(each.cpu_ns for each in reports) / count / 1e6,
+        wall_ms=sum(each.wall_ns for each in reports) / count / 1e6,
+        memory_kb=sum(each.memory_bytes for each in reports) // count // 1024,
+        stdout_truncated=last.stdout_truncated,
+        stderr_truncated=last.stderr_truncated,
+        returned_files=returned,
+    )
+
+
+def collect(scratch: int, wanted: Iterable[str], returned: dict[str, bytes]) -> None:
+    """A file that is missing, or too large, is missing in the result."""
+    left = RETURNED_BYTES
+    for name in wanted:
+        content = read_scratch_file(scratch, name, left)
+        if content is not None:
+            returned[name] = content
+            left -= len(content)

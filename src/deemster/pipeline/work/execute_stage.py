@@ -1,0 +1,67 @@
+"""The stage of executions: reads one, compiles and runs its program, and settles its result."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from deemster.domain.execution import (
+    ExecutionDetails,
+    ExecutionResult,
+    OutputChunk,
+    ProgramIo,
+    status_of,
+)
+from deemster.domain.ids import ExecutionId, WorkId
+from deemster.domain.job import Task
+from deemster.domain.lifecycle import State
+from deemster.pipeline.execute.output_recorder import OutputRecorder
+from deemster.pipeline.execute.program_run import ProgramRun
+from deemster.pipeline.verdict.attempt import settle_execution
+from deemster.programs.build.compiler import BuildTools
+from deemster.sandbox.boxes import Boxes
+from deemster.store import executions
+from deemster.store.pool import Connection, Pool
+
+COMPILE_S: Final = 60.0
+OVERHEAD_S: Final = 30.0
+
+ExecutionOutcome = tuple[ExecutionResult, Sequence[OutputChunk]]
+"""The result, and the output that is not stored yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExecuteStage:
+    pool: Pool
+    build_tools: BuildTools
+    boxes: Boxes
+    recorder: OutputRecorder
+    task: Task = Task.EXECUTE
+
+    async def read(self, connection: Connection, work: WorkId) -> ExecutionDetails | None:
+        return await executions.details(connection, ExecutionId(work))
+
+    def parts(self, details: ExecutionDetails) -> int:
+        return 0
+
+    def lock_s(self, details: ExecutionDetails) -> float:
+        return COMPILE_S + details.limits.wall_ms / 1000 + 5
+
+    def deadline_s(self, details: ExecutionDetails) -> float:
+        runs = max(details.options.runs, 1)
+        return COMPILE_S + runs * details.limits.wall_ms / 1000 + OVERHEAD_S
+
+    async def run(
+        self, details: ExecutionDetails, on_part: Callable[[], None]
+    ) -> ExecutionOutcome:
+        async with self.recorder.recording(
+            details.id,
+            details.attempt,
+            is_live=details.io is not ProgramIo.BATCH or details.options.runs == 1,
+        ) as output:
+            result = await ProgramRun(self.build_tools, self.boxes, details, output).run()
+        return result, output.pending
+
+    async def settle(self, details: ExecutionDetails, result: ExecutionOutcome) -> str:
+        found, output = result
+        await settle_execution(self.pool, details, found, output)
+        return str(status_of(State.COMPLETED, found))

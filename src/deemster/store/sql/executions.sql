@@ -1,0 +1,138 @@
+-- name: insert_rows
+-- Inserts executions with their outbox rows and events (Q2). One whose key is taken is missing in the answer (I1).
+-- A user's n-th waiting execution comes after everyone's earlier ones, up to a bound.
+WITH requested AS (
+    SELECT * FROM unnest(:ids::text[], :accounts::text[], :languages::text[], :mains::text[], :files::bytea[],
+                         :stdins::bytea[], :args::text[], :ios::text[], :limits::jsonb[], :options::jsonb[],
+                         :clients::jsonb[], :first_priorities::int[], :ahead::int[], :keys::text[],
+                         :digests::bytea[], :webhooks::text[], :sessions::text[])
+        AS a (id, account_id, language, main, files, stdin, args, io, limits, options, client, first_priority,
+              ahead, idempotency_key, request_digest, webhook_url, session_id)
+), inserted AS (
+    INSERT INTO work (id, kind, account_id, language, main, priority, idempotency_key, request_digest, webhook_url)
+    SELECT id, 'execution', account_id, language, main,
+           first_priority + LEAST(:max_ahead::int, ahead + (
+               SELECT count(*) FROM (
+                   SELECT FROM work w
+                    WHERE w.account_id = requested.account_id AND w.attempt = 0 AND w.finished_at IS NULL
+                      AND w.rejudge_of IS NULL AND w.kind = 'execution'
+                    LIMIT :max_ahead::int) waiting))::int,
+           idempotency_key, request_digest, webhook_url
+      FROM requested ORDER BY account_id, idempotency_key
+    ON CONFLICT (account_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
+ RETURNING id, submitted_at
+), details AS (
+    INSERT INTO execution (work_id, session_id, files, stdin, args, io, limits, options, client)
+    SELECT r.id, r.session_id, r.files, r.stdin, ARRAY(SELECT jsonb_array_elements_text(r.args::jsonb)), r.io, r.limits,
+           r.options, r.client
+      FROM requested r JOIN inserted USING (id)
+), new_events AS (
+    INSERT INTO work_event (work_id, event, state, attempt)
+    SELECT id, 'submit', 'PENDING', 0 FROM inserted
+), new_jobs AS (
+    INSERT INTO outbox (work_id, task, dispatch, attempt)
+    SELECT id, 'execute', 1, 0 FROM inserted
+), latest AS (
+    UPDATE code_session s SET latest_execution_id = r.id
+      FROM requested r JOIN inserted USING (id) WHERE s.id = r.session_id
+)
+SELECT id, submitted_at FROM inserted;
+
+-- name: find_by_key^
+-- Finds the work that a key was used for (I1), with the digest of its request (I2).
+SELECT id, submitted_at, request_digest FROM work WHERE account_id = :account AND idempotency_key = :key;
+
+-- name: details^
+-- Reads what a worker needs to start.
+SELECT w.id, w.state, w.attempt, w.account_id, w.language, w.main, x.files, x.stdin, x.args, x.io, x.limits,
+       x.options
+  FROM work w JOIN execution x ON x.work_id = w.id
+ WHERE w.id = :id;
+
+-- name: record_result!
+-- Stores the result while the attempt that found it still runs (J12).
+UPDATE execution x
+   SET status = :status, exit_code = :exit_code, signal = :signal, cpu_ms = :cpu_ms, wall_ms = :wall_ms,
+       memory_kb = :memory_kb, stdout_truncated = :stdout_truncated, stderr_truncated = :stderr_truncated,
+       compile = :compile, returned_files = :returned_files
+  FROM work w
+ WHERE x.work_id = :id AND w.id = x.work_id AND w.attempt = :attempt AND w.state = 'RUNNING';
+
+-- name: get^
+-- Reads one execution with everything but its output and its source.
+SELECT w.*, a.name AS account_name, x.args, x.io, x.limits, x.options, x.client, x.session_id, x.status, x.exit_code,
+       x.signal, x.cpu_ms, x.wall_ms, x.memory_kb AS used_kb, x.stdout_truncated, x.stderr_truncated, x.compile,
+       x.returned_files
+  FROM work w
+  JOIN execution x ON x.work_id = w.id
+  JOIN account a ON a.id = w.account_id
+ WHERE w.id = :id;
+
+-- name: page
+-- Lists executions, newest first, starting before one.
+SELECT w.*, a.name AS account_name, x.args, x.io, x.limits, x.options, x.client, x.session_id, x.status, x.exit_code,
+       x.signal, x.cpu_ms, x.wall_ms, x.memory_kb AS used_kb, x.stdout_truncated, x.stderr_truncated, x.compile,
+       x.returned_files
+  FROM work w
+  JOIN execution x ON x.work_id = w.id
+  JOIN account a ON a.id = w.account_id
+ WHERE w.kind = 'execution'
+   AND (:account::text IS NULL OR w.account_id = :account)
+   AND (:session::text IS NULL OR x.session_id = :session)
+   AND (:before::text IS NULL OR w.id < :before)
+ ORDER BY w.id DESC
+ LIMIT :limit;
+
+-- name: source^
+-- Reads the source and the input of an execution.
+SELECT files, stdin FROM execution WHERE work_id = :id;
+
+-- name: add_output!
+-- Stores chunks of output, of one or more executions. Chunks of executions that were deleted are dropped.
+INSERT INTO execution_output (work_id, attempt, number, stream, at_ms, content)
+SELECT c.* FROM unnest(:ids::text[], :attempts::int[], :numbers::int[], :streams::smallint[], :at_ms::int[],
+                       :contents::bytea[]) AS c (work_id, attempt, number, stream, at_ms, content)
+ WHERE EXISTS (SELECT FROM work w WHERE w.id = c.work_id)
+ON CONFLICT DO NOTHING;
+
+-- name: output_after
+-- Lists chunks of the newest attempt with output, after one; an older attempt's output no longer counts.
+SELECT attempt, number, stream, at_ms, content FROM execution_output
+ WHERE work_id = :id AND attempt = (SELECT max(o.attempt) FROM execution_output o WHERE o.work_id = :id)
+   AND (attempt > :attempt::int OR number > :number::int)
+ ORDER BY number
+ LIMIT :limit;
+
+-- name: whole_output
+-- Joins the output of the last attempt of executions, by stream.
+SELECT o.work_id, o.stream, string_agg(o.content, ''::bytea ORDER BY o.number) AS content
+  FROM execution_output o JOIN work w ON w.id = o.work_id AND w.attempt = o.attempt
+ WHERE o.work_id = ANY (:ids::text[])
+ GROUP BY o.work_id, o.stream;
+
+-- name: add_input$
+-- Stores what was typed while the execution has not ended, and wakes its worker; no row if it has ended.
+WITH typed AS (
+    INSERT INTO execution_input (work_id, kind, content)
+    SELECT w.id, :kind, :content FROM work w WHERE w.id = :id AND w.finished_at IS NULL
+ RETURNING id
+)
+SELECT id FROM typed, pg_notify(:channel, :id);
+
+-- name: input_after
+-- Lists what was typed after a moment.
+SELECT id, kind, content FROM execution_input WHERE work_id = :id AND id > :after::bigint ORDER BY id LIMIT :limit;
+
+-- name: delete_ended$
+-- Deletes executions that ended long ago, with everything that belongs to them; returns how many.
+WITH gone AS (
+    DELETE FROM work WHERE id IN (
+        SELECT id FROM work WHERE kind = 'execution' AND finished_at < now() - make_interval(secs => :older_than_s)
+         ORDER BY finished_at LIMIT :limit)
+    RETURNING id
+)
+SELECT count(*) FROM gone;
+
+-- name: delete_one!
+-- Deletes an execution that has ended.
+DELETE FROM work WHERE id = :id AND kind = 'execution' AND finished_at IS NOT NULL;
