@@ -99,6 +99,24 @@ PERMISSIONS: Final[dict[tuple[str, str], Permission | None]] = {
     ("POST", "/v1/webhook-secret/rotate"): ACCOUNT,
 }
 
+JUDGE0_PREFIXES: Final = ("/judge0", "/judge0/ce", "/judge0/extra")
+
+COMPAT_PERMISSIONS: Final[dict[str, dict[tuple[str, str], Permission | None]]] = {
+    "judge0": {
+        (method, prefix + path): permission
+        for prefix in JUDGE0_PREFIXES
+        for (method, path), permission in {
+            ("GET", "/about"): PUBLIC,
+            ("GET", "/statuses"): READ,
+        }.items()
+    },
+}
+"""Routes of the compatible APIs, by the name in the setting `compat`."""
+ALL_PERMISSIONS: Final = {
+    **PERMISSIONS,
+    **{route: need for each in COMPAT_PERMISSIONS.values() for route, need in each.items()},
+}
+
 
 def check_permission(caller: Account, permission: Permission) -> None:
     if not caller.role.includes(permission.role):
@@ -109,10 +127,15 @@ def check_permission(caller: Account, permission: Permission) -> None:
 
 def permission_of(method: str, path: str) -> Permission | None:
     """Returns None for a public route; raises KeyError for a route that is not in the table."""
-    return PERMISSIONS[("GET" if method == "HEAD" else method, path)]
+    return ALL_PERMISSIONS[("GET" if method == "HEAD" else method, path)]
 
 
-def check_table(routes: Iterable[BaseRoute]) -> None:
+def expected_routes(compat: Iterable[str]) -> set[tuple[str, str]]:
+    """Methods and paths of an app that offers these compatible APIs."""
+    return {*PERMISSIONS, *(route for name in compat for route in COMPAT_PERMISSIONS[name])}
+
+
+def check_table(routes: Iterable[BaseRoute], compat: Iterable[str]) -> None:
     """Requires one line for each route, and one route for each line."""
     found = {
         (method, route.path)
@@ -120,6 +143,7 @@ def check_table(routes: Iterable[BaseRoute]) -> None:
         if isinstance(route, Route)
         for method in (route.methods or set()) - {"HEAD"}
     }
-    missing, spare = found - PERMISSIONS.keys(), PERMISSIONS.keys() - found
+    expected = expected_routes(compat)
+    missing, spare = found - expected, expected - found
     assert not missing, f"routes without a permission: {sorted(missing)}"
     assert not spare, f"permissions without a route: {sorted(spare)}"

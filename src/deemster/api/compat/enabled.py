@@ -1,0 +1,16 @@
+"""Lists the routes of the compatible APIs that the setting `compat` names."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from starlette.routing import BaseRoute
+
+from deemster.api.compat import judge0
+
+ROUTES: Final[Mapping[str, Sequence[BaseRoute]]] = {
+    "judge0": judge0.routes,
+}
+
+
+def compat_routes(names: Iterable[str]) -> list[BaseRoute]:
+    return [route for name in dict.fromkeys(names) for route in ROUTES[name]]
