@@ -38,6 +38,7 @@ from deemster.api.routes import (
     events,
     executions,
     health,
+    live,
     metrics,
     oidc,
     problem_import,
@@ -66,11 +67,13 @@ def create_app(dependencies: Dependencies) -> FastAPI:
         async with asyncio.TaskGroup() as group:
             record_uses = group.create_task(state.credentials.record_uses())
             follow_events = group.create_task(state.feed.run())
+            follow_output = group.create_task(state.live_output.run())
             try:
                 yield
             finally:
                 record_uses.cancel()
                 follow_events.cancel()
+                follow_output.cancel()
 
     app = DocumentedApp(
         title="Deemster",
@@ -86,6 +89,7 @@ def create_app(dependencies: Dependencies) -> FastAPI:
             DirectGet(SUBMISSIONS_PATH + "/{id}", submissions.show_current),
             *submissions.router.routes,
             *executions.router.routes,
+            *live.router.routes,
             *problems.router.routes,
             *events.router.routes,
             *webhooks.router.routes,

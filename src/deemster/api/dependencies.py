@@ -46,3 +46,5 @@ class Dependencies:
     importer: Importer
     wait_for_events: Callable[[float], Awaitable[object]] = asyncio.sleep
     """Returns when another process has committed events, or after so many seconds."""
+    wait_for_output: Callable[[float], Awaitable[object]] = asyncio.sleep
+    """Returns the ids of executions with new output, or nothing after so many seconds."""

@@ -11,12 +11,14 @@ from deemster.api.auth.credential_cache import CredentialCache
 from deemster.api.dependencies import Dependencies
 from deemster.api.executions import Executions
 from deemster.api.feed.feed import Feed
+from deemster.api.feed.live_output import LiveOutput
 from deemster.api.health import Health
 from deemster.cache.cache import Cache
 from deemster.cache.single_flight import SingleFlightCache
 from deemster.domain.ids import AccountId, WorkId
 from deemster.settings import Settings
 from deemster.store import problems
+from deemster.store.events import ChangedWork
 from deemster.store.pool import Pool, connection
 
 KEPT_S: Final = 1.0
@@ -68,13 +70,20 @@ class AppState:
     cache_invalidation: CacheInvalidation
     feed: Feed
     executions: Executions
+    live_output: LiveOutput
 
     @classmethod
     def of(cls, dependencies: Dependencies) -> "AppState":
         live_workers = LiveWorkers(dependencies)
         invalidation = CacheInvalidation(dependencies.cache, dependencies.pool)
         feed = Feed(dependencies.pool, dependencies.wait_for_events)
-        feed.on_event(lambda change: invalidation.forget_work(change.work, change.account))
+        live_output = LiveOutput(dependencies.pool, dependencies.wait_for_output)
+
+        def on_event(change: ChangedWork) -> None:
+            invalidation.forget_work(change.work, change.account)
+            live_output.wake(change.work)
+
+        feed.on_event(on_event)
         admission = Admission(dependencies, live_workers)
         return cls(
             dependencies=dependencies,
@@ -90,6 +99,7 @@ class AppState:
             executions=Executions(
                 dependencies.pool, dependencies.accept_executions, admission, feed
             ),
+            live_output=live_output,
         )
 
     @property

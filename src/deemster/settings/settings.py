@@ -168,6 +168,10 @@ class Settings(BaseSettings):
     """Number of executions that a worker runs at once, on cores that judge nothing."""
     execution_wall_s: Positive = 60.0
     """Longest time that an execution may ask for, in seconds."""
+    live_wall_s: Positive = 1800.0
+    """Longest time of an execution whose input is typed, in seconds."""
+    live_idle_s: Positive = 300.0
+    """Time without input and output after which such an execution is ended, in seconds."""
     execution_memory_mb: AtLeast1 = 512
     """Most memory that an execution may ask for, in MB."""
     execution_processes: AtLeast1 = 120

@@ -18,7 +18,13 @@ from deemster.pipeline.accept.service import AcceptService
 from deemster.pipeline.queue.producer import Producer
 from deemster.programs.build.languages import load_catalogue
 from deemster.settings import Settings
-from deemster.store.notifications import EVENT_CHANNEL, OUTBOX_CHANNEL, Listener, Notifier
+from deemster.store.notifications import (
+    EVENT_CHANNEL,
+    OUTBOX_CHANNEL,
+    OUTPUT_CHANNEL,
+    Listener,
+    Notifier,
+)
 from deemster.wiring.http_connection import HttpConnection
 from deemster.wiring.problems import open_importer
 from deemster.wiring.process import run_until_signal, signals_handled
@@ -47,6 +53,7 @@ async def run_api(settings: Settings) -> None:
         producer = await enter(Producer.open(queue_url(settings), settings.env))
         notifier = await enter(Notifier.open(pool, OUTBOX_CHANNEL))
         listener = await enter(Listener.open(database_url(settings), EVENT_CHANNEL))
+        output_listener = await enter(Listener.open(database_url(settings), OUTPUT_CHANNEL))
         artifacts = open_artifacts(settings)
         catalogue = load_catalogue()
         accept = AcceptService(
@@ -64,6 +71,7 @@ async def run_api(settings: Settings) -> None:
                 pool,
                 catalogue,
                 most=ceiling_of(settings),
+                live_wall_ms=round(settings.live_wall_s * 1000),
                 on_accepted=notifier.notify,
             ),
             artifacts=artifacts,
@@ -78,6 +86,7 @@ async def run_api(settings: Settings) -> None:
             queues=producer,
             importer=open_importer(settings, pool),
             wait_for_events=listener.wait,
+            wait_for_output=output_listener.wait,
         )
         app = create_app(dependencies)
         # Otherwise the shutdown would wait for open event streams.

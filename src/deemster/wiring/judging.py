@@ -26,6 +26,7 @@ async def open_boxes(
     *,
     slots: int = 1,
     cpus: Sequence[int] = (),
+    share_cpus: bool = False,
     low_priority: bool = False,
 ) -> AsyncIterator[Boxes]:
     """Opens boxes for the given toolchains; with `cpus`, each slot is pinned to one."""
@@ -38,6 +39,7 @@ async def open_boxes(
         binds=binds_of(found),
         runner=settings.runner,
         cpus=cpus,
+        share_cpus=share_cpus,
         low_priority=low_priority,
     ) as boxes:
         yield boxes

@@ -10,6 +10,7 @@ import structlog
 from deemster.domain.errors import Unavailable
 from deemster.domain.job import QueueName
 from deemster.pipeline.execute.output_recorder import OutputRecorder
+from deemster.pipeline.execute.typed_input import TypedInputs
 from deemster.pipeline.judge.prepared_problem import PreparedProblem, PreparedProblems
 from deemster.pipeline.queue.consumer import Consumer
 from deemster.pipeline.verdict.attempt import Caps
@@ -29,7 +30,13 @@ from deemster.programs.build.languages import load_catalogue
 from deemster.programs.build.toolchain import Toolchain
 from deemster.sandbox.lanes import Lanes, reserve_cores
 from deemster.settings import Settings
-from deemster.store.notifications import EVENT_CHANNEL, STOP_CHANNEL, Listener, Notifier
+from deemster.store.notifications import (
+    EVENT_CHANNEL,
+    INPUT_CHANNEL,
+    STOP_CHANNEL,
+    Listener,
+    Notifier,
+)
 from deemster.store.pool import Pool
 from deemster.wiring.judging import make_spool, open_boxes, open_judging
 from deemster.wiring.precompiling import precompiling
@@ -139,12 +146,18 @@ async def open_executing(
     usable = [each for each in toolchains if isinstance(each, Toolchain)]
     slots = settings.execution_slots
     async with (
-        open_boxes(settings, usable, slots=slots) as boxes,
+        open_boxes(
+            settings, usable, slots=slots, cpus=other_cores(judging_cores), share_cpus=True
+        ) as boxes,
         OutputRecorder.open(pool) as recorder,
+        Listener.open(database_url(settings), INPUT_CHANNEL) as listener,
+        TypedInputs.open(pool, listener) as inputs,
     ):
         executor = JobExecutor(
             pool=pool,
-            stage=ExecuteStage(pool, build_tools, boxes, recorder),
+            stage=ExecuteStage(
+                pool, build_tools, boxes, recorder, inputs, settings.live_idle_s
+            ),
             running_jobs=heartbeat.running_jobs,
             caps=Caps(settings.most_executions, settings.most_executions_per_user),
             languages=build_tools.toolchains.versions,
@@ -160,6 +173,12 @@ async def open_executing(
             name=f"{heartbeat.running_jobs.worker}:executions",
         ) as consumer:
             yield consumer
+
+
+def other_cores(judging: Sequence[int]) -> Sequence[int]:
+    """The cores that judge nothing; all, if there is no such core."""
+    usable = os.sched_getaffinity(0)
+    return sorted(usable - set(judging)) or sorted(usable)
 
 
 async def serve_worker(

@@ -51,7 +51,7 @@ class LimitsIn(RequestModel):
         return replace(
             default,
             wall_ms=wall_ms,
-            cpu_ms=self.cpu_time_ms or wall_ms,
+            cpu_ms=self.cpu_time_ms or min(wall_ms, default.cpu_ms),
             memory_bytes=(self.memory_mb or default.memory_bytes // MIB) * MIB,
             processes=self.processes or default.processes,
             output_bytes=(self.output_kb or default.output_bytes // 1024) * 1024,

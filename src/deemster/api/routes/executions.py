@@ -28,7 +28,7 @@ from deemster.api.models.executions import (
 from deemster.api.state import AppState, app_state
 from deemster.domain.account import Account
 from deemster.domain.errors import DeemsterError
-from deemster.domain.execution import AcceptedExecution, ExecutionStatus
+from deemster.domain.execution import AcceptedExecution, ExecutionStatus, ProgramIo
 from deemster.domain.ids import CodeSessionId, ExecutionId
 from deemster.domain.lifecycle import TERMINAL
 from deemster.pipeline.verdict.cancel import cancel
@@ -89,7 +89,7 @@ async def start(
     request: Request, state: AppState, caller: Account, asked: ExecutionIn, key: str | None
 ) -> AcceptedExecution:
     check_webhook_url(asked.webhook_url, state.settings)
-    default = state.executions.accept.default_limits
+    default = state.executions.accept.default_for(ProgramIo(asked.io))
     return await state.executions.start(request, caller, asked.to_execute_request(default, key))
 
 

@@ -64,13 +64,16 @@ class ExecutionAccept:
         catalogue: Catalogue,
         *,
         most: ExecutionLimits,
+        live_wall_ms: int | None = None,
         on_accepted: Callable[[], None],
     ) -> None:
+        """`live_wall_ms` replaces the ceiling's wall time if input is typed."""
         self._pool = pool
         self._catalogue = catalogue
         self.most = most
         """The operator's ceiling."""
         self.default_limits = lower_of(ExecutionLimits(), most)
+        self._live_wall_ms = live_wall_ms or most.wall_ms
         self._on_accepted = on_accepted
         self._group_commit: GroupCommit[NewExecution, ExecutionInsert] = GroupCommit(
             pool, executions.insert_all
@@ -92,12 +95,21 @@ class ExecutionAccept:
             self._on_accepted()
         return accepted, is_new
 
+    def default_for(self, io: ProgramIo) -> ExecutionLimits:
+        default = self.default_limits
+        live = dataclasses.replace(default, wall_ms=self._live_wall_ms)
+        return default if io is ProgramIo.BATCH else live
+
+    def _ceiling(self, io: ProgramIo) -> ExecutionLimits:
+        live = dataclasses.replace(self.most, wall_ms=self._live_wall_ms)
+        return self.most if io is ProgramIo.BATCH else live
+
     def _prepare(
         self, account: Account, request: ExecuteRequest, digest: bytes
     ) -> NewExecution:
         language = self._catalogue.named(request.language)
         source = source_of(language, request)
-        check_limits(request.limits, self.most)
+        check_limits(request.limits, self._ceiling(request.io))
         check_input(request)
         return NewExecution(
             id=ExecutionId(new_id(EXECUTION)),

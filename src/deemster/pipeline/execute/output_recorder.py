@@ -25,6 +25,9 @@ MOST_PENDING: Final = 64
 this number, output is added to the last chunk of its stream."""
 
 
+TAIL_BYTES: Final = 4096
+
+
 class OutputLog:
     """The output of one attempt, numbered in the order in which it was read."""
 
@@ -36,6 +39,7 @@ class OutputLog:
         self.pending: list[OutputChunk] = []
         self._on_output = on_output
         self._number = 0
+        self._tail = b""
         self._started = time.monotonic()
 
     def restart_clock(self) -> None:
@@ -48,6 +52,7 @@ class OutputLog:
     def add(self, stream: Stream, data: bytes) -> None:
         if not data:
             return
+        self._tail = (self._tail + data)[-TAIL_BYTES:]
         index = self._mergeable(stream)
         if index is None:
             self._number += 1
@@ -59,6 +64,10 @@ class OutputLog:
                 last.attempt, last.number, stream, last.at_ms, last.content + data
             )
         self._on_output()
+
+    def end_of_stderr(self) -> bytes:
+        """The last of what a language runtime may have said; a terminal has one stream."""
+        return bytes(self._tail)
 
     def clear(self) -> None:
         """Drops what is not stored yet: of several runs, the last one's output counts."""

@@ -8,13 +8,16 @@ from deemster.domain.execution import (
     CompileResult,
     ExecutionDetails,
     ExecutionResult,
+    ProgramIo,
     Stream,
 )
 from deemster.domain.language import Language
 from deemster.domain.limits import MIB, Limits
 from deemster.domain.run_status import RunStatus
 from deemster.domain.source import Source, main_file, unpack_files
+from deemster.pipeline.execute.live_io import LiveProgram
 from deemster.pipeline.execute.output_recorder import OutputLog
+from deemster.pipeline.execute.typed_input import TypedInputs
 from deemster.programs.build.compile import Artifact, Build
 from deemster.programs.build.compiler import BuildTools
 from deemster.programs.execute import command_for, detect_memory_limit
@@ -34,6 +37,8 @@ class ProgramRun:
     boxes: Boxes
     details: ExecutionDetails
     output: OutputLog
+    inputs: TypedInputs
+    idle_s: float
 
     async def run(self) -> ExecutionResult:
         language = self.build_tools.catalogue.named(self.details.language)
@@ -94,22 +99,29 @@ class ProgramRun:
     async def _run_once(
         self, artifact: Artifact, command: Command, extra: Mapping[str, bytes]
     ) -> tuple[Report, Mapping[str, bytes]]:
+        wanted = self.details.options.return_files
+        returned: dict[str, bytes] = {}
+        stage = StagedFiles(extra) if extra else None
+        collector = (lambda scratch: collect(scratch, wanted, returned)) if wanted else None
+        step = artifact.toolchain.language.run
+        if self.details.io is not ProgramIo.BATCH:
+            live = LiveProgram(self.details, self.inputs, self.output, self.idle_s)
+            report = await live.run(self.boxes, command, stage, collector)
+            tail_of = self.output.end_of_stderr()
+            return detect_memory_limit(step, report, tail_of), returned
         stdout = self.output.sink(Stream.STDOUT)
         stderr = (
             stdout if self.details.options.stderr_to_stdout else self.output.sink(Stream.STDERR)
         )
         tail = Tail(stderr)
-        returned: dict[str, bytes] = {}
-        wanted = self.details.options.return_files
         report = await self.boxes.run(
             command,
             stdin=self.details.stdin,
             stdout=stdout,
             stderr=tail,
-            stage=StagedFiles(extra) if extra else None,
-            collect=(lambda scratch: collect(scratch, wanted, returned)) if wanted else None,
+            stage=stage,
+            collect=collector,
         )
-        step = artifact.toolchain.language.run
         return detect_memory_limit(step, report, tail.kept), returned
 
 

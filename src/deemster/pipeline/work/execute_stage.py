@@ -16,6 +16,7 @@ from deemster.domain.job import Task
 from deemster.domain.lifecycle import State
 from deemster.pipeline.execute.output_recorder import OutputRecorder
 from deemster.pipeline.execute.program_run import ProgramRun
+from deemster.pipeline.execute.typed_input import TypedInputs
 from deemster.pipeline.verdict.attempt import settle_execution
 from deemster.programs.build.compiler import BuildTools
 from deemster.sandbox.boxes import Boxes
@@ -35,6 +36,9 @@ class ExecuteStage:
     build_tools: BuildTools
     boxes: Boxes
     recorder: OutputRecorder
+    inputs: TypedInputs
+    idle_s: float
+    """A live program is ended when nothing was typed or printed for this time."""
     task: Task = Task.EXECUTE
 
     async def read(self, connection: Connection, work: WorkId) -> ExecutionDetails | None:
@@ -58,7 +62,10 @@ class ExecuteStage:
             details.attempt,
             is_live=details.io is not ProgramIo.BATCH or details.options.runs == 1,
         ) as output:
-            result = await ProgramRun(self.build_tools, self.boxes, details, output).run()
+            program = ProgramRun(
+                self.build_tools, self.boxes, details, output, self.inputs, self.idle_s
+            )
+            result = await program.run()
         return result, output.pending
 
     async def settle(self, details: ExecutionDetails, result: ExecutionOutcome) -> str:

@@ -1,0 +1,121 @@
+"""Runs a program whose input is typed and whose output is read while it runs (E5, E7)."""
+
+import asyncio
+import signal
+import struct
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import replace
+from typing import Final
+
+from deemster.domain.errors import Refused
+from deemster.domain.execution import ExecutionDetails, ProgramIo, Stream
+from deemster.domain.run_status import RunStatus
+from deemster.pipeline.execute.output_recorder import OutputLog
+from deemster.pipeline.execute.typed_input import TypedInputs
+from deemster.sandbox.boxes import Boxes
+from deemster.sandbox.command import Command
+from deemster.sandbox.live_run import OutputName, StreamedRun
+from deemster.sandbox.slot import Collect
+from deemster.sandbox.staging import Stage
+from deemster.sandbox.terminal import TerminalRun, TerminalSize
+from deemster.sandbox.wire import Report
+from deemster.store.executions import TypedInput
+
+SIZE: Final = struct.Struct("!HH")
+"""Rows and columns of a terminal, as a resize stores them."""
+SIGNALS: Final = {each.name: each for each in signal.Signals}
+
+
+class LiveProgram:
+    """One run with typed input; it is ended when nothing is typed or printed for a while."""
+
+    def __init__(
+        self, details: ExecutionDetails, inputs: TypedInputs, output: OutputLog, idle_s: float
+    ) -> None:
+        self._details = details
+        self._inputs = inputs
+        self._output = output
+        self._idle_s = idle_s
+        self._active = asyncio.Event()
+        self._is_idle = False
+
+    async def run(
+        self, boxes: Boxes, command: Command, stage: Stage | None, collect: Collect | None
+    ) -> Report:
+        if self._details.io is ProgramIo.TERMINAL:
+            options = self._details.options
+            size = TerminalSize(options.rows, options.columns)
+            async with boxes.open_terminal(
+                command, size, stage=stage, collect=collect
+            ) as terminal:
+                return await self._serve(terminal, lambda: self._copy_terminal(terminal))
+        async with boxes.open_streams(command, stage=stage, collect=collect) as streams:
+            return await self._serve(streams, lambda: self._copy_streams(streams))
+
+    async def _serve(
+        self, run: TerminalRun | StreamedRun, copy_output: Callable[[], Awaitable[None]]
+    ) -> Report:
+        async with asyncio.TaskGroup() as group:
+            helpers = [
+                group.create_task(self._feed(run)),
+                group.create_task(self._end_when_idle(run)),
+            ]
+            try:
+                await copy_output()
+                report = await run.report()
+            finally:
+                for helper in helpers:
+                    helper.cancel()
+        idle = self._is_idle and report.status is RunStatus.CANCELLED
+        return replace(report, status=RunStatus.WALL_LIMIT) if idle else report
+
+    async def _copy_terminal(self, run: TerminalRun) -> None:
+        while data := await run.read():
+            self._active.set()
+            self._output.add(Stream.STDOUT, data)
+
+    async def _copy_streams(self, run: StreamedRun) -> None:
+        is_one = self._details.options.stderr_to_stdout
+        while (chunk := await run.read()) is not None:
+            self._active.set()
+            is_error = chunk.stream is OutputName.STDERR and not is_one
+            self._output.add(Stream.STDERR if is_error else Stream.STDOUT, chunk.data)
+
+    async def _feed(self, run: TerminalRun | StreamedRun) -> None:
+        if self._details.stdin:
+            await run.write(self._details.stdin)
+        async for typed in self._inputs.follow(self._details.id):
+            self._active.set()
+            # What can't be done any more, or makes no sense here, must not end the program.
+            with suppress(Refused, OSError):
+                await self._apply(run, typed)
+
+    async def _apply(self, run: TerminalRun | StreamedRun, typed: TypedInput) -> None:
+        match typed.kind:
+            case "data":
+                await run.write(typed.content)
+            case "end":
+                await run.end_input()
+            case "resize" if isinstance(run, TerminalRun):
+                run.resize(*SIZE.unpack(typed.content))
+            case "signal":
+                await send_signal(run, typed.content.decode(errors="replace"))
+
+    async def _end_when_idle(self, run: TerminalRun | StreamedRun) -> None:
+        while True:
+            self._active.clear()
+            try:
+                async with asyncio.timeout(self._idle_s):
+                    await self._active.wait()
+            except TimeoutError:
+                self._is_idle = True
+                run.cancel()
+                return
+
+
+async def send_signal(run: TerminalRun | StreamedRun, name: str) -> None:
+    if name == "SIGINT" and isinstance(run, TerminalRun):
+        await run.interrupt()
+    elif name in SIGNALS:
+        run.send_signal(SIGNALS[name])
