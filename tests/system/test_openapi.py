@@ -40,7 +40,7 @@ ROOT = Path(__file__).parents[2]
 async def test_a7_no_answer_is_a_fault_or_unnamed(
     open_service: OpenService, tmp_path: Path
 ) -> None:
-    """As an admin, who gets past every door; users are sent in the long run."""
+    """As an admin, who may do everything; the soak test also sends requests of users."""
     await probe(open_service, tmp_path, Role.ADMIN, "--max-examples=5", "--seed=1")
 
 

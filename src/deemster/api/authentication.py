@@ -6,7 +6,7 @@ import structlog
 from fastapi import Security
 from fastapi.openapi.models import HTTPBearer as HTTPBearerModel
 from fastapi.security.base import SecurityBase
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 
 from deemster.api.auth.jwt_auth import is_jwt
 from deemster.api.http.errors import Unauthorised, request_id_of
@@ -45,7 +45,7 @@ class Bearer(SecurityBase):
         return account
 
 
-async def authenticate(request: Request, *, fresh: bool = False) -> Account:
+async def authenticate(request: HTTPConnection, *, fresh: bool = False) -> Account:
     """Uses the token in the header, if there is one; else the cookie of a log-in.
 
     With `fresh`, the credentials are read from the database, not from the cache.
@@ -68,7 +68,7 @@ async def authenticate(request: Request, *, fresh: bool = False) -> Account:
 
 
 async def account_of_token(
-    request: Request, state: AppState, header: str, *, fresh: bool
+    request: HTTPConnection, state: AppState, header: str, *, fresh: bool
 ) -> Account:
     scheme, _, token = header.partition(" ")
     token = token.strip()
@@ -92,7 +92,7 @@ async def account_of_token(
     return account
 
 
-def session_of(request: Request) -> bytes | None:
+def session_of(request: HTTPConnection) -> bytes | None:
     """Digest of the session cookie; None if the request has a token, or no credentials."""
     if "authorization" in request.headers:
         return None

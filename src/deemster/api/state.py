@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Final
 
-from starlette.requests import Request
+from starlette.requests import HTTPConnection
 
-from deemster.api.admission import Admission, LiveWorkers
+from deemster.api.admission import Admission, LiveWorkers, RateLimited
 from deemster.api.auth.auth import Auth
 from deemster.api.auth.credential_cache import CredentialCache
 from deemster.api.dependencies import Dependencies
@@ -15,12 +15,14 @@ from deemster.api.feed.live_output import LiveOutput
 from deemster.api.health import Health
 from deemster.cache.cache import Cache
 from deemster.cache.single_flight import SingleFlightCache
+from deemster.domain.account import Account
 from deemster.domain.ids import AccountId, WorkId
 from deemster.settings import Settings
 from deemster.store import problems
 from deemster.store.events import ChangedWork
 from deemster.store.pool import Pool, connection
 
+RETRY_S: Final = 15.0
 KEPT_S: Final = 1.0
 """A change of a problem by another process is visible after this time."""
 
@@ -115,6 +117,15 @@ class AppState:
         return self.dependencies.cache
 
 
-def app_state(request: Request) -> AppState:
+def check_streams(state: AppState, caller: Account) -> None:
+    """Refuses a stream beyond the most that one user may have in this process."""
+    most = state.settings.streams_per_user
+    if state.feed.streams[caller.id] >= most:
+        raise RateLimited(
+            f"You have {most} open event streams already: close one.", RETRY_S, limit=most
+        )
+
+
+def app_state(request: HTTPConnection) -> AppState:
     state: AppState = request.app.state.app_state
     return state

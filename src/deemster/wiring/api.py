@@ -39,6 +39,8 @@ from deemster.wiring.secret import open_secret
 
 DATABASE_CONNECTIONS: Final = 20
 KEEP_ALIVE_S: Final = 30
+SOCKET_BYTES: Final = 256 * 1024
+"""Most bytes of one message on a WebSocket."""
 GRACE_S: Final = 10
 """Time that running requests get to finish when the process is asked to end."""
 
@@ -109,6 +111,7 @@ async def serve(
         forwarded_allow_ips=settings.trusted_proxies,
         timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=GRACE_S,
+        ws_max_size=SOCKET_BYTES,
     )
     server = Server(config)
     reduce_garbage_collection()

@@ -5,7 +5,7 @@ import hmac
 import secrets
 from typing import Final
 
-from starlette.requests import Request
+from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
 from deemster.api.http.errors import Forbidden
@@ -27,7 +27,7 @@ class Cookies:
         # Browsers accept this prefix only from this host and only over TLS.
         self._prefix = "__Host-" if self._secure else ""
 
-    def read(self, request: Request, name: str = SESSION) -> str | None:
+    def read(self, request: HTTPConnection, name: str = SESSION) -> str | None:
         return request.cookies.get(self._prefix + name)
 
     def write(
@@ -52,9 +52,9 @@ class Cookies:
         """Another site can make a browser send the cookie, but can't read this token."""
         return hmac.new(self._secret, b"csrf:" + digest, hashlib.sha256).hexdigest()
 
-    def check_csrf(self, request: Request, digest: bytes) -> None:
+    def check_csrf(self, request: HTTPConnection, digest: bytes) -> None:
         """Refuses requests that another site made a browser send."""
-        if request.method in SAFE:
+        if request.scope["method"] in SAFE:
             return
         self.check_origin(request)
         given = request.headers.get(CSRF_HEADER, "").encode()
@@ -64,7 +64,7 @@ class Cookies:
                 "GET /v1/session shows it."
             )
 
-    def check_origin(self, request: Request) -> None:
+    def check_origin(self, request: HTTPConnection) -> None:
         origin = request.headers.get("origin")
         if origin is None:
             return  # not a browser, or an old one: only the CSRF token protects
@@ -86,7 +86,7 @@ class Devices:
         self._cookies = cookies
         self._secret = secret
 
-    def identify(self, request: Request, name: str, hashed: str | None) -> str | None:
+    def identify(self, request: HTTPConnection, name: str, hashed: str | None) -> str | None:
         """Id of the browser; None if nobody logged in there with this name and password."""
         nonce, _, signature = (self._cookies.read(request, DEVICE) or "").partition(".")
         expected = self._sign(name, nonce, hashed or "")

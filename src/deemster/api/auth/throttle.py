@@ -3,7 +3,7 @@
 import hashlib
 from typing import Final
 
-from starlette.requests import Request
+from starlette.requests import HTTPConnection
 
 from deemster.api.admission import network_address, per_minute, refuse
 from deemster.api.dependencies import Dependencies
@@ -25,28 +25,28 @@ class Throttle:
         self._rate_limiter = dependencies.rate_limiter
         self._per_minute = dependencies.settings.strangers_per_minute_ip
 
-    async def count_unknown_credentials(self, request: Request) -> None:
+    async def count_unknown_credentials(self, request: HTTPConnection) -> None:
         limit = per_minute("stranger.ip", network_address(request), self._per_minute)
         decision = await self._rate_limiter.take([limit])
         refuse(decision, "Too many unknown tokens come from your address")
 
-    async def check_address(self, request: Request) -> None:
+    async def check_address(self, request: HTTPConnection) -> None:
         """Call it before the account is looked up."""
         refuse(await self._rate_limiter.peek([self._address(request)]), REASON)
 
-    async def check_guess(self, request: Request, name: str, device: str | None) -> None:
+    async def check_guess(self, request: HTTPConnection, name: str, device: str | None) -> None:
         """Call it before a password is verified, so that a refusal reveals nothing about it."""
         limits = [self._address(request), guess_limit(name, device), log_in_limit(name)]
         refuse(await self._rate_limiter.peek(limits), REASON)
 
-    async def count_guess(self, request: Request, name: str, device: str | None) -> None:
+    async def count_guess(self, request: HTTPConnection, name: str, device: str | None) -> None:
         await self._rate_limiter.take([self._address(request), guess_limit(name, device)])
 
     async def count_log_in(self, name: str) -> None:
         """Counts correct passwords too: an account could use them to occupy all cores."""
         await self._rate_limiter.take([log_in_limit(name)])
 
-    async def count_sign_up(self, request: Request) -> None:
+    async def count_sign_up(self, request: HTTPConnection) -> None:
         limit = per_minute("sign-up.ip", network_address(request), self._per_minute)
         decision = await self._rate_limiter.take([limit])
         refuse(decision, "Too many accounts are created from your address")
@@ -54,7 +54,7 @@ class Throttle:
     async def is_first_use(self, name: str, key: str, *, within_s: float) -> bool:
         return (await self._rate_limiter.take([Limit(name, key, 1 / within_s, 1)])).ok
 
-    def _address(self, request: Request) -> Limit:
+    def _address(self, request: HTTPConnection) -> Limit:
         # Apart from unknown tokens: an open page with an expired session must not lock out its
         # user.
         return per_minute("guess.ip", network_address(request), self._per_minute)

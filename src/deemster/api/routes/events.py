@@ -5,15 +5,14 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Header, Query, Request
 from starlette.responses import Response
 
-from deemster.api.admission import RateLimited
 from deemster.api.authentication import Caller, authenticate
 from deemster.api.feed.messages import parse_event_id
-from deemster.api.feed.stream import HEARTBEAT_S, MEDIA_TYPE, EventStream
+from deemster.api.feed.stream import MEDIA_TYPE, EventStream
 from deemster.api.feed.subscriptions import Topic
 from deemster.api.http.errors import FieldFault, Forbidden, Invalid, errors
 from deemster.api.lookups import account_filter, known_contest, visible_submission
 from deemster.api.models.events import EventsQuery, StreamQuery
-from deemster.api.state import app_state
+from deemster.api.state import app_state, check_streams
 from deemster.domain.account import Account, Role
 from deemster.domain.errors import Refused, Unavailable
 from deemster.domain.lifecycle import TERMINAL
@@ -118,11 +117,7 @@ def open_stream(
     seconds: float | None,
 ) -> EventStream:
     state = app_state(request)
-    most = state.settings.streams_per_user
-    if state.feed.streams[caller.id] >= most:
-        raise RateLimited(
-            f"You have {most} open event streams already: close one.", HEARTBEAT_S, limit=most
-        )
+    check_streams(state, caller)
 
     async def is_authorised() -> bool:
         """Meanwhile the token may be revoked, or the account disabled or no longer an admin."""

@@ -2,22 +2,20 @@
 
 import base64
 import json
-import struct
 from collections.abc import AsyncIterator
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Header, Query, Request
-from pydantic import Field, model_validator
 from starlette.responses import Response, StreamingResponse
 
 from deemster.api.authentication import Caller
 from deemster.api.executions import visible_execution
-from deemster.api.feed.live_output import LiveOutput, OutputCursor
-from deemster.api.http.errors import FieldFault, Invalid, errors
+from deemster.api.feed.live_output import LiveEvent, OutputCursor
+from deemster.api.http.errors import errors
 from deemster.api.models.executions import EXECUTIONS_PATH, execution_out
-from deemster.api.models.kinds import RequestModel
-from deemster.api.models.submissions import Base64
-from deemster.api.state import app_state
+from deemster.api.models.live_input import InputIn, parse_cursor
+from deemster.api.state import AppState, app_state, check_streams
+from deemster.domain.account import Account
 from deemster.domain.errors import Conflict
 from deemster.domain.execution import (
     ExecutionView,
@@ -36,8 +34,6 @@ HEARTBEAT: Final = b": still here\n\n"
 STREAM_HEADERS: Final = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
 MEDIA_TYPE: Final = "text/event-stream"
 RECORDING_TYPE: Final = "application/x-asciicast"
-INPUT_BYTES: Final = 64 * 1024
-SignalName = Literal["SIGINT", "SIGTERM", "SIGKILL", "SIGQUIT", "SIGHUP", "SIGUSR1", "SIGUSR2"]
 
 
 @router.get(
@@ -61,32 +57,28 @@ async def stream_output(
     cursor = parse_cursor(last_event_id or after)
     async with connection(state.pool) as acquired:
         view = await visible_execution(acquired, caller, id)
-    body = output_messages(state.live_output, view.id, cursor)
+    check_streams(state, caller)
+    body = output_messages(state, caller, view.id, cursor)
     return StreamingResponse(body, media_type=MEDIA_TYPE, headers=STREAM_HEADERS)
 
 
-def parse_cursor(text: str | None) -> OutputCursor:
-    if not text:
-        return OutputCursor()
-    attempt, _, number = text.partition(".")
-    if not (attempt.isdecimal() and number.isdecimal() and len(text) <= 20):
-        raise Invalid([FieldFault("Last-Event-ID", "this is no id of an output event")])
-    return OutputCursor(int(attempt), int(number))
-
-
 async def output_messages(
-    live: LiveOutput, execution: ExecutionId, after: OutputCursor
+    state: AppState, caller: Account, execution: ExecutionId, after: OutputCursor
 ) -> AsyncIterator[bytes]:
-    async for each in live.follow(execution, after):
-        if each is None:
-            yield HEARTBEAT
-        elif isinstance(each, OutputChunk):
-            yield message("output", chunk_out(each), f"{each.attempt}.{each.number}")
-        elif each.state in TERMINAL:
-            yield message("end", execution_out(each, None).model_dump(mode="json"))
-        else:
-            status = {"status": status_of(each.state, each.result), "attempt": each.attempt}
-            yield message("status", status)
+    with state.feed.count_stream(caller.id):
+        async for each in state.live_output.follow(execution, after):
+            yield message_of(each)
+
+
+def message_of(each: LiveEvent) -> bytes:
+    if each is None:
+        return HEARTBEAT
+    if isinstance(each, OutputChunk):
+        return message("output", chunk_out(each), f"{each.attempt}.{each.number}")
+    if each.state in TERMINAL:
+        return message("end", execution_out(each, None).model_dump(mode="json"))
+    status = {"status": status_of(each.state, each.result), "attempt": each.attempt}
+    return message("status", status)
 
 
 def chunk_out(chunk: OutputChunk) -> dict[str, Any]:
@@ -106,44 +98,6 @@ def chunk_out(chunk: OutputChunk) -> dict[str, Any]:
 def message(event: str, data: dict[str, Any], id: str | None = None) -> bytes:  # noqa: A002
     head = f"id: {id}\n" if id else ""
     return f"{head}event: {event}\ndata: {json.dumps(data)}\n\n".encode()
-
-
-class InputIn(RequestModel):
-    """One of: text, bytes, the end of the input, a signal, a new size of the terminal."""
-
-    data: Annotated[str, Field(max_length=INPUT_BYTES)] | None = None
-    data_base64: Base64 | None = None
-    end: bool = False
-    signal: SignalName | None = None
-    rows: Annotated[int, Field(ge=1, le=1000)] | None = None
-    columns: Annotated[int, Field(ge=1, le=1000)] | None = None
-
-    @model_validator(mode="after")
-    def _has_one(self) -> Self:
-        given = [
-            self.data is not None,
-            self.data_base64 is not None,
-            self.end,
-            self.signal is not None,
-            self.rows is not None or self.columns is not None,
-        ]
-        if sum(given) != 1:
-            raise ValueError("send one of data, data_base64, end, signal, or rows and columns")
-        if (self.rows is None) != (self.columns is None):
-            raise ValueError("a size has rows and columns")
-        return self
-
-    @property
-    def stored(self) -> tuple[str, bytes]:
-        if self.end:
-            return "end", b""
-        if self.signal is not None:
-            return "signal", self.signal.encode()
-        if self.rows is not None and self.columns is not None:
-            return "resize", struct.pack("!HH", self.rows, self.columns)
-        if self.data is not None:
-            return "data", self.data.encode()
-        return "data", self.data_base64 or b""
 
 
 @router.post(

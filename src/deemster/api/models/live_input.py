@@ -1,0 +1,61 @@
+"""What is typed into a running program, and the cursor of a client that comes back."""
+
+import struct
+from typing import Annotated, Final, Literal, Self
+
+from pydantic import Field, model_validator
+
+from deemster.api.feed.live_output import OutputCursor
+from deemster.api.http.errors import FieldFault, Invalid
+from deemster.api.models.kinds import RequestModel
+from deemster.api.models.submissions import Base64
+
+INPUT_BYTES: Final = 64 * 1024
+SignalName = Literal["SIGINT", "SIGTERM", "SIGKILL", "SIGQUIT", "SIGHUP", "SIGUSR1", "SIGUSR2"]
+
+
+class InputIn(RequestModel):
+    """One of: text, bytes, the end of the input, a signal, a new size of the terminal."""
+
+    data: Annotated[str, Field(max_length=INPUT_BYTES)] | None = None
+    data_base64: Base64 | None = None
+    end: bool = False
+    signal: SignalName | None = None
+    rows: Annotated[int, Field(ge=1, le=1000)] | None = None
+    columns: Annotated[int, Field(ge=1, le=1000)] | None = None
+
+    @model_validator(mode="after")
+    def _has_one(self) -> Self:
+        given = [
+            self.data is not None,
+            self.data_base64 is not None,
+            self.end,
+            self.signal is not None,
+            self.rows is not None or self.columns is not None,
+        ]
+        if sum(given) != 1:
+            raise ValueError("send one of data, data_base64, end, signal, or rows and columns")
+        if (self.rows is None) != (self.columns is None):
+            raise ValueError("a size has rows and columns")
+        return self
+
+    @property
+    def stored(self) -> tuple[str, bytes]:
+        if self.end:
+            return "end", b""
+        if self.signal is not None:
+            return "signal", self.signal.encode()
+        if self.rows is not None and self.columns is not None:
+            return "resize", struct.pack("!HH", self.rows, self.columns)
+        if self.data is not None:
+            return "data", self.data.encode()
+        return "data", self.data_base64 or b""
+
+
+def parse_cursor(text: str | None) -> OutputCursor:
+    if not text:
+        return OutputCursor()
+    attempt, _, number = text.partition(".")
+    if not (attempt.isdecimal() and number.isdecimal() and len(text) <= 20):
+        raise Invalid([FieldFault("Last-Event-ID", "this is no id of an output event")])
+    return OutputCursor(int(attempt), int(number))
