@@ -7,6 +7,7 @@
     Args, Stdin, Limits,      how to run it
       Profile, Address space,
       Data
+    Terminal: yes             it runs on a terminal instead of pipes
     After data: yes           the previous run in the same box had test data
     Twice: yes                a second run, with the argument `again`, is checked
     At least                  the least CPU time or memory in the report
@@ -61,7 +62,7 @@ SMALL = Limits(
 
 KEY = re.compile(
     r"Rules|Attack|Expect|Each|Args|Stdin|Limits|Profile|Address space|Twice|At least|Machine"
-    r"|As root|Data|After data"
+    r"|As root|Data|After data|Terminal"
     r"|Compile"
     r"|(?P<how>Without|Only) (?P<layers>[A-Z]+( [A-Z]+)*)"
 )
@@ -222,6 +223,18 @@ async def test_the_sandbox_withstands(
     await check_box(boxes, build)
 
 
+async def run_on_terminal(boxes: Boxes, command: Command) -> Report:
+    """Returns the report with the output as the program wrote it."""
+    async with boxes.open_terminal(command) as terminal:
+        output = b""
+        while chunk := await terminal.read():
+            output += chunk
+        report = await terminal.report()
+    # The terminal adds carriage returns, also to an output that is cut off.
+    cut = report.status is RunStatus.OUTPUT_LIMIT
+    return replace(report, stdout=output if cut else output.replace(b"\r\n", b"\n"))
+
+
 async def run(boxes: Boxes, command: Command, head: dict[str, str]) -> Report:
     with ExitStack() as stack:
         stdin: bytes | int = head.get("Stdin", "").encode()
@@ -230,6 +243,8 @@ async def run(boxes: Boxes, command: Command, head: dict[str, str]) -> Report:
             stack.callback(os.close, stdin)
             stack.callback(os.close, writer)
         async with asyncio.timeout(PATIENCE_S):
+            if "Terminal" in head:
+                return await run_on_terminal(boxes, command)
             return await boxes.run(command, stdin=stdin)
 
 
@@ -237,7 +252,7 @@ def check(trial: Trial, command: Command, report: Report) -> None:
     details = f"{report}\nstdout: {report.stdout[-2000:]!r}\nstderr: {report.stderr[-2000:]!r}"
     ending = describe(report)
     assert {ending, report.status.value} & set(trial.endings), f"{ending}\n{details}"
-    assert report.stdout.startswith(b"started\n"), details
+    assert report.stdout.startswith((b"started\n", b"started\r\n")), details
     assert report.stdout.endswith(b"\nheld\n") or report.status is not RunStatus.OK, details
     assert b"\ngot through" in report.stdout or report.status is not RunStatus.NONZERO_EXIT, (
         details
