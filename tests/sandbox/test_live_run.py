@@ -86,9 +86,8 @@ async def test_a_signal_ends_the_program(number: int) -> None:
 
 
 async def test_a_signal_reaches_the_whole_process_group() -> None:
-    async with streams(
-        shell("trap 'echo caught' USR1; echo on; sleep 1000000; echo woken")
-    ) as run:
+    script = "sleep 1000000 & trap 'echo caught' USR1; echo on; wait $!; wait $!; echo woken"
+    async with streams(shell(script)) as run:
         await run.read()
         run.send_signal(signal.SIGUSR1)
         assert (await read_all(run))[STDOUT] == b"caught\nwoken\n"

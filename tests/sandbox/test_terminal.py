@@ -213,7 +213,7 @@ async def test_shells_have_job_control() -> None:
         await read_until(run, b"ready")
         await run.write(b"\x1a")
         await read_until(run, b"Stopped")
-        await run.write(b"kill -9 %1; wait; exit 7\n")
+        await run.write(b"disown; exit 7\n")
         await read_all(run)
         assert (await run.report()).exit_code == 7
 
@@ -330,7 +330,7 @@ async def test_a_program_that_cannot_start_is_a_fault() -> None:
     async with Boxes.open(runner=RUNNER) as boxes:
         with pytest.raises(Unavailable, match="program-exec"):
             async with boxes.open_terminal(Command(("/no/such/program",))) as run:
-                assert await read_all(run) == b""
+                await read_all(run)
         assert not open_masters()
 
 
