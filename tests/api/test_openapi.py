@@ -51,12 +51,19 @@ def references_in(node: Any) -> list[str]:
     return []
 
 
+MEDIA_TYPES = {
+    "events": "text/event-stream",
+    "recording": "application/x-asciicast",
+    "diff": "text/x-diff",
+}
+
+
 def kinds_expected(path: str, status: int) -> set[str]:
     if status >= 400:
         return {"application/problem+json"}
     if status in {204, 303, 304}:
         return set()
-    return {"text/event-stream" if path.endswith("/events") else "application/json"}
+    return {MEDIA_TYPES.get(path.rpartition("/")[2], "application/json")}
 
 
 async def test_errors_are_documented_as_problem_details(document: dict[str, Any]) -> None:

@@ -32,6 +32,8 @@ from deemster.api.permissions import check_table
 from deemster.api.routes import (
     accounts,
     audit,
+    code_sessions,
+    code_versions,
     contests,
     dead_letters,
     docs,
@@ -92,6 +94,8 @@ def create_app(dependencies: Dependencies) -> FastAPI:
             *executions.router.routes,
             *live.router.routes,
             *terminal.routes,
+            *code_sessions.router.routes,
+            *code_versions.router.routes,
             *problems.router.routes,
             *events.router.routes,
             *webhooks.router.routes,

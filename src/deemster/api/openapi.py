@@ -15,16 +15,23 @@ from deemster.api.models.accounts import (
     UserIn,
     UserPatch,
 )
+from deemster.api.models.code_sessions import CodeSessionIn, CodeSessionPatch
 from deemster.api.models.contests import ContestIn
 from deemster.api.models.events import EventOut
+from deemster.api.models.executions import BatchIn, ExecutionIn, RunIn
 from deemster.api.models.rejudgings import RejudgingIn
 from deemster.api.models.submissions import SubmissionIn
 
 BODIES: Final = (
+    BatchIn,
+    CodeSessionIn,
+    CodeSessionPatch,
     ContestIn,
+    ExecutionIn,
     LogIn,
     PasswordChange,
     RejudgingIn,
+    RunIn,
     SignUp,
     SubmissionIn,
     TokenIn,

@@ -184,6 +184,8 @@ class Settings(BaseSettings):
     """Time after which an ended execution is deleted with its output, in hours."""
     executions_per_minute_user: AtLeast1 = 120
     """Maximum number of executions of one user per minute."""
+    code_sessions_per_user: AtLeast1 = 100
+    """Maximum number of live-coding sessions of one user."""
     most_executions: AtLeast1 | None = None
     """Maximum number of executions that all workers together run at once."""
     most_executions_per_user: AtLeast1 | None = 8

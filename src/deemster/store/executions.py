@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import asyncpg
 
-from deemster.domain.errors import Refused
+from deemster.domain.errors import NotFound, Refused
 from deemster.domain.execution import (
     AcceptedExecution,
     CompileResult,
@@ -52,7 +52,7 @@ async def insert_all(
         raise
     except asyncpg.PostgresError as fault:
         if len(requests) == 1:
-            return [fault]
+            return [session_was_deleted(requests[0], fault) or fault]
         # One is invalid, so none was written: try each by itself.
         return [(await insert_all(connection, [each]))[0] for each in requests]
     return [
@@ -61,6 +61,12 @@ async def insert_all(
         else await replay_of(connection, each)
         for each in requests
     ]
+
+
+def session_was_deleted(request: NewExecution, fault: Exception) -> Refused | None:
+    if request.session is None or not isinstance(fault, asyncpg.ForeignKeyViolationError):
+        return None
+    return NotFound("The session was deleted meanwhile.")
 
 
 async def insert_rows(

@@ -51,6 +51,12 @@ class Malformed(Refused):
     code: ClassVar[str] = "malformed"
 
 
+class PreconditionFailed(Refused):
+    """The object has another version than If-Match names."""
+
+    code: ClassVar[str] = "precondition_failed"
+
+
 class TooLarge(Refused):
     code: ClassVar[str] = "too_large"
 
@@ -138,6 +144,7 @@ ERROR_KINDS: Final[dict[type[DeemsterError], ErrorKind]] = {
         "Changed by another request",
         "Another request changed this at the same time: read it again, then retry.",
     ),
+    PreconditionFailed: ErrorKind(412, "Changed since it was read"),
     TooLarge: ErrorKind(413, "Request too large", headers=CLOSE),
     WrongMedia: ErrorKind(415, "Unsupported media type"),
     Refused: ErrorKind(422, "Request refused"),

@@ -1,5 +1,6 @@
-"""Responses with an ETag: a client that has the current version gets 304 (C3)."""
+"""ETags: a client that has the current version gets 304 (C3), or may replace it (E2)."""
 
+import re
 from typing import Any, Final
 
 from starlette.requests import Request
@@ -10,8 +11,17 @@ from deemster.cache.cache import CacheEntry
 REVALIDATE: Final = "private, max-age=0, must-revalidate"
 """The client may store the response, but must ask before each use whether it is current."""
 MAX_TAGS: Final = 100
+VERSION_ETAG: Final = re.compile(r'"v([0-9]{1,9})"')
 NOT_MODIFIED: Final[dict[int | str, dict[str, Any]]] = {
     304: {"description": "The version named in If-None-Match is current"}
+}
+IF_MATCH: Final = {
+    "name": "If-Match",
+    "in": "header",
+    "required": False,
+    "description": "The ETag of the version that you change. If the object has another "
+    "version by now, nothing is changed and the response is 412.",
+    "schema": {"type": "string"},
 }
 IF_NONE_MATCH: Final = {
     "name": "If-None-Match",
@@ -36,3 +46,18 @@ def matches(if_none_match: str | None, etag: str) -> bool:
         return False
     tags = [each.strip().removeprefix("W/") for each in if_none_match.split(",", MAX_TAGS)]
     return etag in tags or tags == ["*"]
+
+
+def version_etag(version: int) -> str:
+    return f'"v{version}"'
+
+
+def expected_versions(request: Request) -> list[int] | None:
+    """The versions that If-Match allows; None: any. Unknown tags match no version."""
+    header = request.headers.get("if-match")
+    if header is None or header.strip() == "*":
+        return None
+    # A proxy that compresses responses marks their ETags as weak.
+    tags = [each.strip().removeprefix("W/") for each in header.split(",", MAX_TAGS)]
+    found = [VERSION_ETAG.fullmatch(each) for each in tags]
+    return [int(each[1]) for each in found if each]

@@ -13,6 +13,7 @@ from deemster.api.models.kinds import RequestModel, ResponseModel, ShortText, du
 from deemster.api.models.submissions import Base64, FileIn, check_web_address
 from deemster.domain.execution import (
     TIMEOUTS,
+    AcceptedExecution,
     ExecutionLimits,
     ExecutionOptions,
     ExecutionStatus,
@@ -30,6 +31,7 @@ from deemster.pipeline.accept.executions import ExecuteRequest
 
 EXECUTIONS_PATH: Final = "/v1/executions"
 MOST_IN_BATCH: Final = 100
+BATCH_BYTES: Final = 32 << 20
 
 Argument = Annotated[str, StringConstraints(max_length=8192)]
 Arguments = Annotated[list[Argument], Field(max_length=256)]
@@ -58,14 +60,9 @@ class LimitsIn(RequestModel):
         )
 
 
-class ExecutionIn(RequestModel):
-    language: ShortText = Field(examples=["python3"])
-    source_code: str | None = Field(None, examples=["print(input())"])
-    """The program, if it has one file."""
-    files: Annotated[list[FileIn], Field(min_length=1, max_length=MAX_FILES)] | None = None
-    """The program, if it has several files. All are in the program's directory, too."""
-    main: ShortText | None = None
-    """Name of the file that is started."""
+class RunIn(RequestModel):
+    """How a program is run."""
+
     stdin: str = ""
     stdin_base64: Base64 | None = None
     """Replaces `stdin` if the input is not text."""
@@ -77,6 +74,41 @@ class ExecutionIn(RequestModel):
     io: Literal["batch", "streams", "terminal"] = "batch"
     """`streams`: input can be typed while the program runs. `terminal`: the program has a
     terminal, too."""
+
+    @model_validator(mode="after")
+    def _has_one_input(self) -> Self:
+        if self.stdin and self.stdin_base64 is not None:
+            raise ValueError("send either stdin or stdin_base64")
+        return self
+
+    def to_run(
+        self,
+        language: str,
+        files: Mapping[str, bytes],
+        default: ExecutionLimits,
+        key: str | None,
+    ) -> ExecuteRequest:
+        """A request to run these files."""
+        return ExecuteRequest(
+            language=language,
+            files=files,
+            stdin=self.stdin.encode() if self.stdin_base64 is None else self.stdin_base64,
+            args=self.args,
+            io=ProgramIo(self.io),
+            limits=self.limits.to_limits(default),
+            options=ExecutionOptions(compile_args=self.compile_args),
+            idempotency_key=key,
+        )
+
+
+class ExecutionIn(RunIn):
+    language: ShortText = Field(examples=["python3"])
+    source_code: str | None = Field(None, examples=["print(input())"])
+    """The program, if it has one file."""
+    files: Annotated[list[FileIn], Field(min_length=1, max_length=MAX_FILES)] | None = None
+    """The program, if it has several files. All are in the program's directory, too."""
+    main: ShortText | None = None
+    """Name of the file that is started."""
     webhook_url: (
         Annotated[str, StringConstraints(max_length=2048), AfterValidator(check_web_address)]
         | None
@@ -89,8 +121,6 @@ class ExecutionIn(RequestModel):
             raise ValueError("send either source_code or files")
         if self.files is None and self.main is not None:
             raise ValueError("main is only for files: leave it out")
-        if self.stdin and self.stdin_base64 is not None:
-            raise ValueError("send either stdin or stdin_base64")
         for name in duplicates(file.name for file in self.files or ()):
             raise ValueError(f"two files have the name {name!r}")
         return self
@@ -100,18 +130,8 @@ class ExecutionIn(RequestModel):
             files = {"": (self.source_code or "").encode()}
         else:
             files = {file.name: file.decoded for file in self.files}
-        return ExecuteRequest(
-            language=self.language,
-            files=files,
-            main=self.main,
-            stdin=self.stdin.encode() if self.stdin_base64 is None else self.stdin_base64,
-            args=self.args,
-            io=ProgramIo(self.io),
-            limits=self.limits.to_limits(default),
-            options=ExecutionOptions(compile_args=self.compile_args),
-            webhook_url=self.webhook_url,
-            idempotency_key=key,
-        )
+        run = self.to_run(self.language, files, default, key)
+        return replace(run, main=self.main, webhook_url=self.webhook_url)
 
 
 class BatchIn(RequestModel):
@@ -177,6 +197,14 @@ class ExecutionQuery(PageQuery):
     user: ShortText | None = None
     """Admins only: an account's id or name."""
     session_id: ShortText | None = None
+
+
+def accepted_out(accepted: AcceptedExecution) -> AcceptedExecutionOut:
+    return AcceptedExecutionOut(
+        execution_id=accepted.id,
+        status=ExecutionStatus.QUEUED,
+        submitted_at=accepted.submitted_at,
+    )
 
 
 def execution_out(

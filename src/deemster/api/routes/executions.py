@@ -14,6 +14,7 @@ from deemster.api.http.paging import cut
 from deemster.api.http.webhook_url import check_webhook_url
 from deemster.api.lookups import account_filter
 from deemster.api.models.executions import (
+    BATCH_BYTES,
     EXECUTIONS_PATH,
     AcceptedExecutionOut,
     BatchIn,
@@ -23,12 +24,13 @@ from deemster.api.models.executions import (
     ExecutionOut,
     ExecutionPage,
     ExecutionQuery,
+    accepted_out,
     execution_out,
 )
 from deemster.api.state import AppState, app_state
 from deemster.domain.account import Account
 from deemster.domain.errors import DeemsterError
-from deemster.domain.execution import AcceptedExecution, ExecutionStatus, ProgramIo
+from deemster.domain.execution import AcceptedExecution, ProgramIo
 from deemster.domain.ids import CodeSessionId, ExecutionId
 from deemster.domain.lifecycle import TERMINAL
 from deemster.pipeline.verdict.cancel import cancel
@@ -36,8 +38,6 @@ from deemster.store import executions
 from deemster.store.pool import connection
 
 router = APIRouter(tags=["executions"])
-
-BATCH_BYTES = 32 << 20
 
 
 @router.post(
@@ -91,14 +91,6 @@ async def start(
     check_webhook_url(asked.webhook_url, state.settings)
     default = state.executions.accept.default_for(ProgramIo(asked.io))
     return await state.executions.start(request, caller, asked.to_execute_request(default, key))
-
-
-def accepted_out(accepted: AcceptedExecution) -> AcceptedExecutionOut:
-    return AcceptedExecutionOut(
-        execution_id=accepted.id,
-        status=ExecutionStatus.QUEUED,
-        submitted_at=accepted.submitted_at,
-    )
 
 
 @router.get(EXECUTIONS_PATH, response_model=ExecutionPage, responses=errors(404, 422))

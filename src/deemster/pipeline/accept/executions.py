@@ -220,8 +220,7 @@ def request_digest(request: ExecuteRequest) -> bytes:
     """Identifies a request that repeats an idempotency key (I2)."""
     parts = [
         "execution",
-        request.language,
-        {name: hashlib.sha256(content).hexdigest() for name, content in request.files.items()},
+        *source_parts(request),
         request.main,
         hashlib.sha256(request.stdin).hexdigest(),
         list(request.args),
@@ -232,3 +231,10 @@ def request_digest(request: ExecuteRequest) -> bytes:
         request.session,
     ]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).digest()
+
+
+def source_parts(request: ExecuteRequest) -> list[Any]:
+    if request.session is not None:
+        return []  # a repeat is the same request, though the session was edited meanwhile
+    files = request.files.items()
+    return [request.language, {name: hashlib.sha256(each).hexdigest() for name, each in files}]

@@ -7,7 +7,7 @@ from deemster.store import audit, leases
 from deemster.store.audit import Actor
 from deemster.store.lifecycle import advance, lock_state
 from deemster.store.notifications import notify_event, notify_stop
-from deemster.store.pool import Pool, transaction
+from deemster.store.pool import Connection, Pool, transaction
 
 
 async def cancel(pool: Pool, work: WorkId, *, actor: Actor | None = None) -> State:
@@ -16,17 +16,23 @@ async def cancel(pool: Pool, work: WorkId, *, actor: Actor | None = None) -> Sta
     An actor, who is not the owner, is recorded in the audit log.
     """
     async with transaction(pool) as connection:
-        found = await lock_state(connection, work)
-        if found is None:
-            raise NotFound(f"There is no {kind_of(work)} {work}.")
-        state, attempt = found
-        if state not in MOVES[Event.CANCEL].sources:
-            raise Conflict(f"{work} is {PUBLIC_STATUS[state]}: it can no longer be cancelled.")
-        await advance(connection, Event.CANCEL, work, attempt)
-        await leases.release(connection, work)
-        if state is State.RUNNING:
-            await notify_stop(connection, work)
-        await notify_event(connection)
+        state = await cancel_in(connection, work)
         if actor is not None:
             await audit.record(connection, actor, f"{kind_of(work)}.cancel", work, was=state)
     return State.CANCELLED
+
+
+async def cancel_in(connection: Connection, work: WorkId) -> State:
+    """Cancels within the caller's transaction; returns the state before."""
+    found = await lock_state(connection, work)
+    if found is None:
+        raise NotFound(f"There is no {kind_of(work)} {work}.")
+    state, attempt = found
+    if state not in MOVES[Event.CANCEL].sources:
+        raise Conflict(f"{work} is {PUBLIC_STATUS[state]}: it can no longer be cancelled.")
+    await advance(connection, Event.CANCEL, work, attempt)
+    await leases.release(connection, work)
+    if state is State.RUNNING:
+        await notify_stop(connection, work)
+    await notify_event(connection)
+    return state

@@ -57,15 +57,15 @@ SELECT e.id, e.xact, e.work_id, e.event, e.state, e.attempt, e.reason, e.at,
 CREATE INDEX execution_of_account ON work (account_id, id DESC) WHERE kind = 'execution';
 CREATE INDEX execution_ended ON work (finished_at) WHERE kind = 'execution' AND finished_at IS NOT NULL;
 
--- A document of live coding. Its versions are kept; the newest is its source.
+-- A document of live coding. It has its newest source itself, so that one guarded update of its row saves it.
 CREATE TABLE code_session (
-    id                  text PRIMARY KEY CHECK (id LIKE 'ses\_%'),
-    account_id          text NOT NULL REFERENCES account,
-    language            text NOT NULL,
-    version             integer NOT NULL CHECK (version > 0),
-    latest_execution_id text REFERENCES work ON DELETE SET NULL,
-    created_at          timestamptz NOT NULL DEFAULT now(),
-    changed_at          timestamptz NOT NULL DEFAULT now()
+    id         text PRIMARY KEY CHECK (id LIKE 'ses\_%'),
+    account_id text NOT NULL REFERENCES account,
+    language   text NOT NULL,
+    source     text NOT NULL,
+    version    integer NOT NULL CHECK (version > 0),
+    created_at timestamptz NOT NULL DEFAULT now(),
+    changed_at timestamptz NOT NULL DEFAULT now()
 );
 CREATE INDEX code_session_of_account ON code_session (account_id, id DESC);
 
@@ -74,6 +74,7 @@ CREATE TABLE code_version (
     number     integer NOT NULL CHECK (number > 0),
     language   text NOT NULL,
     source     text NOT NULL,
+    size_bytes integer NOT NULL CHECK (size_bytes >= 0),
     restored   integer,
     saved_at   timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (session_id, number)

@@ -32,9 +32,6 @@ WITH requested AS (
 ), new_jobs AS (
     INSERT INTO outbox (work_id, task, dispatch, attempt)
     SELECT id, 'execute', 1, 0 FROM inserted
-), latest AS (
-    UPDATE code_session s SET latest_execution_id = r.id
-      FROM requested r JOIN inserted USING (id) WHERE s.id = r.session_id
 )
 SELECT id, submitted_at FROM inserted;
 
@@ -88,11 +85,12 @@ SELECT w.*, a.name AS account_name, x.args, x.io, x.limits, x.options, x.client,
 SELECT files, stdin FROM execution WHERE work_id = :id;
 
 -- name: add_output!
--- Stores chunks of output, of one or more executions. Chunks of executions that were deleted are dropped.
+-- Stores chunks of output, of one or more executions. Chunks of executions that were deleted are dropped; the lock
+-- keeps the others from being deleted in between.
 INSERT INTO execution_output (work_id, attempt, number, stream, at_ms, content)
 SELECT c.* FROM unnest(:ids::text[], :attempts::int[], :numbers::int[], :streams::smallint[], :at_ms::int[],
                        :contents::bytea[]) AS c (work_id, attempt, number, stream, at_ms, content)
- WHERE EXISTS (SELECT FROM work w WHERE w.id = c.work_id)
+ WHERE EXISTS (SELECT FROM work w WHERE w.id = c.work_id FOR KEY SHARE)
 ON CONFLICT DO NOTHING;
 
 -- name: output_after

@@ -1,0 +1,91 @@
+"""Code sessions for their routes: finds those of the caller, saves, answers (E2)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from starlette.responses import Response
+
+from deemster.api.http.body import json_response
+from deemster.api.http.errors import PreconditionFailed
+from deemster.api.http.etag import version_etag
+from deemster.api.models.code_sessions import session_out
+from deemster.domain.account import Account
+from deemster.domain.code_session import CodeSession
+from deemster.domain.errors import NotFound
+from deemster.domain.ids import GENERATED_ID, CodeSessionId
+from deemster.store import code_sessions
+from deemster.store.pool import Connection, Pool, connection
+
+WITH_ETAG: Final[Mapping[str, Any]] = {
+    "ETag": {"description": "Of the session's version", "schema": {"type": "string"}}
+}
+
+
+async def save(
+    pool: Pool,
+    caller: Account,
+    session: CodeSessionId,
+    *,
+    language: str | None,
+    source: str | None,
+    expected: Sequence[int] | None,
+    restored: int | None = None,
+) -> CodeSession:
+    """Returns the session as it is now, also if it had this content before.
+
+    A repeated save has an `If-Match` that is out of date, but the content is there (E2).
+    """
+    async with connection(pool) as acquired:
+        saved = await code_sessions.save(
+            acquired,
+            session,
+            caller.id,
+            language=language,
+            source=source,
+            expected=expected,
+            restored=restored,
+        )
+        if saved is not None:
+            return saved
+        current = await own_session(acquired, caller, session)
+    is_saved = (source is None or source == current.source) and (
+        language is None or language == current.language
+    )
+    if expected is not None and current.version not in expected and not is_saved:
+        raise PreconditionFailed(
+            f"The session has version {current.version} by now: read it, merge your change, "
+            "and save with its ETag."
+        )
+    return current
+
+
+async def own_session(acquired: Connection, caller: Account, session: str) -> CodeSession:
+    """Does not reveal whether a session of another account exists (A11)."""
+    found = await code_sessions.get(acquired, session_id(session), caller.id)
+    if found is None:
+        raise unknown_session()
+    return found
+
+
+def session_id(text: str) -> CodeSessionId:
+    if not GENERATED_ID.fullmatch(text):
+        raise unknown_session()
+    return CodeSessionId(text)
+
+
+def unknown_session() -> NotFound:
+    return NotFound(
+        "There is no such session, or it was deleted, or it belongs to another account."
+    )
+
+
+def session_response(
+    session: CodeSession,
+    status: int,
+    *,
+    with_source: bool,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    etag = {"ETag": version_etag(session.version)}
+    out = session_out(session, with_source=with_source)
+    return json_response(out, status, {**etag, **(headers or {})})
