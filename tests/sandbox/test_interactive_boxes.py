@@ -64,7 +64,7 @@ async def test_without_cgroups_there_is_no_quota() -> None:
 
 
 async def test_the_quota_of_a_run_does_not_limit_the_next_run_in_it() -> None:
-    limits = replace(PATIENT, cores=0.2, wall_ms=2_000)
+    limits = replace(PATIENT, cores=0.05, wall_ms=2_000)
     async with Boxes.open(runner=RUNNER) as boxes:
         slow = await boxes.run(replace(BURN, limits=limits))
         fast = await boxes.run(replace(BURN, limits=replace(limits, cores=0)))
