@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 
 from deemster.domain.account import Role
-from deemster.domain.ids import SubmissionId
+from deemster.domain.ids import ExecutionId, SubmissionId
 from deemster.store import accounts
 from deemster.store.pool import connection
 from tests.builders import make_account
@@ -36,6 +36,18 @@ class Client:
         answer = await self._insist("POST", "/v1/submissions", json=body, headers=headers)
         assert answer.status_code == 202, answer.text
         return SubmissionId(answer.json()["id"])
+
+    async def execute(self, body: dict[str, Any], key: str) -> ExecutionId:
+        headers = {"Idempotency-Key": key}
+        answer = await self._insist("POST", "/v1/executions", json=body, headers=headers)
+        assert answer.status_code == 202, answer.text
+        return ExecutionId(answer.json()["execution_id"])
+
+    async def execution(self, execution: ExecutionId) -> dict[str, Any]:
+        answer = await self._insist("GET", f"/v1/executions/{execution}")
+        assert answer.status_code == 200, answer.text
+        found: dict[str, Any] = answer.json()
+        return found
 
     async def look(self, submission: SubmissionId) -> dict[str, Any]:
         answer = await self._insist("GET", f"/v1/submissions/{submission}")

@@ -91,7 +91,7 @@ class Mischief:
         sleeper.send(signal.SIGSTOP)
 
         async def is_lost() -> bool:
-            held = await self.service.value(STILL, row["submission_id"], row["attempt"])
+            held = await self.service.value(STILL, row["work_id"], row["attempt"])
             return bool(held == 0)
 
         await until(is_lost)

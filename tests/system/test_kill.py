@@ -7,9 +7,11 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from deemster.domain.ids import ExecutionId
 from deemster.store.migrations import migrate
 from tests.services.ports import reserved_port
 from tests.services.postgres import OwnPostgres
@@ -29,6 +31,31 @@ LULL_S = 4.0
 """Mischief goes on after this also when nothing moves."""
 EVENTS_EACH = 3
 """Of a submission, at least: submit, start, complete."""
+TALKER = "print('hi', input('name? '))"
+EXECUTIONS: list[tuple[dict[str, Any], tuple[str, str]]] = [
+    (
+        {"language": "python3", "source_code": "print(int(input()) * 2)", "stdin": "21"},
+        ("COMPLETED", "42\n"),
+    ),
+    (
+        {"language": "python3", "source_code": "print('on', flush=True)\nraise SystemExit(3)"},
+        ("FAILED", "on\n"),
+    ),
+    (
+        {
+            "language": "python3",
+            "source_code": f"import time\ntime.sleep(0.5)\n{TALKER}",
+            "stdin": "bob\n",
+            "io": "streams",
+        },
+        ("COMPLETED", "name? hi bob\n"),
+    ),
+    (
+        # The terminal shows what was typed before the program asked for it.
+        {"language": "python3", "source_code": TALKER, "stdin": "bob\n", "io": "terminal"},
+        ("COMPLETED", "bob\r\nname? hi bob\r\n"),
+    ),
+]
 ATTEMPTS = 100
 """A submission may meet more disasters here than in years elsewhere."""
 
@@ -66,9 +93,12 @@ async def kill_test(
             await mischief.let_locks_run_out()
         await until_all_ended(service, flow.ledger)
         await until_at_rest(service)
-        await assert_exactly_once(service, flow.ledger)
+        await assert_exactly_once(service, flow.ledger, flow.executions)
         for submission, program in flow.ledger.items():
             assert (await client.look(submission))["verdict"] == program.verdict
+        for execution, result in flow.executions.items():
+            shown = await client.execution(execution)
+            assert (shown["status"], shown["stdout"]) == result, shown
         await service.until_all_listen()
         mischief.watch.look()
         assert set((await service.fleet.leave_all()).values()) == {0}
@@ -113,6 +143,8 @@ class Flow:
     wanted: int
     """At least."""
     ledger: Ledger = field(default_factory=dict)
+    executions: dict[ExecutionId, tuple[str, str]] = field(default_factory=dict)
+    """The status and the output that each must have."""
     calm: asyncio.Event = field(default_factory=asyncio.Event)
     begun: int = 0
 
@@ -124,14 +156,23 @@ class Flow:
     async def _submit_some(self) -> None:
         while self.begun < self.wanted or not self.calm.is_set():
             self.begun += 1
-            key, program = f"key-{self.begun}", self.chance.choice(MIXED)
+            number = self.begun
+            key, program = f"key-{number}", self.chance.choice(MIXED)
             submission = await self.client.submit(program, key)
             assert await self.client.submit(program, key) == submission  # I1
             self.ledger[submission] = program
+            if number % 4 == 0:
+                await self._execute(f"execution-{number}")
             await until(self._has_room)
 
+    async def _execute(self, key: str) -> None:
+        body, result = self.chance.choice(EXECUTIONS)
+        execution = await self.client.execute(body, key)
+        assert await self.client.execute(body, key) == execution  # I1
+        self.executions[execution] = result
+
     async def _has_room(self) -> bool:
-        unfinished = "SELECT count(*) FROM submission WHERE finished_at IS NULL"
+        unfinished = "SELECT count(*) FROM work WHERE finished_at IS NULL"
         return bool(await self.service.value(unfinished) < IN_FLIGHT)
 
 

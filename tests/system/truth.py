@@ -1,8 +1,9 @@
 """What has to hold when all is over, whatever happened meanwhile."""
 
 from collections.abc import Mapping
+from typing import Any
 
-from deemster.domain.ids import SubmissionId
+from deemster.domain.ids import ExecutionId, SubmissionId
 from deemster.domain.lifecycle import TERMINAL_EVENTS, State
 from deemster.store import counters
 from deemster.store.pool import connection
@@ -15,7 +16,7 @@ Ledger = dict[SubmissionId, Program]
 
 
 async def until_all_ended(service: Service, ledger: Mapping[SubmissionId, Program]) -> None:
-    statement = "SELECT count(*) FROM submission WHERE finished_at IS NULL"
+    statement = "SELECT count(*) FROM work WHERE finished_at IS NULL"
 
     async def look() -> bool:
         return bool(await service.value(statement) == 0)
@@ -34,8 +35,15 @@ async def until_at_rest(service: Service) -> None:
     await until(look)
 
 
-async def assert_exactly_once(service: Service, ledger: Mapping[SubmissionId, Program]) -> None:
+async def assert_exactly_once(
+    service: Service,
+    ledger: Mapping[SubmissionId, Program],
+    executions: Mapping[ExecutionId, Any] | None = None,
+) -> None:
     """One row, one end, one verdict and the right one, one event for it, counted once."""
+    executions = executions or {}
+    works = await service.fetch("SELECT id, attempt FROM work")
+    attempts = {row["id"]: row["attempt"] for row in works}
     rows = await service.fetch("SELECT id, state, verdict, attempt, failure FROM submission")
     found = {row["id"]: row for row in rows}
     assert found.keys() == ledger.keys()
@@ -52,9 +60,9 @@ async def assert_exactly_once(service: Service, ledger: Mapping[SubmissionId, Pr
              FROM work_event GROUP BY work_id""",
         sorted(TERMINAL_EVENTS),
     )
-    assert {row["submission_id"] for row in ends} == ledger.keys()
+    assert {row["work_id"] for row in ends} == ledger.keys() | executions.keys()
     assert all(row["ends"] == row["submits"] == 1 for row in ends)
-    assert all(row["starts"] == found[row["submission_id"]]["attempt"] for row in ends)
+    assert all(row["starts"] == attempts[row["work_id"]] for row in ends)
     judged = await service.fetch("SELECT submission_id, attempt FROM judgement")
     assert {row["submission_id"]: row["attempt"] for row in judged} == {
         id_: row["attempt"] for id_, row in found.items()
