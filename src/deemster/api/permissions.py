@@ -112,6 +112,8 @@ PERMISSIONS: Final[dict[tuple[str, str], Permission | None]] = {
     ("POST", "/v1/webhook-secret/rotate"): ACCOUNT,
 }
 
+PISTON_PREFIXES: Final = ("/api/v2", "/api/v2/piston")
+JOBE_PREFIX: Final = "/jobe/index.php/restapi"
 JUDGE0_PREFIXES: Final = ("/judge0", "/judge0/ce", "/judge0/extra")
 
 COMPAT_PERMISSIONS: Final[dict[str, dict[tuple[str, str], Permission | None]]] = {
@@ -123,6 +125,31 @@ COMPAT_PERMISSIONS: Final[dict[str, dict[tuple[str, str], Permission | None]]] =
             ("GET", "/statuses"): READ,
         }.items()
     },
+    "piston": {
+        **{
+            (method, prefix + path + slash): permission
+            for prefix in PISTON_PREFIXES
+            for slash in ("", "/")
+            for (method, path), permission in {
+                ("GET", "/runtimes"): READ,
+                ("POST", "/execute"): SUBMIT,
+                ("GET", "/packages"): READ,
+                ("POST", "/packages"): SUBMIT,
+                ("DELETE", "/packages"): SUBMIT,
+            }.items()
+        },
+        **{
+            (method, PISTON_PREFIXES[0] + "/{path:path}"): PUBLIC
+            for method in ("DELETE", "GET", "PATCH", "POST", "PUT")
+        },
+    },
+    "jobe": {
+        ("GET", JOBE_PREFIX + "/languages"): READ,
+        ("POST", JOBE_PREFIX + "/runs"): SUBMIT,
+        ("GET", JOBE_PREFIX + "/files/{id}"): SUBMIT,
+        ("PUT", JOBE_PREFIX + "/files/{id}"): SUBMIT,
+    },
+    "sandboxfusion": {("POST", "/run_code"): SUBMIT},
 }
 """Routes of the compatible APIs, by the name in the setting `compat`."""
 ALL_PERMISSIONS: Final = {

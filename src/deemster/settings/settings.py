@@ -15,7 +15,7 @@ from pydantic_settings import (
 from deemster.domain.errors import Refused
 from deemster.settings.sources import PREFIX, config_file, outside_sources, variable_of
 
-CompatApi = Literal["judge0"]
+CompatApi = Literal["judge0", "jobe", "piston", "sandboxfusion"]
 LayerName = Literal["seccomp", "cgroup", "pid", "net", "ipc", "uts"]
 
 
@@ -92,7 +92,8 @@ class Settings(BaseSettings):
     trusted_proxies: Annotated[list[str], NoDecode, BeforeValidator(split_list)] = []
     """Addresses or networks of proxies whose X-Forwarded-For header is trusted."""
     compat: Annotated[list[CompatApi], NoDecode, BeforeValidator(split_list)] = []
-    """APIs of other services that are offered to their clients: judge0."""
+    """APIs of other services that are offered to their clients: judge0, jobe, piston,
+    sandboxfusion."""
     cors_origins: Annotated[list[str], NoDecode, BeforeValidator(split_list)] = []
     """Origins whose web pages may call the API with a token, such as https://example.org."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
@@ -182,6 +183,12 @@ class Settings(BaseSettings):
     """Share of a CPU core that an execution may use."""
     execution_keep_hours: Positive = 24 * 7.0
     """Time after which an ended execution is deleted with its output, in hours."""
+    client_file_mb: AtLeast1 = 8
+    """Maximum size of a file that a client stores for its runs (Jobe), in MB."""
+    client_files_mb: AtLeast1 = 128
+    """Maximum size of all such files of one user, in MB."""
+    client_file_keep_hours: Positive = 24.0
+    """Time after its last use after which such a file is deleted, in hours."""
     executions_per_minute_user: AtLeast1 = 120
     """Maximum number of executions of one user per minute."""
     code_sessions_per_user: AtLeast1 = 100

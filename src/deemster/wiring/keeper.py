@@ -15,7 +15,14 @@ from deemster.pipeline.queue.producer import Producer
 from deemster.pipeline.verdict.rejudging_set import continue_staging
 from deemster.pipeline.verdict.retry import rescue
 from deemster.settings import Settings
-from deemster.store import executions, outbox, submission_inserts, webhooks, workers
+from deemster.store import (
+    client_files,
+    executions,
+    outbox,
+    submission_inserts,
+    webhooks,
+    workers,
+)
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool, connection
 from deemster.wiring.process import run_until_signal
@@ -58,6 +65,12 @@ async def run_keeper(settings: Settings) -> None:
                         lambda: delete_executions(pool, settings.execution_keep_hours), TRIM_S
                     )
                 )
+                group.create_task(
+                    repeat(
+                        lambda: delete_client_files(pool, settings.client_file_keep_hours),
+                        TRIM_S,
+                    )
+                )
                 group.create_task(deliver(settings, pool))
 
         await run_until_signal(keep())
@@ -91,6 +104,13 @@ async def delete_executions(pool: Pool, kept_hours: float) -> int:
     async with connection(pool) as acquired:
         return await executions.delete_ended(
             acquired, older_than_s=kept_hours * 3600, limit=DELETED_AT_ONCE
+        )
+
+
+async def delete_client_files(pool: Pool, kept_hours: float) -> int:
+    async with connection(pool) as acquired:
+        return await client_files.delete_unused(
+            acquired, unused_s=kept_hours * 3600, limit=DELETED_AT_ONCE
         )
 
 

@@ -5,10 +5,13 @@ from typing import Final
 
 from starlette.routing import BaseRoute
 
-from deemster.api.compat import judge0
+from deemster.api.compat import jobe, judge0, piston, sandboxfusion
 
 ROUTES: Final[Mapping[str, Sequence[BaseRoute]]] = {
+    "jobe": jobe.routes,
     "judge0": judge0.routes,
+    "piston": piston.routes,
+    "sandboxfusion": sandboxfusion.routes,
 }
 
 

@@ -124,3 +124,15 @@ CREATE TABLE execution_input (
     content bytea NOT NULL,
     PRIMARY KEY (work_id, id)
 );
+
+-- Files that clients store before they run programs with them. They are deleted some time after their last use.
+CREATE TABLE client_file (
+    account_id text NOT NULL REFERENCES account,
+    name       text NOT NULL CHECK (length(name) BETWEEN 1 AND 255),
+    content    bytea NOT NULL,
+    size       integer GENERATED ALWAYS AS (octet_length(content)) STORED,
+    used_at    timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (account_id, name)
+);
+ALTER TABLE client_file ALTER COLUMN content SET STORAGE EXTERNAL;
+CREATE INDEX client_file_used ON client_file (used_at);

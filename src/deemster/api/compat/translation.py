@@ -1,0 +1,142 @@
+"""What the compatible APIs share: reading JSON, naming source files, running to the end."""
+
+import json
+import math
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from typing import Any, Final, TypeGuard
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from deemster.api.executions import ShownExecution
+from deemster.api.http.body import read_body
+from deemster.api.http.errors import Malformed
+from deemster.api.routes.problems import installed_versions
+from deemster.api.state import AppState, app_state
+from deemster.domain.account import Account
+from deemster.domain.errors import Conflict, DeemsterError, NotFound, Refused
+from deemster.domain.ids import ExecutionId
+from deemster.domain.language import Language
+from deemster.metrics import REFUSED
+from deemster.pipeline.accept.executions import ExecuteRequest
+from deemster.pipeline.verdict.cancel import cancel
+from deemster.store import executions
+from deemster.store.pool import connection
+
+BODY_BYTES: Final = 32 << 20
+QUEUE_S: Final = 60.0
+"""How long a request waits for its turn; clients that know no queue expect one answer."""
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+Object = dict[str, Any]
+
+
+def answering_errors(
+    endpoint: Endpoint, answer: Callable[[DeemsterError], Response]
+) -> Endpoint:
+    """Errors are answered as the clients of that API expect them."""
+
+    async def run(request: Request) -> Response:
+        try:
+            return await endpoint(request)
+        except DeemsterError as fault:
+            REFUSED.labels(fault.code).inc()
+            return answer(fault)
+
+    return run
+
+
+def with_token(request: Request, token: str) -> Request:
+    """The request as if it had this token in its header."""
+    headers = [each for each in request.scope["headers"] if each[0] != b"authorization"]
+    headers.append((b"authorization", b"Bearer " + token.encode("latin-1", "replace")))
+    return Request({**request.scope, "headers": headers}, request.receive)
+
+
+async def read_object(request: Request, most_bytes: int = BODY_BYTES) -> Object:
+    """Call it once the caller is known, so that nobody else can make the judge read a body."""
+    body = await read_body(request, most_bytes)
+    try:
+        found = json.loads(body, parse_constant=refuse_constant)
+        if b"\\u" in body:
+            json.dumps(found, ensure_ascii=False).encode()
+    except (ValueError, RecursionError):
+        raise Malformed("The body is not valid JSON.") from None
+    if not isinstance(found, dict):
+        raise Malformed("The body is not a JSON object.")
+    return found
+
+
+def refuse_constant(name: str) -> float:
+    raise ValueError(name)
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def text_list(value: object, what: str) -> list[str]:
+    if value is None:
+        return []
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise Refused(f"{what} must be an array of strings")
+    return value
+
+
+def compiles(language: Language) -> bool:
+    """False for a language whose sources are only checked before they run."""
+    return language.compile is not None and bool(language.compile.output)
+
+
+def name_main(
+    language: Language, given: str, content: bytes, others: Mapping[str, bytes]
+) -> tuple[dict[str, bytes], str | None]:
+    """The files with the main one under a name that its language accepts, and that name."""
+    if not others and "/" not in given:
+        return {language.file_name(given, content.decode(errors="replace")): content}, None
+    name = given
+    if "/" not in given:
+        name = language.file_name(given, content.decode(errors="replace"))
+    if name in others:
+        raise Refused(f"two files have the name {name!r}: rename one")
+    return {name: content, **others}, name
+
+
+async def installed(state: AppState) -> dict[str, list[str]]:
+    """Versions by language, of all languages that a live worker has."""
+    return installed_versions(await state.live_workers.get())
+
+
+async def run_to_end(
+    request: Request, caller: Account, asked: ExecuteRequest, wait_s: float
+) -> ShownExecution | None:
+    """Returns None if the execution has not ended after so many seconds: it is cancelled."""
+    service = app_state(request).executions
+    accepted = await service.start(request, caller, asked)
+    shown = await service.wait(accepted.id, wait_s)
+    if shown is None:
+        await stop(app_state(request), accepted.id)
+    return shown
+
+
+async def stop(state: AppState, execution: ExecutionId) -> None:
+    # It may end in this moment.
+    with suppress(Conflict, NotFound):
+        await cancel(state.pool, execution)
+
+
+async def output_in_order(state: AppState, execution: ExecutionId) -> bytes:
+    """Both streams, in the order in which the program wrote."""
+    contents: list[bytes] = []
+    async with connection(state.pool) as acquired:
+        found = await executions.output_after(acquired, execution)
+        while found:
+            contents += (each.content for each in found)
+            last = found[-1]
+            found = await executions.output_after(
+                acquired, execution, attempt=last.attempt, number=last.number
+            )
+    return b"".join(contents)
