@@ -1,7 +1,8 @@
-"""The HTTP client of `deemster submit`: retries requests, and never submits twice (I1)."""
+"""The client of `deemster submit` and `exec`: retries requests, never submits twice (I1)."""
 
 import asyncio
 import base64
+import json
 import uuid
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -11,6 +12,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 import httpx
+from websockets.asyncio.client import ClientConnection, connect
 
 from deemster.cli.up.first_start import TOKEN_FILE, read_token
 from deemster.domain.errors import Refused, Unavailable
@@ -57,6 +59,44 @@ class Client:
             path += f"?wait={wait_s:g}"
         return await self._ask("GET", path, {}, None, TIMEOUT_S + wait_s)
 
+    async def execute(self, request: Mapping[str, Any]) -> Any:
+        headers = {"Idempotency-Key": str(uuid.uuid4())}
+        return await self._ask("POST", "/v1/executions", headers, request)
+
+    async def type_in(self, execution: str, typed: Mapping[str, Any]) -> None:
+        await self._ask("POST", f"/v1/executions/{execution}/input", {}, typed)
+
+    async def events(self, execution: str) -> AsyncIterator[tuple[str, Any]]:
+        """States, output and the end; a connection that is lost is opened again."""
+        last, failures = "", 0
+        while failures <= len(PAUSES_S):
+            headers = {"Last-Event-ID": last} if last else {}
+            path = f"/v1/executions/{execution}/events"
+            try:
+                async with self._http.stream(
+                    "GET", self._url + path, headers=headers, timeout=TIMEOUT_S
+                ) as answer:
+                    if answer.status_code not in TRY_AGAIN and not answer.is_success:
+                        await answer.aread()
+                        self._content(answer)
+                    async for event_id, event, data in parse_events(answer.aiter_lines()):
+                        failures, last = 0, event_id or last
+                        yield event, data
+                        if event == "end":
+                            return
+            except httpx.TransportError:
+                pass
+            await asyncio.sleep(PAUSES_S[min(failures, len(PAUSES_S) - 1)])
+            failures += 1
+        raise Unavailable(f"{self._url} does not answer any more: {execution} may still run.")
+
+    @asynccontextmanager
+    async def terminal(self, execution: str, after: str) -> AsyncIterator[ClientConnection]:
+        url = f"{self._url.replace('http', 'ws', 1)}/v1/executions/{execution}/terminal"
+        headers = {"Authorization": self._http.headers["Authorization"]}
+        async with connect(f"{url}?after={after}", additional_headers=headers) as socket:
+            yield socket
+
     async def _ask(
         self,
         method: str,
@@ -91,6 +131,8 @@ class Client:
 
     def _content(self, answer: httpx.Response) -> Any:
         if answer.is_success:
+            if answer.status_code == 204:
+                return None
             try:
                 return answer.json()
             except ValueError as fault:
@@ -105,6 +147,20 @@ class Client:
         raise Refused(
             f"{self._url} refused the request ({answer.status_code}): {detail_of(answer)}"
         )
+
+
+async def parse_events(lines: AsyncIterator[str]) -> AsyncIterator[tuple[str, str, Any]]:
+    """Reads Server-Sent Events; comments are skipped."""
+    fields: dict[str, str] = {}
+    async for line in lines:
+        if line:
+            name, _, value = line.partition(":")
+            fields[name] = value.removeprefix(" ")
+        elif "event" in fields:
+            yield fields.get("id", ""), fields["event"], json.loads(fields.get("data", "null"))
+            fields = {}
+        else:
+            fields = {}
 
 
 def admin_token(url: str, data_dir: Path | None) -> str:
