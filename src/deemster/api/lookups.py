@@ -1,5 +1,7 @@
 """Looks up objects that several routes need, and refuses those that the caller may not see."""
 
+from collections.abc import Iterable
+
 from deemster.api.http.errors import Forbidden
 from deemster.domain.account import Account, Role
 from deemster.domain.errors import NotFound
@@ -9,6 +11,7 @@ from deemster.store import accounts, contests, submissions
 from deemster.store.accounts import AccountView
 from deemster.store.contests import Contest
 from deemster.store.pool import Connection
+from deemster.store.workers import WorkerView
 
 
 def may_see(caller: Account, owner: AccountId) -> bool:
@@ -72,3 +75,14 @@ async def account_filter(
     if found is None:
         raise NotFound(f"There is no account {user}.")
     return found
+
+
+def installed_versions(workers: Iterable[WorkerView]) -> dict[str, list[str]]:
+    """Versions by language, of all languages that at least one worker has."""
+    found: dict[str, set[str]] = {}
+    for worker in workers:
+        for language in worker.languages:
+            versions = found.setdefault(language, set())
+            if language in worker.versions:
+                versions.add(worker.versions[language])
+    return {language: sorted(versions) for language, versions in found.items()}

@@ -121,8 +121,26 @@ COMPAT_PERMISSIONS: Final[dict[str, dict[tuple[str, str], Permission | None]]] =
         (method, prefix + path): permission
         for prefix in JUDGE0_PREFIXES
         for (method, path), permission in {
-            ("GET", "/about"): PUBLIC,
+            ("POST", "/submissions"): SUBMIT,
+            ("GET", "/submissions"): ADMIN,
+            ("POST", "/submissions/batch"): SUBMIT,
+            ("GET", "/submissions/batch"): READ,
+            ("GET", "/submissions/{token}"): READ,
+            ("DELETE", "/submissions/{token}"): ADMIN,
+            ("GET", "/languages"): READ,
+            ("GET", "/languages/all"): READ,
+            ("GET", "/languages/{id}"): READ,
             ("GET", "/statuses"): READ,
+            ("GET", "/config_info"): READ,
+            ("GET", "/system_info"): READ,
+            ("GET", "/statistics"): READ,
+            ("GET", "/workers"): READ,
+            ("GET", "/about"): PUBLIC,
+            ("GET", "/version"): PUBLIC,
+            ("GET", "/isolate"): PUBLIC,
+            ("GET", "/license"): PUBLIC,
+            ("POST", "/authenticate"): READ,
+            ("POST", "/authorize"): ADMIN,
         }.items()
     },
     "piston": {

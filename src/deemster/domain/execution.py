@@ -14,6 +14,8 @@ from deemster.domain.limits import MIB, Limits
 from deemster.domain.run_status import RunStatus
 from deemster.domain.work import WorkDetails
 
+SOURCE_BYTES: Final = 16 * MIB
+"""The most of all source files together; a compatible API may send ten megabytes of them."""
 TIMEOUT_EXIT_CODE: Final = 124
 """As `timeout` of the coreutils exits."""
 

@@ -188,6 +188,18 @@ async def page(
     return [view_from_row(row) async for row in rows]
 
 
+async def page_of_api(
+    connection: Connection, api: str, *, limit: int, offset: int
+) -> list[ExecutionView]:
+    """Lists executions that came by one compatible API, newest first."""
+    rows = SQL.page_of_api(connection, api=api, limit=limit, offset=offset)
+    return [view_from_row(row) async for row in rows]
+
+
+async def count_of_api(connection: Connection, api: str) -> int:
+    return int(await SQL.count_of_api(connection, api=api))
+
+
 @dataclass(frozen=True, slots=True)
 class ExecutionSource:
     files: Mapping[str, bytes]

@@ -1,6 +1,5 @@
 """`/v1/problems` and `/v1/languages`: list and show problems, and list languages."""
 
-from collections.abc import Iterable
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Query, Request
@@ -11,6 +10,7 @@ from deemster.api.http.body import to_json
 from deemster.api.http.errors import errors
 from deemster.api.http.etag import IF_NONE_MATCH, NOT_MODIFIED, etag_response
 from deemster.api.http.paging import DEFAULT_LIMIT, MAX_LIMIT, cut
+from deemster.api.lookups import installed_versions
 from deemster.api.models.problems import (
     LanguagesOut,
     ProblemOut,
@@ -28,7 +28,6 @@ from deemster.domain.errors import NotFound
 from deemster.domain.ids import ProblemId
 from deemster.store import counters, problems
 from deemster.store.pool import connection
-from deemster.store.workers import WorkerView
 
 router = APIRouter(tags=["problems"])
 MAX_ID_CHARS: Final = 128
@@ -124,14 +123,3 @@ async def list_languages(request: Request, _caller: Caller) -> Response:
     selector = repr(sorted(installed.items()))
     entry = await state.cache.get(LANGUAGES, selector, load, version=0)
     return etag_response(request, entry)
-
-
-def installed_versions(workers: Iterable[WorkerView]) -> dict[str, list[str]]:
-    """Versions by language, of all languages that at least one worker has."""
-    found: dict[str, set[str]] = {}
-    for worker in workers:
-        for language in worker.languages:
-            versions = found.setdefault(language, set())
-            if language in worker.versions:
-                versions.add(worker.versions[language])
-    return {language: sorted(versions) for language, versions in found.items()}

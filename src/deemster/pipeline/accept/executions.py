@@ -10,6 +10,7 @@ from typing import Any, Final
 from deemster.domain.account import Account
 from deemster.domain.errors import Refused, Unavailable
 from deemster.domain.execution import (
+    SOURCE_BYTES,
     ExecutionLimits,
     ExecutionOptions,
     NewExecution,
@@ -32,8 +33,6 @@ from deemster.store import executions
 from deemster.store.executions import ExecutionInsert
 from deemster.store.pool import Pool, connection
 
-SOURCE_BYTES: Final = 16 * MIB
-"""The most of all source files together; a compatible API may send ten megabytes of them."""
 STDIN_BYTES: Final = 16 * MIB
 MOST_ARGS: Final = 256
 ARGS_BYTES: Final = 64 * 1024
@@ -168,7 +167,7 @@ def source_of(language: Language, request: ExecuteRequest) -> Source:
     check_admissible(request.files, language, most_bytes=SOURCE_BYTES, allowed_languages=None)
     if set(request.files) == {""}:
         return single_file(language, "", request.files[""])
-    source = Source(request.files, main=request.main)
+    source = Source(request.files, main=request.main, most_bytes=SOURCE_BYTES)
     if main_file(language, source) is None:
         raise Refused(missing_entry_message(language, source))
     return source

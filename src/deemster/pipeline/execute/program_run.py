@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from deemster.domain.execution import (
+    SOURCE_BYTES,
     CompileResult,
     ExecutionDetails,
     ExecutionResult,
@@ -43,7 +44,9 @@ class ProgramRun:
     async def run(self) -> ExecutionResult:
         language = self.build_tools.catalogue.named(self.details.language)
         toolchain = await self.build_tools.toolchains.require(language)
-        source = Source(unpack_files(self.details.files), main=self.details.main)
+        source = Source(
+            unpack_files(self.details.files), main=self.details.main, most_bytes=SOURCE_BYTES
+        )
         built = self.build_tools.compiler.built(
             self.boxes,
             toolchain,

@@ -1,0 +1,295 @@
+"""Judge0's request fields: their defaults, their bounds, and the execution they ask for."""
+
+import base64
+import io
+import math
+import re
+import shlex
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from deemster.api.compat.judge0_languages import Judge0Language
+from deemster.domain.execution import ExecutionLimits, ExecutionOptions
+from deemster.pipeline.accept.executions import ExecuteRequest
+
+API: Final = "judge0"
+"""Name of this API in the data that is kept with an execution."""
+EXTRACTED_KB: Final = 10240
+MOST_OPTIONS_CHARS: Final = 512
+MOST_FILES: Final = 250
+
+MULTI_FILE_MAIN: Final = "judge0_multi_file.sh"
+COMPILE_OUTPUT: Final = "judge0_compile_output"
+COMPILE_FAILED: Final = "judge0_compile_failed"
+MULTI_FILE_SCRIPT: Final = f"""
+if [ -f compile ] && ! bash ./compile < /dev/null > {COMPILE_OUTPUT} 2>&1; then
+    echo > {COMPILE_FAILED}
+    exit 1
+fi
+exec bash ./run "$@"
+""".encode()
+
+
+class InvalidFields(Exception):
+    """Some fields of a submission are not valid; the answer has the errors of each."""
+
+    def __init__(self, errors: Mapping[str, list[str]]) -> None:
+        super().__init__(str(errors))
+        self.errors = errors
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    default: float
+    least: float
+    most: float
+    is_decimal: bool = False
+
+
+def numbers(most: ExecutionLimits) -> dict[str, Number]:
+    """Judge0's own defaults and maxima, or the operator's ceiling where that is lower."""
+    cpu_s, wall_s = most.cpu_ms / 1000, most.wall_ms / 1000
+    memory_kb, stack_kb = most.memory_bytes // 1024, most.stack_bytes // 1024
+    file_kb = min(most.file_bytes, most.output_bytes) // 1024
+    found = {
+        "number_of_runs": Number(1, 1, 20),
+        "cpu_time_limit": Number(5, 0, min(15, cpu_s), is_decimal=True),
+        "cpu_extra_time": Number(1, 0, 5, is_decimal=True),
+        "wall_time_limit": Number(10, 1, min(20, wall_s), is_decimal=True),
+        "memory_limit": Number(128000, 2048, min(512000, memory_kb)),
+        "stack_limit": Number(64000, 0, min(128000, stack_kb)),
+        "max_processes_and_or_threads": Number(60, 1, min(120, most.processes)),
+        "max_file_size": Number(1024, 0, min(4096, file_kb)),
+    }
+    return {
+        name: Number(min(each.default, each.most), each.least, each.most, each.is_decimal)
+        for name, each in found.items()
+    }
+
+
+NEVER: Final = {
+    "enable_network": "programs have no network access here",
+    "enable_per_process_and_thread_time_limit": "limits hold for all processes together",
+    "enable_per_process_and_thread_memory_limit": "limits hold for all processes together",
+}
+"""Options that can't be enabled, with the reason."""
+FALSE: Final = (None, False, 0, "", "0", "f", "F", "false", "False", "FALSE", "off", "OFF")
+
+
+class RequestReader:
+    """Reads the fields of one submission, and collects what is wrong with them."""
+
+    def __init__(self, fields: Mapping[str, Any], *, as_base64: bool) -> None:
+        self._fields = fields
+        self._as_base64 = as_base64
+        self.errors: dict[str, list[str]] = {}
+
+    def refuse(self, name: str, message: str) -> None:
+        self.errors.setdefault(name, []).append(message)
+
+    def text(self, name: str) -> bytes | None:
+        """A field that is in base64 if the request says so."""
+        value = self._fields.get(name)
+        if value is None:
+            return None
+        content = str(value).encode(errors="surrogatepass")
+        return decode(content) if self._as_base64 else content
+
+    def options(self, name: str) -> tuple[str | None, list[str]]:
+        """The field, and its words as a shell splits them."""
+        value = self._fields.get(name)
+        if value is None:
+            return None, []
+        if len(str(value)) > MOST_OPTIONS_CHARS:
+            self.refuse(name, f"is too long (maximum is {MOST_OPTIONS_CHARS} characters)")
+            return None, []
+        try:
+            return str(value), shlex.split(str(value))
+        except ValueError:
+            self.refuse(name, "has an open quotation mark")
+            return None, []
+
+    def number(self, name: str, bounds: Number) -> float:
+        value = self._fields.get(name)
+        if value is None:
+            return bounds.default
+        try:
+            found = float(value)
+        except (TypeError, ValueError, OverflowError):
+            found = float("nan")
+        if math.isnan(found) or isinstance(value, bool):
+            self.refuse(name, "is not a number")
+        elif found < bounds.least:
+            self.refuse(name, f"must be greater than or equal to {bounds.least:g}")
+        elif found > bounds.most:
+            self.refuse(name, f"must be less than or equal to {bounds.most:g}")
+        else:
+            return found if bounds.is_decimal else int(found)
+        return bounds.default
+
+    def flag(self, name: str) -> bool:
+        value = self._fields.get(name)
+        wanted = not any(value is each or value == each for each in FALSE)
+        if wanted and name in NEVER:
+            self.refuse(name, f"this option cannot be enabled: {NEVER[name]}")
+        return wanted
+
+    def files(self) -> tuple[str | None, dict[str, bytes]]:
+        """The archive in base64, and its files."""
+        value = self._fields.get("additional_files")
+        if not value:
+            return None, {}
+        archive = decode(str(value).encode(errors="replace"))
+        try:
+            return base64.b64encode(archive).decode(), unzip(archive)
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError):
+            self.refuse("additional_files", "is not a zip archive")
+        except RuntimeError:
+            self.refuse("additional_files", "is an encrypted zip archive")
+        except TooLargeArchive as fault:
+            self.refuse("additional_files", str(fault))
+        return None, {}
+
+
+class TooLargeArchive(Exception):
+    pass
+
+
+def decode(content: bytes) -> bytes:
+    """As Ruby decodes base64: other characters are skipped, and padding may be missing."""
+    kept = re.sub(rb"[^A-Za-z0-9+/]", b"", content)
+    kept = kept[:-1] if len(kept) % 4 == 1 else kept
+    return base64.b64decode(kept + b"=" * (-len(kept) % 4))
+
+
+def unzip(archive: bytes) -> dict[str, bytes]:
+    found: dict[str, bytes] = {}
+    left = EXTRACTED_KB * 1024
+    with zipfile.ZipFile(io.BytesIO(archive)) as opened:
+        for entry in opened.infolist():
+            if entry.is_dir():
+                continue
+            if len(found) >= MOST_FILES:
+                raise TooLargeArchive(f"has more than {MOST_FILES} files")
+            with opened.open(entry) as file:
+                content = file.read(left + 1)
+            left -= len(content)
+            if left < 0:
+                raise TooLargeArchive(f"is larger than {EXTRACTED_KB} KB when extracted")
+            found[entry.filename.removeprefix("./")] = content
+    return found
+
+
+def execute_request(
+    fields: Mapping[str, Any],
+    *,
+    as_base64: bool,
+    find_language: Callable[[int], Judge0Language | None],
+    most: ExecutionLimits,
+) -> ExecuteRequest:
+    """Raises `InvalidFields` with all that is wrong."""
+    reader = RequestReader(fields, as_base64=as_base64)
+    language = read_language(reader, fields.get("language_id"), find_language)
+    source, stdin = reader.text("source_code"), reader.text("stdin")
+    expected = reader.text("expected_output")
+    values = {name: reader.number(name, each) for name, each in numbers(most).items()}
+    compiler_options, compile_args = reader.options("compiler_options")
+    arguments, args = reader.options("command_line_arguments")
+    flags = {name: reader.flag(name) for name in (*NEVER, "redirect_stderr_to_stdout")}
+    archive, files = reader.files()
+    if fields.get("callback_url"):
+        reader.refuse("callback_url", "callbacks are not allowed: read the submission instead")
+    main = ""
+    if language is not None:
+        if compile_args and not language.takes_compiler_options:
+            reader.refuse(
+                "compiler_options",
+                f"setting compiler options for {language.name} is not allowed",
+            )
+        main = add_source(reader, language, source or b"", files)
+    if reader.errors or language is None:
+        raise InvalidFields(reader.errors)
+    return ExecuteRequest(
+        language=language.language.id,
+        files=files,
+        main=main,
+        stdin=stdin or b"",
+        args=args,
+        limits=to_limits(values, most),
+        options=ExecutionOptions(
+            compile_args=compile_args,
+            runs=int(values["number_of_runs"]),
+            stderr_to_stdout=flags["redirect_stderr_to_stdout"],
+            return_files=[COMPILE_OUTPUT, COMPILE_FAILED] if language.is_multi_file else (),
+        ),
+        client={
+            "api": API,
+            "language": language.summary(),
+            "checks_syntax": not language.takes_compiler_options,
+            "expected_output": None
+            if expected is None
+            else base64.b64encode(expected).decode(),
+            "additional_files": archive,
+            "compiler_options": printable(compiler_options),
+            "command_line_arguments": printable(arguments),
+            **values,
+            **flags,
+        },
+    )
+
+
+def read_language(
+    reader: RequestReader, value: object, find: Callable[[int], Judge0Language | None]
+) -> Judge0Language | None:
+    if value is None or value == "":
+        reader.refuse("language_id", "can't be blank")
+        return None
+    number = int(value) if isinstance(value, str) and re.fullmatch(r"\d{1,9}", value) else value
+    found = find(number) if type(number) is int else None
+    if found is None:
+        reader.refuse("language_id", f"language with id {str(value)[:20]} doesn't exist")
+    return found
+
+
+def add_source(
+    reader: RequestReader, language: Judge0Language, source: bytes, files: dict[str, bytes]
+) -> str:
+    """Adds the source to the files, and returns its name; a file of the archive gives way."""
+    if not language.is_multi_file:
+        if not source:
+            reader.refuse("source_code", "can't be blank")
+        name = language.language.file_name("", source.decode(errors="replace"))
+        files[name] = source
+        return name
+    if source:
+        reader.refuse("source_code", "should be blank for multi-file programs")
+    if not files:
+        reader.refuse("additional_files", "can't be blank")
+    elif "run" not in files:
+        reader.refuse("additional_files", "has no script with the name run")
+    files[MULTI_FILE_MAIN] = MULTI_FILE_SCRIPT
+    return MULTI_FILE_MAIN
+
+
+def to_limits(values: Mapping[str, float], most: ExecutionLimits) -> ExecutionLimits:
+    """A limit of 0 means none in Judge0; then the operator's ceiling holds."""
+    wall_ms = round(values["wall_time_limit"] * 1000)
+    file_bytes = int(values["max_file_size"]) * 1024
+    return ExecutionLimits(
+        wall_ms=wall_ms,
+        cpu_ms=round(values["cpu_time_limit"] * 1000) or min(wall_ms, most.cpu_ms),
+        memory_bytes=int(values["memory_limit"]) * 1024,
+        processes=int(values["max_processes_and_or_threads"]),
+        output_bytes=file_bytes or most.output_bytes,
+        file_bytes=file_bytes or most.file_bytes,
+        stack_bytes=int(values["stack_limit"]) * 1024,
+        cores=most.cores,
+    )
+
+
+def printable(text: str | None) -> str | None:
+    """The database keeps no NUL characters in JSON."""
+    return None if text is None else text.replace("\0", "")

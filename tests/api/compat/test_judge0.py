@@ -1,0 +1,477 @@
+"""Judge0's routes, fields, statuses and errors, without a worker."""
+
+import base64
+import dataclasses
+import io
+import zipfile
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+
+from deemster.api.app import create_app
+from deemster.api.compat.judge0_request import COMPILE_FAILED, COMPILE_OUTPUT
+from deemster.api.compat.judge0_response import Judge0Submission
+from deemster.api.executions import ShownExecution
+from deemster.domain.account import Role, Scope
+from deemster.domain.execution import CompileResult, ExecutionResult, Stream
+from deemster.domain.ids import ExecutionId
+from deemster.domain.lifecycle import State
+from deemster.domain.run_status import RunStatus
+from deemster.store import accounts, executions
+from deemster.store.pool import Pool, connection
+from tests.api.conftest import MakeDependencies, make_user, make_worker, running
+
+CREATE = "/judge0/submissions"
+BATCH = f"{CREATE}/batch"
+PROGRAM = {"language_id": 71, "source_code": "print(1)"}
+CONFIG_KEYS = 39
+
+
+@pytest.fixture
+async def client(
+    make_dependencies: MakeDependencies, pool: Pool
+) -> AsyncIterator[httpx.AsyncClient]:
+    """With Judge0's header for the token of a user."""
+    user = await make_user(pool, "ada")
+    async with running(create_app(make_dependencies(compat=["judge0"]))) as opened:
+        opened.headers["X-Auth-Token"] = user.token
+        yield opened
+
+
+@pytest.fixture
+async def admin(client: httpx.AsyncClient, pool: Pool) -> dict[str, str]:
+    """Judge0's header for an admin's token."""
+    return {"X-Auth-User": (await make_user(pool, "root", Role.ADMIN)).token}
+
+
+def zipped(**files: bytes) -> str:
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as opened:
+        for name, content in files.items():
+            opened.writestr(name, content)
+    return base64.b64encode(archive.getvalue()).decode()
+
+
+async def create(client: httpx.AsyncClient, **fields: Any) -> str:
+    answer = await client.post(CREATE, json={**PROGRAM, **fields})
+    assert answer.status_code == 201, answer.text
+    assert list(answer.json()) == ["token"]
+    token: str = answer.json()["token"]
+    return token
+
+
+async def test_the_api_is_there_only_if_it_is_switched_on(
+    make_dependencies: MakeDependencies,
+) -> None:
+    async with running(create_app(make_dependencies())) as client:
+        assert (await client.get("/judge0/about")).status_code == 404
+
+
+INFO: dict[str, Any] = {
+    "about": lambda found: found.json()["version"] == "1.13.1",
+    "ce/about": lambda found: found.json()["version"] == "1.13.1",
+    "extra/about": lambda found: found.json()["version"] == "1.13.1-extra",
+    "version": lambda found: found.text == "1.13.1",
+    "isolate": lambda found: "Deemster" in found.text,
+    "license": lambda found: "Apache" in found.text,
+    "statuses": lambda found: (
+        found.json()[13] == {"id": 14, "description": "Exec Format Error"}
+    ),
+    "languages": lambda found: {"id": 71, "name": "Python (3.11.2)"} in found.json(),
+    "extra/languages": lambda found: [each["id"] for each in found.json()] == [1, 10],
+    "languages/all": lambda found: (
+        {"id": 50, "name": "C (GCC 12.2.0)", "is_archived": False} in found.json()
+    ),
+    "languages/50": lambda found: (
+        set(found.json())
+        == {"id", "name", "is_archived", "source_file", "compile_cmd", "run_cmd"}
+        and found.json()["source_file"] == "main.c"
+    ),
+    "config_info": lambda found: (
+        len(found.json()) == CONFIG_KEYS
+        and found.json()["max_cpu_time_limit"] == 15
+        and found.json()["memory_limit"] == 128000
+        and found.json()["enable_callbacks"] is False
+    ),
+    "workers": lambda found: (
+        set(found.json()[0])
+        == {"queue", "size", "available", "idle", "working", "paused", "failed"}
+    ),
+    "system_info": lambda found: found.json()["Workers"] == 1,
+    "statistics": lambda found: found.json()["submissions"] == {"total": 0},
+}
+
+
+async def test_routes_that_describe_the_service(client: httpx.AsyncClient, pool: Pool) -> None:
+    worker = await make_worker(pool, "python3", "c")
+    async with connection(pool) as acquired:
+        await acquired.execute(
+            "UPDATE worker SET versions = $1 WHERE id = $2",
+            {"python3": "CPython 3.11.2", "c": "GCC 12.2.0 (Debian 12.2.0-14)"},
+            worker,
+        )
+    for path, is_right in INFO.items():
+        answer = await client.get(f"/judge0/{path}")
+        assert answer.status_code == 200, (path, answer.text)
+        assert is_right(answer), (path, answer.text)
+
+
+@pytest.mark.parametrize("path", ["languages/999", "languages/x", "submissions/x"])
+async def test_what_does_not_exist_is_not_found(client: httpx.AsyncClient, path: str) -> None:
+    answer = await client.get(f"/judge0/{path}")
+    assert (answer.status_code, list(answer.json())) == (404, ["error"])
+
+
+INVALID: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
+    "no source": ({"source_code": None}, {"source_code": "can't be blank"}),
+    "no language": ({"language_id": None}, {"language_id": "can't be blank"}),
+    "unknown language": (
+        {"language_id": 1000},
+        {"language_id": "language with id 1000 doesn't exist"},
+    ),
+    "a language that is no number": ({"language_id": [71]}, {"language_id": "doesn't exist"}),
+    "several errors": (
+        {"cpu_time_limit": 16, "cpu_extra_time": -1, "number_of_runs": "x"},
+        {
+            "cpu_time_limit": "must be less than or equal to 15",
+            "cpu_extra_time": "must be greater than or equal to 0",
+            "number_of_runs": "is not a number",
+        },
+    ),
+    "wall time": ({"wall_time_limit": 0.5}, {"wall_time_limit": "greater than or equal to 1"}),
+    "memory": ({"memory_limit": 2047}, {"memory_limit": "greater than or equal to 2048"}),
+    "more memory": ({"memory_limit": 512001}, {"memory_limit": "less than or equal to 512000"}),
+    "stack": ({"stack_limit": 128001}, {"stack_limit": "less than or equal to 128000"}),
+    "processes": (
+        {"max_processes_and_or_threads": 121},
+        {"max_processes_and_or_threads": "less than or equal to 120"},
+    ),
+    "file size": ({"max_file_size": 4097}, {"max_file_size": "less than or equal to 4096"}),
+    "runs": ({"number_of_runs": 21}, {"number_of_runs": "less than or equal to 20"}),
+    "not a number": ({"cpu_time_limit": "nan"}, {"cpu_time_limit": "is not a number"}),
+    "infinite": ({"cpu_time_limit": "inf"}, {"cpu_time_limit": "less than or equal"}),
+    "network": ({"enable_network": True}, {"enable_network": "cannot be enabled"}),
+    "time per process": (
+        {"enable_per_process_and_thread_time_limit": True},
+        {"enable_per_process_and_thread_time_limit": "cannot be enabled"},
+    ),
+    "memory per process": (
+        {"enable_per_process_and_thread_memory_limit": "true"},
+        {"enable_per_process_and_thread_memory_limit": "cannot be enabled"},
+    ),
+    "callback": (
+        {"callback_url": "https://example.org"},
+        {"callback_url": "callbacks are not allowed"},
+    ),
+    "compiler options of Python": (
+        {"compiler_options": "-O2"},
+        {"compiler_options": "setting compiler options for Python is not allowed"},
+    ),
+    "long compiler options": (
+        {"language_id": 50, "compiler_options": "x" * 513},
+        {"compiler_options": "is too long (maximum is 512 characters)"},
+    ),
+    "long arguments": (
+        {"command_line_arguments": "x" * 513},
+        {"command_line_arguments": "is too long"},
+    ),
+    "open quotation mark": (
+        {"command_line_arguments": "'x"},
+        {"command_line_arguments": "open quotation mark"},
+    ),
+    "not an archive": ({"additional_files": "AAAA"}, {"additional_files": "not a zip archive"}),
+    "large archive": (
+        {"additional_files": zipped(x=b"x" * (10241 << 10))},
+        {"additional_files": "larger than 10240 KB"},
+    ),
+    "archive of many files": (
+        {"additional_files": zipped(**{f"f{each}": b"" for each in range(300)})},
+        {"additional_files": "more than 250 files"},
+    ),
+    "file outside": (
+        {"additional_files": zipped(**{"../x": b""})},
+        {"base": "can't be the name of a source file"},
+    ),
+    "multi-file program without files": (
+        {"language_id": 89, "source_code": None},
+        {"additional_files": "can't be blank"},
+    ),
+    "multi-file program without a script": (
+        {"language_id": 89, "source_code": None, "additional_files": zipped(x=b"")},
+        {"additional_files": "no script with the name run"},
+    ),
+    "multi-file program with a source": (
+        {"language_id": 89, "additional_files": zipped(run=b"")},
+        {"source_code": "should be blank"},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", list(INVALID))
+async def test_invalid_fields_are_named(client: httpx.AsyncClient, case: str) -> None:
+    fields, expected = INVALID[case]
+    answer = await client.post(CREATE, json={**PROGRAM, **fields})
+    assert answer.status_code == 422, answer.text
+    found = answer.json()
+    assert found.keys() == expected.keys()
+    for name, text in expected.items():
+        assert len(found[name]) == 1
+        assert text in found[name][0]
+
+
+MALFORMED: dict[str, tuple[str, str, Any, int, str]] = {
+    "fields": ("POST", f"{CREATE}?fields=stdout,x,y", PROGRAM, 400, "invalid fields: [x, y]"),
+    "fields of one": ("GET", f"{CREATE}/x?fields=z", None, 400, "invalid fields: [z]"),
+    "no JSON": ("POST", CREATE, b"{", 400, "not valid JSON"),
+    "no object": ("POST", CREATE, [], 400, "not a JSON object"),
+    "empty batch": ("POST", BATCH, {"submissions": []}, 400, "at least one submission"),
+    "no batch": ("POST", BATCH, {}, 400, "at least one submission"),
+    "large batch": ("POST", BATCH, {"submissions": [PROGRAM] * 21}, 400, "equal to 20"),
+    "no tokens": ("GET", f"{BATCH}?tokens=", None, 400, "at least one submission"),
+    "many tokens": ("GET", f"{BATCH}?tokens=" + "a," * 20, None, 400, "equal to 20"),
+    "list": ("GET", CREATE, None, 403, "role"),
+    "delete": ("DELETE", f"{CREATE}/x", None, 403, "role"),
+    "authorize": ("POST", "/judge0/authorize", None, 403, "role"),
+}
+
+
+@pytest.mark.parametrize("case", list(MALFORMED))
+async def test_other_errors_have_judge0_s_shape(client: httpx.AsyncClient, case: str) -> None:
+    method, path, body, status, text = MALFORMED[case]
+    given = {"content": body} if isinstance(body, bytes) else {"json": body}
+    answer = await client.request(method, path, **given)
+    assert answer.status_code == status, answer.text
+    assert list(answer.json()) == ["error"]
+    assert text in answer.json()["error"]
+
+
+async def test_tokens_come_in_judge0_s_headers_too(
+    client: httpx.AsyncClient, admin: dict[str, str], pool: Pool
+) -> None:
+    """O6"""
+    user = client.headers.pop("X-Auth-Token")
+    path = "/judge0/authenticate"
+    assert (await client.post(path)).status_code == 401
+    for headers, status in (
+        ({"X-Auth-Token": user}, 200),
+        ({"Authorization": f"Bearer {user}"}, 200),
+        ({"X-Auth-Token": "wrong"}, 401),
+        ({"X-Auth-Token": user, "Authorization": "Bearer wrong"}, 401),
+    ):
+        answer = await client.post(path, headers=headers)
+        assert answer.status_code == status, headers
+    assert answer.headers["www-authenticate"].startswith("Bearer")
+    both = {"X-Auth-Token": user, **admin}
+    assert (await client.post("/judge0/authorize", headers=both)).status_code == 200
+    async with connection(pool) as acquired:
+        account = await accounts.add(acquired, "reader", Role.USER)
+        reads = await accounts.add_token(
+            acquired, account.id, "x", scopes=frozenset({Scope.READ})
+        )
+    answer = await client.post(CREATE, json=PROGRAM, headers={"X-Auth-Token": reads})
+    assert answer.status_code == 403
+
+
+async def test_all_fields_are_shown_with_their_defaults(client: httpx.AsyncClient) -> None:
+    archive = zipped(x=b"y")
+    token = await create(
+        client,
+        stdin="in",
+        expected_output="out",
+        additional_files=archive,
+        command_line_arguments="a b",
+        cpu_time_limit="2.5",
+    )
+    shown = (await client.get(f"{CREATE}/{token}?fields=*")).json()
+    assert shown.pop("created_at").endswith("Z")
+    assert shown == {
+        "source_code": "print(1)",
+        "language_id": 71,
+        "stdin": "in",
+        "expected_output": "out",
+        "stdout": None,
+        "status_id": 1,
+        "finished_at": None,
+        "time": None,
+        "memory": None,
+        "stderr": None,
+        "token": token,
+        "compiler_options": None,
+        "command_line_arguments": "a b",
+        "number_of_runs": 1,
+        "cpu_time_limit": "2.5",
+        "cpu_extra_time": "1.0",
+        "wall_time_limit": "10.0",
+        "memory_limit": 128000,
+        "stack_limit": 64000,
+        "max_processes_and_or_threads": 60,
+        "enable_per_process_and_thread_time_limit": False,
+        "enable_per_process_and_thread_memory_limit": False,
+        "max_file_size": 1024,
+        "redirect_stderr_to_stdout": False,
+        "enable_network": False,
+        "additional_files": archive,
+        "compile_output": None,
+        "exit_code": None,
+        "exit_signal": None,
+        "message": None,
+        "wall_time": None,
+        "callback_url": None,
+        "status": {"id": 1, "description": "In Queue"},
+        "language": {"id": 71, "name": "Python"},
+    }
+    chosen = await client.get(f"{CREATE}/{token}?fields=stdin,status_id&base64_encoded=true")
+    assert chosen.json() == {"stdin": "aW4=\n", "status_id": 1}
+
+
+async def test_base64_covers_source_input_and_expected_output(
+    client: httpx.AsyncClient,
+) -> None:
+    """As in Ruby, line breaks and missing padding do no harm."""
+    body = {
+        "language_id": "71",
+        "source_code": "cHJpbnQo\nMSk",
+        "stdin": "AP8=",
+        "expected_output": "",
+    }
+    answer = await client.post(f"{CREATE}?base64_encoded=true", json=body)
+    token = answer.json()["token"]
+    path = f"{CREATE}/{token}?fields=source_code,stdin,expected_output"
+    shown = (await client.get(f"{path}&base64_encoded=true")).json()
+    assert shown == {
+        "source_code": "cHJpbnQoMSk=\n",
+        "stdin": "AP8=\n",
+        "expected_output": None,
+    }
+    plain = await client.get(path)
+    assert plain.status_code == 400
+    assert "use base64_encoded=true" in plain.json()["error"]
+
+
+async def test_a_batch_has_an_answer_for_each(client: httpx.AsyncClient) -> None:
+    bad = {"language_id": 71}
+    answer = await client.post(BATCH, json={"submissions": [PROGRAM, bad, PROGRAM, 5]})
+    assert answer.status_code == 201
+    first, second, third, fourth = answer.json()
+    assert second == {"source_code": ["can't be blank"]}
+    assert fourth == {"language_id": ["can't be blank"]}
+    assert first["token"] != third["token"]
+    tokens = f"{third['token']},nobody,{first['token']}"
+    for params, headers in (({"tokens": tokens}, {}), ({}, {"tokens": tokens})):
+        answer = await client.get(BATCH, params=params, headers=headers)
+        found = answer.json()["submissions"]
+        assert [each and each["token"] for each in found] == [
+            *(third["token"], None, first["token"])
+        ]
+    assert (await client.post(BATCH, json={"submissions": [bad]})).status_code == 422
+
+
+async def test_a11_submissions_of_others_are_not_found(
+    client: httpx.AsyncClient, pool: Pool
+) -> None:
+    token = await create(client)
+    other = {"X-Auth-Token": (await make_user(pool, "bob")).token}
+    path = f"{CREATE}/{token}"
+    assert (await client.get(path)).status_code == 200
+    assert (await client.get(path, headers=other)).status_code == 404
+    # An execution that did not come by this API has no fields of Judge0.
+    user = {"Authorization": f"Bearer {client.headers['X-Auth-Token']}"}
+    body = {"language": "python3", "source_code": "1"}
+    started = (await client.post("/v1/executions", json=body, headers=user)).json()
+    answer = await client.get(f"{CREATE}/{started['execution_id']}")
+    assert answer.status_code == 404
+
+
+async def test_admins_list_and_delete(
+    client: httpx.AsyncClient, admin: dict[str, str], pool: Pool
+) -> None:
+    tokens = [await create(client) for _ in range(3)]
+    page = (await client.get(f"{CREATE}?page=2&per_page=2", headers=admin)).json()
+    assert [each["token"] for each in page["submissions"]] == tokens[:1]
+    assert page["meta"] == {
+        "current_page": 2,
+        "next_page": None,
+        "prev_page": 1,
+        "total_pages": 2,
+        "total_count": 3,
+    }
+    for query, text in (("page=0", "invalid page: 0"), ("per_page=-1", "invalid per_page: -1")):
+        answer = await client.get(f"{CREATE}?{query}", headers=admin)
+        assert (answer.status_code, answer.json()["error"]) == (400, text)
+    path = f"{CREATE}/{tokens[0]}"
+    answer = await client.delete(path, headers=admin)
+    assert answer.status_code == 400
+    assert answer.json()["error"].endswith("because its status is 1 (In Queue)")
+    async with connection(pool) as acquired:
+        await acquired.execute(
+            "UPDATE work SET state = 'CANCELLED', finished_at = now() WHERE id = $1", tokens[0]
+        )
+    answer = await client.delete(f"{path}?fields=source_code,status_id", headers=admin)
+    assert answer.json() == {"source_code": "cHJpbnQoMSk=\n", "status_id": 13}
+    assert (await client.get(path)).status_code == 404
+
+
+OK = RunStatus.OK
+ENDS: dict[str, tuple[State, ExecutionResult | None, str, int, dict[str, Any]]] = {
+    "waiting": (State.QUEUED, None, "", 1, {"finished_at": None}),
+    "running": (State.RUNNING, None, "partial", 2, {"stdout": None}),
+    "right": (State.COMPLETED, ExecutionResult(OK), "a \nb\n\n", 3, {"exit_code": 0}),
+    "wrong": (State.COMPLETED, ExecutionResult(OK), "b", 4, {"message": None}),
+    "signal": (
+        State.COMPLETED,
+        ExecutionResult(RunStatus.SIGNALLED, signal=13),
+        "",
+        12,
+        {"exit_signal": 13, "exit_code": 0, "message": "Caught fatal signal 13"},
+    ),
+    "system call": (State.COMPLETED, ExecutionResult(RunStatus.FORBIDDEN_SYSCALL), "", 12, {}),
+    "memory, killed": (State.COMPLETED, ExecutionResult(RunStatus.MEMORY_LIMIT), "", 12, {}),
+    "memory, told by the program": (
+        State.COMPLETED,
+        ExecutionResult(RunStatus.MEMORY_LIMIT, exit_code=1),
+        "",
+        11,
+        {},
+    ),
+    "compiler too slow": (
+        State.COMPLETED,
+        ExecutionResult(
+            RunStatus.COMPILE_ERROR, compile=CompileResult(RunStatus.WALL_LIMIT, "x", 1)
+        ),
+        "",
+        6,
+        {"compile_output": "Compilation time limit exceeded."},
+    ),
+    "compile script": (
+        State.COMPLETED,
+        ExecutionResult(
+            RunStatus.NONZERO_EXIT,
+            exit_code=1,
+            returned_files={COMPILE_FAILED: b"\n", COMPILE_OUTPUT: b"why"},
+        ),
+        "",
+        6,
+        {"compile_output": "why", "exit_code": None},
+    ),
+    "fault of the judge": (State.FAILED, None, "", 13, {"time": None}),
+    "cancelled": (State.CANCELLED, None, "", 13, {"message": "The submission was cancelled."}),
+}
+
+
+async def test_each_end_has_its_status(client: httpx.AsyncClient, pool: Pool) -> None:
+    """Ends that a real program can't have at will; the others are in tests/system."""
+    token = await create(client, language_id=50, expected_output="a\nb")
+    async with connection(pool) as acquired:
+        view = await executions.get(acquired, ExecutionId(token))
+    assert view is not None
+    for name, (state, result, stdout, status, expected) in ENDS.items():
+        shown = ShownExecution(
+            dataclasses.replace(
+                view, state=state, result=result, finished_at=view.submitted_at
+            ),
+            {Stream.STDOUT: stdout.encode()},
+        )
+        found = Judge0Submission(shown).fields(["status_id", *expected], None, as_base64=False)
+        assert found == {"status_id": status, **expected}, name
