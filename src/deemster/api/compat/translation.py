@@ -12,7 +12,7 @@ from starlette.responses import Response
 from deemster.api.executions import ShownExecution
 from deemster.api.http.body import read_body
 from deemster.api.http.errors import Malformed
-from deemster.api.routes.problems import installed_versions
+from deemster.api.lookups import installed_versions
 from deemster.api.state import AppState, app_state
 from deemster.domain.account import Account
 from deemster.domain.errors import Conflict, DeemsterError, NotFound, Refused
