@@ -171,4 +171,6 @@ def allowed_methods(request: Request) -> set[str]:
     """Methods of all routes of the path; the framework names only those of the first."""
     routes = [each for each in request.app.routes if isinstance(each, Route)]
     matching = [each for each in routes if each.path_regex.match(request.url.path)]
-    return {method for each in matching for method in each.methods or ()}
+    # `/v1/executions/batch` is not an execution with the id `batch`.
+    exact = [each for each in matching if each.path == request.url.path]
+    return {method for each in exact or matching for method in each.methods or ()}

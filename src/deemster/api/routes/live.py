@@ -101,7 +101,7 @@ def message(event: str, data: dict[str, Any], id: str | None = None) -> bytes:  
 
 
 @router.post(
-    EXECUTIONS_PATH + "/{id}/input", status_code=204, responses=errors(404, 409, 413, 422)
+    EXECUTIONS_PATH + "/{id}/input", status_code=204, responses=errors(400, 404, 409, 413, 422)
 )
 async def type_input(
     request: Request,
