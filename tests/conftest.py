@@ -10,6 +10,7 @@ from functools import partial
 import psycopg
 import pytest
 import structlog
+from hypothesis import HealthCheck, settings
 
 from deemster.telemetry import SHARED
 from tests.services.postgres import cloned
@@ -21,7 +22,11 @@ KEPT_VARIABLES = {"DEEMSTER_RUNNER", "DEEMSTER_TEST_SLOWNESS"}
 
 
 def pytest_configure() -> None:
-    """Makes a run independent of the shell that started it."""
+    """Makes a run independent of the shell that started it, and of the machine's load."""
+    settings.register_profile(
+        "deemster", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    )
+    settings.load_profile("deemster")
     for number in IGNORED_SIGNALS:
         if signal.getsignal(number) is signal.SIG_IGN:
             # A handler does nothing here either, but a child process gets the default back.

@@ -34,7 +34,9 @@ COMMANDS: Final = {
     ),
     "run": CommandEntry("run:run", "Run one program in the sandbox."),
     "problem": CommandEntry("problem:app", "Check, create, import, list and retire problems."),
-    "exec": CommandEntry("exec:execute", "Run a program on a running service."),
+    "exec": CommandEntry(
+        "exec:execute", "Run a program on a running service, and show its output while it runs."
+    ),
     "submit": CommandEntry("submit:submit", "Submit a program to a running service."),
     "doctor": CommandEntry(
         "doctor:doctor",

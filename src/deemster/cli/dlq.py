@@ -1,7 +1,7 @@
 """`deemster dlq`: lists dead letters and deals with them (Q7)."""
 
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 import uvloop
@@ -12,7 +12,7 @@ from deemster.cli.options import AsJson, make_group
 from deemster.cli.output import make_table, print_json
 from deemster.cli.progress import for_each
 from deemster.domain.errors import NotFound
-from deemster.domain.ids import SubmissionId
+from deemster.domain.ids import SubmissionId, kind_of
 from deemster.pipeline.verdict import dead_letter_actions
 from deemster.settings import load_settings
 from deemster.store import dead_letters
@@ -42,7 +42,7 @@ def list_(
     """List the open dead letters, newest first."""
     letters = uvloop.run(read_all(settled))
     if as_json:
-        print_json({"letters": [asdict(letter) for letter in letters]})
+        print_json({"letters": [fields_of(letter) for letter in letters]})
         return
     table = make_table("number", "id", "failed", "attempts", "error", "outcome")
     for letter in letters:
@@ -62,9 +62,9 @@ def show(number: Number, as_json: AsJson = False) -> None:
     """Show everything that is known about one dead letter."""
     letter = uvloop.run(read_one(number))
     if as_json:
-        print_json(asdict(letter))
+        print_json(fields_of(letter))
         return
-    for name, value in asdict(letter).items():
+    for name, value in fields_of(letter).items():
         if value is not None:
             print(f"{name}: {value}")
 
@@ -93,6 +93,13 @@ def discard(numbers: Numbers, as_json: AsJson = False) -> None:
             print(f"{number}: discarded")
     if failed:
         raise typer.Exit(ExitCode.UNABLE)
+
+
+def fields_of(letter: DeadLetter) -> dict[str, Any]:
+    """The id is called `submission` or `execution`."""
+    fields = asdict(letter)
+    work = fields.pop("work")
+    return {"id": fields.pop("id"), kind_of(work): work, **fields}
 
 
 async def read_all(settled: bool) -> list[DeadLetter]:

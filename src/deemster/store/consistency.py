@@ -41,9 +41,9 @@ async def list_starts(
 
 
 async def list_commits(connection: Connection, ids: Sequence[str]) -> dict[str, float]:
-    """Returns the time when each submission's end was committed, since the epoch."""
+    """Returns the time when each result was committed, since the epoch."""
     rows = SQL.list_commits(connection, ids=list(ids))
-    return {row["submission_id"]: row["committed_s"] async for row in rows}
+    return {row["work_id"]: row["committed_s"] async for row in rows}
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,7 @@ CODES = {
     Conflict: (409, "conflict"),
     LostRace: (409, "lost_race"),
     StateChanged: (409, "moved_on"),
+    errors.PreconditionFailed: (412, "precondition_failed"),
     errors.TooLarge: (413, "too_large"),
     errors.WrongMedia: (415, "wrong_media_type"),
     LimitReached: (429, "enough"),

@@ -164,6 +164,7 @@ async def test_depths_are_reported_by_queue(queue_url: str, queue_env: str) -> N
             assert await producer.depths() == {
                 QueueName.CRITICAL: QueueDepth(waiting=0, active=1, delayed=0),
                 QueueName.DEFAULT: QueueDepth(waiting=4, active=1, delayed=0),
+                QueueName.INTERACTIVE: EMPTY,
                 QueueName.LOW: EMPTY,
             }
             seen.gate.set()

@@ -24,9 +24,9 @@ SELECT id, extract(epoch FROM started_at)::float AS started_s FROM submission
 
 -- name: list_commits
 -- Lists when the events that ended submissions were committed; needs track_commit_timestamp.
-SELECT submission_id, extract(epoch FROM pg_xact_commit_timestamp(xact::xid))::float AS committed_s
-  FROM submission_event
- WHERE submission_id = ANY (:ids::text[]) AND event IN ('complete', 'fail', 'cancel');
+SELECT work_id, extract(epoch FROM pg_xact_commit_timestamp(xact::xid))::float AS committed_s
+  FROM work_event
+ WHERE work_id = ANY (:ids::text[]) AND event IN ('complete', 'fail', 'cancel');
 
 -- name: list_waits
 -- Lists when submissions came and started, and whether they are of one account.
