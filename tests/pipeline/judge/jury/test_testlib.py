@@ -27,17 +27,23 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
 
     def built(name: str) -> Path:
         program = directory / f"testlib-{name}"
-        with program.with_suffix(".lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if not program.exists():
-                compile_with("gnu++20", SOURCES / f"{name}.cpp", program)
-        return program
+        header = once(directory / "testlib.h.gch", JURY / "testlib.h")
+        return once(program, SOURCES / f"{name}.cpp", f"-I{header.parent}")
 
     return built
 
 
-def compile_with(standard: str, source: Path, program: Path) -> None:
-    flags = ["-Wall", "-Wextra", "-Werror", f"-std={standard}", f"-I{JURY}"]
+def once(target: Path, source: Path, *flags: str) -> Path:
+    """Compiles the source unless another test or process of this run did."""
+    with target.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not target.exists():
+            compile_with("gnu++20", source, target, *flags)
+    return target
+
+
+def compile_with(standard: str, source: Path, program: Path, *first: str) -> None:
+    flags = [*first, "-Wall", "-Wextra", "-Werror", f"-std={standard}", f"-I{JURY}"]
     done = subprocess.run(
         ["g++", *flags, "-o", str(program), str(source)],
         capture_output=True,
