@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import uvloop
 
-from deemster.api.routes.submissions import cached_submission
+from deemster.api.submissions import cached_submission
 from deemster.bench.load.connection import HttpConnection
 from deemster.bench.load.processes import free_address, role, running, until_answered
 from deemster.bench.load.service import PROBLEM, BenchService, open_service

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from deemster.api.http.errors import FieldFault, Invalid
-from deemster.api.state import app_state
+from deemster.api.state import AppState, app_state
 from deemster.domain.account import Account
 from deemster.domain.errors import Refused, Unavailable
 from deemster.store import idempotency_keys
@@ -81,7 +81,9 @@ async def find_first_response(
 
 
 @asynccontextmanager
-async def pass_repeats(request: Request, caller: Account) -> AsyncIterator[None]:
+async def pass_repeats(
+    state: AppState, caller: Account, key: str | None
+) -> AsyncIterator[None]:
     """Ignores a refusal if the key has a submission, which AcceptService then returns.
 
     Keys of submissions are in their rows, so that a fresh key costs no query.
@@ -89,10 +91,9 @@ async def pass_repeats(request: Request, caller: Account) -> AsyncIterator[None]
     try:
         yield
     except (Refused, Unavailable):
-        key = idempotency_key(request)
         if key is None:
             raise
-        async with connection(app_state(request).pool) as acquired:
+        async with connection(state.pool) as acquired:
             if not await is_key_taken(acquired, caller.id, key):
                 raise
 

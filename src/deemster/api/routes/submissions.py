@@ -8,20 +8,13 @@ from starlette.responses import Response
 from deemster.api.authentication import BEARER, SECURED, Caller, actor_of
 from deemster.api.http.body import json_response, read_json, request_body, to_json
 from deemster.api.http.errors import errors
-from deemster.api.http.idempotent_replay import (
-    IDEMPOTENCY_KEY,
-    idempotency_key,
-    pass_repeats,
-    respond_once,
-)
+from deemster.api.http.idempotent_replay import IDEMPOTENCY_KEY, idempotency_key, respond_once
 from deemster.api.http.paging import cut
-from deemster.api.http.webhook_url import check_webhook_url
-from deemster.api.lookups import account_filter, unknown_submission, visible_submission
+from deemster.api.lookups import account_filter, visible_submission
 from deemster.api.models.submissions import (
     SUBMISSIONS_PATH,
     AcceptedOut,
     SourceOut,
-    Status,
     SubmissionIn,
     SubmissionOut,
     SubmissionPage,
@@ -30,21 +23,25 @@ from deemster.api.models.submissions import (
     file_out,
     item_out,
     location_of,
-    submission_out,
 )
-from deemster.api.state import AppState, app_state
-from deemster.cache.cache import CacheEntry, Loaded
-from deemster.cache.kinds import MY_SUBMISSIONS, RUNNING_STATUS_S, STATUS
+from deemster.api.state import app_state
+from deemster.api.submissions import (
+    accept_submission,
+    admit_submission,
+    await_submission,
+    cached_submission,
+    read_submission,
+)
+from deemster.cache.cache import Loaded
+from deemster.cache.kinds import MY_SUBMISSIONS
 from deemster.domain.account import Account, Role
-from deemster.domain.errors import NotFound
-from deemster.domain.ids import GENERATED_ID, ContestId, ProblemId, SubmissionId
-from deemster.domain.lifecycle import TERMINAL, WAITING
+from deemster.domain.ids import ContestId, ProblemId, SubmissionId
 from deemster.domain.source import unpack_files
 from deemster.pipeline.verdict.cancel import cancel
 from deemster.pipeline.verdict.rejudge import rejudge
 from deemster.store import submissions
 from deemster.store.inline_artifacts import fetch
-from deemster.store.pool import Connection, connection, transaction
+from deemster.store.pool import connection, transaction
 
 router = APIRouter(tags=["submissions"])
 
@@ -61,16 +58,9 @@ async def submit(request: Request) -> Response:
     # Not by FastAPI's dependencies, which are slow and would read the body of any stranger.
     caller = await BEARER(request)
     key = idempotency_key(request)
-    state = app_state(request)
-    headers: dict[str, str] = {}
-    async with pass_repeats(request, caller):
-        headers = await state.admission.admit(request, caller)
-    asked = await read_json(request, SubmissionIn)
-    async with pass_repeats(request, caller):
-        check_webhook_url(asked.webhook_url, state.settings)
-        await state.admission.admit_to_problem(asked.problem_id, caller)
-    accepted, _ = await state.dependencies.accept.submit(caller, asked.to_submit_request(key))
-    state.cache_invalidation.forget_list(caller.id)
+    headers = await admit_submission(request, caller, key)
+    asked = (await read_json(request, SubmissionIn)).to_submit_request(key)
+    accepted = await accept_submission(app_state(request), caller, asked)
     return json_response(accepted_out(accepted), 202, {**location_of(accepted.id), **headers})
 
 
@@ -87,15 +77,7 @@ async def show_submission(
     its progress 1 s. With `wait`, the response comes when the submission has ended, or after
     so many seconds, at most 30.
     """
-    state = app_state(request)
-
-    async def has_ended() -> bool:
-        async with connection(state.pool) as acquired:
-            return (await visible_submission(acquired, caller, id)).state in TERMINAL
-
-    if wait > 0:
-        await state.feed.wait_for_end(SubmissionId(id), wait, has_ended)
-    entry = await cached_submission(state, caller, id)
+    entry = await await_submission(app_state(request), caller, id, wait)
     return Response(entry.body, media_type="application/json")
 
 
@@ -104,26 +86,6 @@ async def show_current(request: Request) -> Response:
     caller = await BEARER(request)
     entry = await cached_submission(app_state(request), caller, request.path_params["id"])
     return Response(entry.body, media_type="application/json")
-
-
-async def cached_submission(state: AppState, caller: Account, submission: str) -> CacheEntry:
-    """The entry may be a moment old, but includes all events that this process has seen."""
-    if not GENERATED_ID.fullmatch(submission):
-        raise unknown_submission()
-
-    async def load() -> Loaded | None:
-        try:
-            async with connection(state.pool) as acquired:
-                found = await read_submission(acquired, caller, submission)
-        except NotFound:
-            return None
-        is_running = found.status is Status.RUNNING
-        return Loaded(to_json(found), keep_s=RUNNING_STATUS_S if is_running else None)
-
-    entry = await state.cache.get_private(STATUS, caller, submission, load, subject=submission)
-    if entry.body is None:
-        raise unknown_submission()
-    return entry
 
 
 @router.get(SUBMISSIONS_PATH, response_model=SubmissionPage, responses=errors(404, 422))
@@ -211,15 +173,6 @@ async def rejudge_submission(request: Request, caller: Caller, id: str) -> Respo
         response = await respond_once(request, caller, writing, None, create)
     state.cache_invalidation.forget_work(view.id, view.account)
     return response
-
-
-async def read_submission(
-    acquired: Connection, caller: Account, submission: str
-) -> SubmissionOut:
-    view = await visible_submission(acquired, caller, submission)
-    is_waiting = view.state in WAITING
-    position = await submissions.queue_position(acquired, view) if is_waiting else None
-    return submission_out(view, position)
 
 
 def asks_for_own(caller: Account, user: str | None) -> bool:

@@ -1,0 +1,77 @@
+"""Reads problems through the cache, for routes and compatible APIs (C1)."""
+
+from typing import Final
+
+from deemster.api.http.body import to_json
+from deemster.api.http.paging import DEFAULT_LIMIT, MAX_LIMIT, cut
+from deemster.api.models.problems import (
+    ProblemPage,
+    ProblemQuery,
+    problem_item,
+    problem_out,
+    with_mine,
+)
+from deemster.api.state import AppState
+from deemster.cache.cache import CacheEntry, Loaded
+from deemster.cache.kinds import MY_PROBLEMS, PROBLEM, PROBLEM_LIST
+from deemster.domain.account import Account
+from deemster.domain.errors import NotFound
+from deemster.domain.ids import ProblemId
+from deemster.store import counters, problems
+from deemster.store.pool import connection
+
+MAX_ID_CHARS: Final = 128
+CACHED_LIMITS: Final = (DEFAULT_LIMIT, MAX_LIMIT)
+
+
+async def cached_page(state: AppState, caller: Account, query: ProblemQuery) -> CacheEntry:
+    """A `ProblemPage` as JSON."""
+    after = ProblemId(query.last_id) if query.last_id else None
+
+    async def load() -> Loaded:
+        async with connection(state.pool) as acquired:
+            found = await problems.page(acquired, after=after, limit=query.limit + 1)
+            is_known = after is None or await problems.exists(acquired, after)
+            page, cursor = cut(found, query.limit, lambda item: item.id)
+            items = [problem_item(item) for item in page]
+            if query.mine:
+                ids = [item.id for item in page]
+                solved = await counters.tried_problems(acquired, caller.id, ids)
+                items = [with_mine(each, solved.get(ProblemId(each.id))) for each in items]
+        # Invented limits and cursors must not fill the cache.
+        is_cached = query.limit in CACHED_LIMITS and is_known
+        found_page = ProblemPage(items=items, next_cursor=cursor)
+        return Loaded(to_json(found_page), keep_s=None if is_cached else 0)
+
+    version = await state.cache_invalidation.problems_version()
+    selector = f"{query.limit}:{after or ''}"
+    if query.mine:
+        return await state.cache.get_private(
+            MY_PROBLEMS, caller, f"{version}:{selector}", load, subject=caller.id
+        )
+    return await state.cache.get(PROBLEM_LIST, selector, load, version=version)
+
+
+async def cached_problem(state: AppState, problem_id: str) -> CacheEntry:
+    """A `ProblemOut` as JSON."""
+    if len(problem_id) > MAX_ID_CHARS or not problem_id.isprintable():
+        raise unknown_problem()
+    problem = ProblemId(problem_id)
+
+    async def load() -> Loaded | None:
+        async with connection(state.pool) as acquired:
+            summary = await problems.get(acquired, problem)
+            if summary is None or summary.retired:
+                return None
+            submits, accepted = await counters.problem_counts(acquired, problem)
+        return Loaded(to_json(problem_out(summary, submits=submits, accepted=accepted)))
+
+    version = await state.cache_invalidation.problems_version()
+    entry = await state.cache.get(PROBLEM, problem, load, version=version)
+    if entry.body is None:
+        raise unknown_problem()
+    return entry
+
+
+def unknown_problem() -> NotFound:
+    return NotFound("There is no such problem: see GET /v1/problems.")

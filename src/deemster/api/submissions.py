@@ -1,0 +1,85 @@
+"""Accepts, awaits and reads submissions for routes and compatible APIs (A1, A2)."""
+
+from starlette.requests import Request
+
+from deemster.api.http.body import to_json
+from deemster.api.http.idempotent_replay import pass_repeats
+from deemster.api.http.webhook_url import check_webhook_url
+from deemster.api.lookups import unknown_submission, visible_submission
+from deemster.api.models.submissions import Status, SubmissionOut, submission_out
+from deemster.api.state import AppState, app_state
+from deemster.cache.cache import CacheEntry, Loaded
+from deemster.cache.kinds import RUNNING_STATUS_S, STATUS
+from deemster.domain.account import Account
+from deemster.domain.errors import NotFound
+from deemster.domain.ids import GENERATED_ID, SubmissionId
+from deemster.domain.lifecycle import TERMINAL, WAITING
+from deemster.domain.submission import AcceptedSubmission
+from deemster.pipeline.accept.service import SubmitRequest
+from deemster.store import submissions
+from deemster.store.pool import Connection, connection
+
+
+async def admit_submission(
+    request: Request, caller: Account, key: str | None
+) -> dict[str, str]:
+    """Returns headers for the response. Call it before the source is read."""
+    state = app_state(request)
+    async with pass_repeats(state, caller, key):
+        return await state.admission.admit(request, caller)
+    return {}  # the request repeats an earlier one
+
+
+async def accept_submission(
+    state: AppState, caller: Account, asked: SubmitRequest
+) -> AcceptedSubmission:
+    """Call it for an admitted submission; it is judged later."""
+    async with pass_repeats(state, caller, asked.idempotency_key):
+        check_webhook_url(asked.webhook_url, state.settings)
+        await state.admission.admit_to_problem(asked.problem, caller)
+    accepted, _ = await state.dependencies.accept.submit(caller, asked)
+    state.cache_invalidation.forget_list(caller.id)
+    return accepted
+
+
+async def await_submission(
+    state: AppState, caller: Account, submission: str, wait_s: float
+) -> CacheEntry:
+    """Returns the submission when it has ended, or after so many seconds, at most 30."""
+
+    async def has_ended() -> bool:
+        async with connection(state.pool) as acquired:
+            return (await visible_submission(acquired, caller, submission)).state in TERMINAL
+
+    if wait_s > 0:
+        await state.feed.wait_for_end(SubmissionId(submission), wait_s, has_ended)
+    return await cached_submission(state, caller, submission)
+
+
+async def cached_submission(state: AppState, caller: Account, submission: str) -> CacheEntry:
+    """The entry may be a moment old, but includes all events that this process has seen."""
+    if not GENERATED_ID.fullmatch(submission):
+        raise unknown_submission()
+
+    async def load() -> Loaded | None:
+        try:
+            async with connection(state.pool) as acquired:
+                found = await read_submission(acquired, caller, submission)
+        except NotFound:
+            return None
+        is_running = found.status is Status.RUNNING
+        return Loaded(to_json(found), keep_s=RUNNING_STATUS_S if is_running else None)
+
+    entry = await state.cache.get_private(STATUS, caller, submission, load, subject=submission)
+    if entry.body is None:
+        raise unknown_submission()
+    return entry
+
+
+async def read_submission(
+    acquired: Connection, caller: Account, submission: str
+) -> SubmissionOut:
+    view = await visible_submission(acquired, caller, submission)
+    is_waiting = view.state in WAITING
+    position = await submissions.queue_position(acquired, view) if is_waiting else None
+    return submission_out(view, position)
