@@ -9,8 +9,9 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from deemster.api.http.paging import Page, PageQuery
-from deemster.api.models.kinds import RequestModel, ResponseModel, ShortText, duplicates
-from deemster.api.models.submissions import Base64, FileIn, check_web_address
+from deemster.api.models.kinds import RequestModel, ResponseModel, ShortText
+from deemster.api.models.programs import Base64, ProgramIn
+from deemster.api.models.submissions import check_web_address
 from deemster.domain.execution import (
     TIMEOUTS,
     AcceptedExecution,
@@ -26,7 +27,6 @@ from deemster.domain.execution import (
     status_of,
 )
 from deemster.domain.limits import MIB
-from deemster.domain.source import MAX_FILES
 from deemster.pipeline.accept.executions import ExecuteRequest
 
 EXECUTIONS_PATH: Final = "/v1/executions"
@@ -101,36 +101,17 @@ class RunIn(RequestModel):
         )
 
 
-class ExecutionIn(RunIn):
-    language: ShortText = Field(examples=["python3"])
-    source_code: str | None = Field(None, examples=["print(input())"])
-    """The program, if it has one file."""
-    files: Annotated[list[FileIn], Field(min_length=1, max_length=MAX_FILES)] | None = None
-    """The program, if it has several files. All are in the program's directory, too."""
-    main: ShortText | None = None
-    """Name of the file that is started."""
+class ExecutionIn(RunIn, ProgramIn):
+    """All files are in the program's directory, too."""
+
     webhook_url: (
         Annotated[str, StringConstraints(max_length=2048), AfterValidator(check_web_address)]
         | None
     ) = None
     """URL that gets a webhook when the execution has ended."""
 
-    @model_validator(mode="after")
-    def _has_one_source(self) -> Self:
-        if (self.source_code is None) == (self.files is None):
-            raise ValueError("send either source_code or files")
-        if self.files is None and self.main is not None:
-            raise ValueError("main is only for files: leave it out")
-        for name in duplicates(file.name for file in self.files or ()):
-            raise ValueError(f"two files have the name {name!r}")
-        return self
-
     def to_execute_request(self, default: ExecutionLimits, key: str | None) -> ExecuteRequest:
-        if self.files is None:
-            files = {"": (self.source_code or "").encode()}
-        else:
-            files = {file.name: file.decoded for file in self.files}
-        run = self.to_run(self.language, files, default, key)
+        run = self.to_run(self.language, self.source_files, default, key)
         return replace(run, main=self.main, webhook_url=self.webhook_url)
 
 

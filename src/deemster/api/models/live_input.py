@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from deemster.api.feed.live_output import OutputCursor
 from deemster.api.http.errors import FieldFault, Invalid
 from deemster.api.models.kinds import RequestModel
-from deemster.api.models.submissions import Base64
+from deemster.api.models.programs import Base64
 
 INPUT_BYTES: Final = 64 * 1024
 SignalName = Literal["SIGINT", "SIGTERM", "SIGKILL", "SIGQUIT", "SIGHUP", "SIGUSR1", "SIGUSR2"]

@@ -4,23 +4,16 @@ import base64
 from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal
 from urllib.parse import urlsplit
 
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Field,
-    StringConstraints,
-    WithJsonSchema,
-    model_validator,
-)
+from pydantic import AfterValidator, Field, StringConstraints
 
 from deemster.api.http.paging import Page, PageQuery
-from deemster.api.models.kinds import RequestModel, ResponseModel, ShortText, duplicates
+from deemster.api.models.kinds import ResponseModel, ShortText
+from deemster.api.models.programs import ProgramIn
 from deemster.domain.ids import ContestId, ProblemId
 from deemster.domain.lifecycle import PUBLIC_STATUS, State
-from deemster.domain.source import MAX_FILES
 from deemster.domain.submission import AcceptedSubmission, QueuePosition, SubmissionView
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.accept.service import SubmitRequest
@@ -39,74 +32,21 @@ def check_web_address(url: str) -> str:
     return url
 
 
-def decode_base64(text: object) -> bytes:
-    try:
-        return base64.b64decode(text if isinstance(text, str) else "?", validate=True)
-    except ValueError:
-        raise ValueError("this is not base64") from None
-
-
-Base64 = Annotated[
-    bytes,
-    BeforeValidator(decode_base64),
-    WithJsonSchema({"type": "string", "contentEncoding": "base64"}),
-]
-
-
-class FileIn(RequestModel):
-    name: Annotated[str, StringConstraints(min_length=1, max_length=4096)]
-    """Path of the file, with / between directories."""
-    content: str | None = None
-    content_base64: Base64 | None = None
-    """Replaces `content` if the file is not text."""
-
-    @model_validator(mode="after")
-    def _has_one_content(self) -> Self:
-        if (self.content is None) == (self.content_base64 is None):
-            raise ValueError("send either content or content_base64")
-        return self
-
-    @property
-    def decoded(self) -> bytes:
-        return self.content.encode() if self.content is not None else self.content_base64 or b""
-
-
-class SubmissionIn(RequestModel):
+class SubmissionIn(ProgramIn):
     problem_id: ShortText = Field(examples=["prob_aplusb"])
-    language: ShortText = Field(examples=["python3"])
     contest_id: ShortText | None = None
     """Contest in which the submission counts. The contest must be open."""
-    source_code: str | None = None
-    """The program, if it has one file."""
-    files: Annotated[list[FileIn], Field(min_length=1, max_length=MAX_FILES)] | None = None
-    """The program, if it has several files."""
-    main: ShortText | None = None
-    """Name of the file that is started."""
     webhook_url: (
         Annotated[str, StringConstraints(max_length=2048), AfterValidator(check_web_address)]
         | None
     ) = None
     """URL that gets a webhook when the submission has ended."""
 
-    @model_validator(mode="after")
-    def _has_one_source(self) -> Self:
-        if (self.source_code is None) == (self.files is None):
-            raise ValueError("send either source_code or files")
-        if self.files is None and self.main is not None:
-            raise ValueError("main is only for files: leave it out")
-        for name in duplicates(file.name for file in self.files or ()):
-            raise ValueError(f"two files have the name {name!r}")
-        return self
-
     def to_submit_request(self, key: str | None) -> SubmitRequest:
-        if self.files is None:
-            files = {"": (self.source_code or "").encode()}
-        else:
-            files = {file.name: file.decoded for file in self.files}
         return SubmitRequest(
             problem=ProblemId(self.problem_id),
             language=self.language,
-            files=files,
+            files=self.source_files,
             main=self.main,
             webhook_url=self.webhook_url,
             idempotency_key=key,
