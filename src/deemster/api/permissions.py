@@ -115,6 +115,7 @@ PERMISSIONS: Final[dict[tuple[str, str], Permission | None]] = {
 PISTON_PREFIXES: Final = ("/api/v2", "/api/v2/piston")
 JOBE_PREFIX: Final = "/jobe/index.php/restapi"
 JUDGE0_PREFIXES: Final = ("/judge0", "/judge0/ce", "/judge0/extra")
+MCP_PATH: Final = "/mcp"
 
 COMPAT_PERMISSIONS: Final[dict[str, dict[tuple[str, str], Permission | None]]] = {
     "judge0": {
@@ -168,6 +169,8 @@ COMPAT_PERMISSIONS: Final[dict[str, dict[tuple[str, str], Permission | None]]] =
         ("PUT", JOBE_PREFIX + "/files/{id}"): SUBMIT,
     },
     "sandboxfusion": {("POST", "/run_code"): SUBMIT},
+    # The tools that create something check that the token may submit.
+    "mcp": {("POST", MCP_PATH): READ},
 }
 """Routes of the compatible APIs, by the name in the setting `compat`."""
 ALL_PERMISSIONS: Final = {

@@ -15,7 +15,7 @@ from pydantic_settings import (
 from deemster.domain.errors import Refused
 from deemster.settings.sources import PREFIX, config_file, outside_sources, variable_of
 
-CompatApi = Literal["judge0", "jobe", "piston", "sandboxfusion"]
+CompatApi = Literal["judge0", "jobe", "mcp", "piston", "sandboxfusion"]
 LayerName = Literal["seccomp", "cgroup", "pid", "net", "ipc", "uts"]
 
 
@@ -92,8 +92,8 @@ class Settings(BaseSettings):
     trusted_proxies: Annotated[list[str], NoDecode, BeforeValidator(split_list)] = []
     """Addresses or networks of proxies whose X-Forwarded-For header is trusted."""
     compat: Annotated[list[CompatApi], NoDecode, BeforeValidator(split_list)] = []
-    """APIs of other services that are offered to their clients: judge0, jobe, piston,
-    sandboxfusion."""
+    """APIs that are offered to clients of other services and to agents: judge0, jobe, mcp,
+    piston, sandboxfusion."""
     cors_origins: Annotated[list[str], NoDecode, BeforeValidator(split_list)] = []
     """Origins whose web pages may call the API with a token, such as https://example.org."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"

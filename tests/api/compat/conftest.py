@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TypeVar
 
-import httpx
 import pytest
 
 from deemster.api.app import create_app
@@ -39,6 +39,7 @@ VERSIONS = {
 GOOD = ExecutionResult(RunStatus.OK, exit_code=0, cpu_ms=12.4, wall_ms=20.6, memory_kb=2048)
 COMPILED = CompileResult(RunStatus.OK, "a warning", 70)
 Output = Sequence[tuple[Stream, bytes]]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +51,10 @@ class SettlingWorker:
 
     async def answer(
         self,
-        request: Awaitable[httpx.Response],
+        request: Awaitable[T],
         result: ExecutionResult = GOOD,
         output: Output = (),
-    ) -> tuple[httpx.Response, ExecutionDetails]:
+    ) -> tuple[T, ExecutionDetails]:
         async with asyncio.TaskGroup() as group:
             asked = group.create_task(as_coroutine(request))
             # A request that is refused starts no execution.
@@ -61,7 +62,7 @@ class SettlingWorker:
             assert isinstance(found, str), found
             details = await start(
                 self.pool,
-                found,
+                ExecutionId(found),
                 self.id,
                 read=read_execution,
                 lease_s=60,
@@ -75,15 +76,13 @@ class SettlingWorker:
             await settle_execution(self.pool, details, result, chunks)
             return await asked, details
 
-    async def _next_or_answer(
-        self, asked: asyncio.Task[httpx.Response]
-    ) -> ExecutionId | httpx.Response | None:
+    async def _next_or_answer(self, asked: asyncio.Task[T]) -> object:
         async with connection(self.pool) as acquired:
             found = await acquired.fetchval("SELECT id FROM work WHERE state = 'PENDING'")
-        return ExecutionId(found) if found else asked.result() if asked.done() else None
+        return found or (asked.result() if asked.done() else None)
 
 
-async def as_coroutine(request: Awaitable[httpx.Response]) -> httpx.Response:
+async def as_coroutine(request: Awaitable[T]) -> T:
     return await request
 
 
@@ -106,7 +105,7 @@ async def worker(pool: Pool) -> SettlingWorker:
     return await add_worker(pool, VERSIONS)
 
 
-COMPAT = ["jobe", "piston", "sandboxfusion"]
+COMPAT = ["jobe", "mcp", "piston", "sandboxfusion"]
 
 
 @asynccontextmanager

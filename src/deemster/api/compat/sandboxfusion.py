@@ -18,16 +18,15 @@ from deemster.api.compat.translation import (
     Object,
     answering_errors,
     compiles,
-    installed,
     name_main,
     read_object,
     run_to_end,
+    runnable_language,
 )
 from deemster.api.executions import ShownExecution
 from deemster.api.http.direct_route import DirectRoute
 from deemster.api.http.errors import (
     Forbidden,
-    NoWorkers,
     Overloaded,
     Unauthorised,
     invalid_body,
@@ -95,7 +94,7 @@ async def run_code(request: Request) -> Response:
     deadline_s = started_s + allowed_s
     while (left_s := deadline_s - time.monotonic()) > 0:
         try:
-            language = await find_language(state, asked.language)
+            language = await runnable_language(state, asked.language)
             shown = await run_to_end(
                 request, caller, execute_request(state, language, asked), left_s
             )
@@ -132,16 +131,6 @@ def check_limits(state: AppState, asked: RunCodeIn) -> None:
         raise Refused(
             f"memory_limit_MB is above {most.memory_bytes // MIB}, the limit of this server"
         )
-
-
-async def find_language(state: AppState, name: str) -> Language:
-    language = state.dependencies.catalogue.named(name)
-    versions = await installed(state)
-    if not versions:
-        raise NoWorkers("No worker takes jobs.")
-    if language.id not in versions:
-        raise Refused(f"No worker has the language {name}.")
-    return language
 
 
 def execute_request(state: AppState, language: Language, asked: RunCodeIn) -> ExecuteRequest:

@@ -7,11 +7,11 @@ from contextlib import suppress
 from typing import Any, Final, TypeGuard
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
 from deemster.api.executions import ShownExecution
 from deemster.api.http.body import read_body
-from deemster.api.http.errors import Malformed
+from deemster.api.http.errors import Malformed, NoWorkers, error_response, kind_of
 from deemster.api.lookups import installed_versions
 from deemster.api.state import AppState, app_state
 from deemster.domain.account import Account
@@ -56,7 +56,10 @@ def with_token(request: Request, token: str) -> Request:
 
 async def read_object(request: Request, most_bytes: int = BODY_BYTES) -> Object:
     """Call it once the caller is known, so that nobody else can make the judge read a body."""
-    body = await read_body(request, most_bytes)
+    return parse_object(await read_body(request, most_bytes))
+
+
+def parse_object(body: bytes) -> Object:
     try:
         found = json.loads(body, parse_constant=refuse_constant)
         if b"\\u" in body:
@@ -110,6 +113,17 @@ async def installed(state: AppState) -> dict[str, list[str]]:
     return installed_versions(await state.live_workers.get())
 
 
+async def runnable_language(state: AppState, name: str) -> Language:
+    """The language with this id or alias, if a live worker has it."""
+    language = state.dependencies.catalogue.named(name)
+    versions = await installed(state)
+    if not versions:
+        raise NoWorkers("No worker takes jobs, so nothing can be run: try again later.")
+    if language.id not in versions:
+        raise Refused(f"No worker has the language {name}.")
+    return language
+
+
 async def run_to_end(
     request: Request, caller: Account, asked: ExecuteRequest, wait_s: float
 ) -> ShownExecution | None:
@@ -140,3 +154,17 @@ async def output_in_order(state: AppState, execution: ExecutionId) -> bytes:
                 acquired, execution, attempt=last.attempt, number=last.number
             )
     return b"".join(contents)
+
+
+def message_of(fault: DeemsterError) -> str:
+    """Leaves out what only the operator may know."""
+    kind = kind_of(type(fault))
+    return kind.detail or str(fault) or kind.title
+
+
+def error_as(body: object, fault: DeemsterError) -> Response:
+    """The body with the status and the headers that the error has everywhere else."""
+    usual = error_response(fault, "")
+    dropped = {"content-type", "content-length"}
+    headers = {name: each for name, each in usual.headers.items() if name not in dropped}
+    return JSONResponse(body, usual.status_code, headers)

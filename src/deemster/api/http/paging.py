@@ -19,6 +19,7 @@ T = TypeVar("T")
 
 class PageQuery(RequestModel):
     limit: Annotated[int, Field(ge=1, le=MAX_LIMIT)] = DEFAULT_LIMIT
+    """Most items on the page."""
     cursor: Annotated[str, StringConstraints(max_length=256)] | None = None
     """The `next_cursor` of the previous page."""
 

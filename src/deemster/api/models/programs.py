@@ -51,11 +51,11 @@ class ProgramIn(RequestModel):
     language: ShortText = Field(examples=["python3"])
     """Id or alias of the language."""
     source_code: str | None = Field(None, examples=["print(input())"])
-    """The program, if it has one file."""
+    """The program, if it has one file. Send either this or `files`."""
     files: Annotated[list[FileIn], Field(min_length=1, max_length=MAX_FILES)] | None = None
     """The program, if it has several files."""
     main: ShortText | None = None
-    """Name of the file that is started."""
+    """Name of the file that is started, if there are several; by default the one named main."""
 
     @model_validator(mode="after")
     def _has_one_source(self) -> Self:
