@@ -1,7 +1,6 @@
 """A process that ends closes its streams and does not wait for clients."""
 
 import asyncio
-import os
 import resource
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -10,11 +9,11 @@ import httpx
 import pytest
 
 from deemster.store.pool import Pool
-from deemster.wiring.address import Address, ask, find_free
+from deemster.wiring.address import Address
 from tests.api.conftest import make_user
 from tests.api.feed.event_client import EventClient
-from tests.cli.conftest import COMMAND
-from tests.waiting import PATIENCE_S, until
+from tests.services.api import api_process
+from tests.waiting import PATIENCE_S
 
 Api = tuple[Address, asyncio.subprocess.Process]
 
@@ -23,32 +22,8 @@ Api = tuple[Address, asyncio.subprocess.Process]
 async def api(
     tmp_path: Path, database_url: str, redis_url: str, queue_env: str
 ) -> AsyncIterator[Api]:
-    address = find_free("127.0.0.1", 0)
-    process = await asyncio.create_subprocess_exec(
-        *(*COMMAND, "api"),
-        env={
-            **os.environ,
-            "DEEMSTER_DATABASE_URL": database_url,
-            "DEEMSTER_QUEUE_URL": redis_url,
-            "DEEMSTER_ENV": queue_env,
-            "DEEMSTER_DATA_DIR": str(tmp_path / "data"),
-            "DEEMSTER_PORT": str(address.port),
-        },
-    )
-
-    async def answers() -> bool:
-        try:
-            return (await ask(address, "/healthz"))[0] == 200
-        except OSError:
-            return False
-
-    try:
-        await until(answers)
-        yield address, process
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
+    async with api_process(tmp_path, database_url, redis_url, queue_env) as started:
+        yield started
 
 
 async def test_sigterm_ends_streams_cleanly(api: Api, pool: Pool) -> None:
