@@ -1,0 +1,1 @@
+"""Results of the client: frozen objects with the fields that the server sends."""

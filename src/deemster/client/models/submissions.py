@@ -1,0 +1,123 @@
+"""Submissions, and the events of one."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from deemster.client.models.parsing import Model, parse
+from deemster.domain.verdict import Verdict
+
+ENDED: Final = frozenset({"finished", "failed", "cancelled"})
+EVENT_PREFIX: Final = "submission."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseProgress(Model):
+    """The judge works on test case number `case`."""
+
+    case: int
+    of: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupResult(Model):
+    name: str
+    verdict: str
+    score: float | None = None
+    max_score: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompilerInfo(Model):
+    version: str
+    command: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission(Model):
+    """Fields that are not known yet, or do not apply, are None."""
+
+    id: str
+    status: str
+    """`queued`, `running`, `finished`, `failed` or `cancelled`."""
+    problem_id: str
+    language: str
+    submitted_at: datetime
+    verdict: str | None = None
+    """One of `Verdict`; None until the submission is judged."""
+    contest_id: str | None = None
+    user_id: str | None = None
+    user: str | None = None
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    runtime_ms: int | None = None
+    """CPU time of the slowest test case."""
+    memory_kb: int | None = None
+    """Peak memory over all test cases."""
+    passed_cases: int | None = None
+    total_cases: int | None = None
+    score: float | None = None
+    max_score: float | None = None
+    rejudge_of: str | None = None
+    revision: int | None = None
+    queue_position: int | None = None
+    """The next submission has 1."""
+    estimated_wait_s: float | None = None
+    progress: CaseProgress | None = None
+    groups: tuple[GroupResult, ...] | None = None
+    failed_case: int | None = None
+    """Number of the first test case that failed; the first case has 1."""
+    expected: str | None = None
+    got: str | None = None
+    message: str | None = None
+    """Message of the problem's checker."""
+    limit_ms: int | None = None
+    reason: str | None = None
+    """Cause of a Runtime Error."""
+    compiler_output: str | None = None
+    compiler: CompilerInfo | None = None
+    error: str | None = None
+    """Why the submission could not be judged."""
+    superseded_by: str | None = None
+
+    @property
+    def has_ended(self) -> bool:
+        return self.status in ENDED
+
+    @property
+    def is_accepted(self) -> bool:
+        return self.verdict == Verdict.ACCEPTED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubmissionEvent(Model):
+    """One step of a submission."""
+
+    submission_id: str
+    status: str
+    """Same words as the status of a submission."""
+    state: str
+    attempt: int
+    at: datetime
+    problem_id: str
+    language: str
+    user_id: str
+    contest_id: str | None = None
+    verdict: str | None = None
+    """Only in the last event, like the following fields."""
+    runtime_ms: int | None = None
+    memory_kb: int | None = None
+    passed_cases: int | None = None
+    total_cases: int | None = None
+    score: float | None = None
+    max_score: float | None = None
+
+    @property
+    def is_last(self) -> bool:
+        return self.status in ENDED
+
+
+def parse_event(name: str, data: Any, _id: str) -> SubmissionEvent | CaseProgress | None:
+    if name == "progress":
+        return parse(CaseProgress, data)
+    return parse(SubmissionEvent, data) if name.startswith(EVENT_PREFIX) else None
