@@ -1,35 +1,35 @@
 """`deemster exec`: runs a program on a server, with live output or as a terminal (E5, E7)."""
 
 import asyncio
-import base64
-import json
 import os
 import shutil
 import signal
 import sys
 import termios
 import tty
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import AsyncIterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
 import uvloop
-from websockets.asyncio.client import ClientConnection
-from websockets.exceptions import ConnectionClosed
 
-from deemster.cli.client import Client
+from deemster.cli.client import RETRIES, open_client
 from deemster.cli.exit_codes import ExitCode
 from deemster.cli.options import Language
 from deemster.cli.run import read_source
+from deemster.client import ApiError, ExecutionSummary, LiveEvent, Output, Program
+from deemster.client.terminal import Terminal
 from deemster.domain.errors import Refused
 from deemster.programs.build.languages import load_catalogue
 from deemster.settings import load_settings, server_of_client
 
 KEYS_BYTES: Final = 4096
-LOST: Final = "\r\n[The connection is lost: trying again.]\r\n"
+LOST: Final = b"\r\n[The connection is lost: trying again.]\r\n"
+TERMINAL_RETRIES: Final = replace(RETRIES, pauses_s=(*RETRIES.pauses_s, *[8.0] * 12))
+"""A person waits longer than a script for a connection that is lost."""
 
 
 def execute(
@@ -62,116 +62,89 @@ def execute(
     content = read_source(file)
     text = content.decode(errors="replace")
     named = language or load_catalogue().for_file(file.name, text).id
-    request: dict[str, Any] = {
-        "language": named,
-        "files": [{"name": file.name, "content_base64": base64.b64encode(content).decode()}],
-        "main": file.name,
-        "args": args or [],
-        "io": "terminal" if interactive else "batch",
-    }
-    if stdin is not None:
-        request["stdin_base64"] = base64.b64encode(read_source(stdin)).decode()
-    end = uvloop.run(run_terminal(request) if interactive else run_program(request))
-    if end.get("error_message"):
-        print(end["error_message"], file=sys.stderr)
+    program = Program(
+        named,
+        {file.name: content},
+        main=file.name,
+        args=args or [],
+        stdin=read_source(stdin) if stdin is not None else "",
+        io="terminal" if interactive else "batch",
+    )
+    end = uvloop.run(run_terminal(program) if interactive else run_program(program))
+    if end.error_message:
+        print(end.error_message, file=sys.stderr)
     raise typer.Exit(exit_code(end))
 
 
-def exit_code(end: dict[str, Any]) -> ExitCode:
-    if end["status"] == "COMPLETED":
+def exit_code(end: ExecutionSummary) -> ExitCode:
+    if end.status == "COMPLETED":
         return ExitCode.OK
-    is_internal = end.get("error_type") == "InternalError" or end["status"] == "CANCELLED"
+    is_internal = end.error_type == "InternalError" or end.status == "CANCELLED"
     return ExitCode.UNABLE if is_internal else ExitCode.FAILED
 
 
-async def run_program(request: dict[str, Any]) -> dict[str, Any]:
-    async with Client.open(server_of_client(), load_settings().data_dir) as client:
-        accepted = await client.execute(request)
-        async for event, data in client.events(accepted["execution_id"]):
-            if event == "output":
-                stream = sys.stdout if data["stream"] == "stdout" else sys.stderr
-                stream.buffer.write(bytes_of(data))
-                stream.buffer.flush()
-            elif event == "end":
-                if data.get("compile_output") and data.get("error_type") == "CompileError":
-                    print(data["compile_output"], file=sys.stderr, end="")
-                return dict(data)
-    raise AssertionError("a stream of events ends with the end")
+async def run_program(program: Program) -> ExecutionSummary:
+    async with open_client(server_of_client(), load_settings().data_dir) as client:
+        started = await client.executions.start(program)
+        end = await show(client.executions.events(started.execution_id))
+    if end.compile_output and end.error_type == "CompileError":
+        print(end.compile_output, file=sys.stderr, end="")
+    return end
 
 
-def bytes_of(data: dict[str, Any]) -> bytes:
-    if "data_base64" in data:
-        return base64.b64decode(data["data_base64"])
-    return str(data.get("data", "")).encode()
-
-
-async def run_terminal(request: dict[str, Any]) -> dict[str, Any]:
+async def run_terminal(program: Program) -> ExecutionSummary:
     columns, rows = shutil.get_terminal_size()
-    async with Client.open(server_of_client(), load_settings().data_dir) as client:
-        accepted = await client.execute(request)
-        execution = accepted["execution_id"]
-        await client.type_in(execution, {"rows": rows, "columns": columns})
-        screen = Screen()
+    async with open_client(
+        server_of_client(), load_settings().data_dir, TERMINAL_RETRIES
+    ) as client:
+        started = await client.executions.start(program)
+        await client.executions.resize(started.execution_id, rows, columns)
         with raw_terminal():
-            while True:
-                with suppress(ConnectionClosed, OSError):
-                    async with client.terminal(execution, screen.last) as socket:
-                        await talk(socket, screen)
-                if screen.end is not None:
-                    return screen.end
-                os.write(2, LOST.encode())
-                await asyncio.sleep(1)
+            async with client.executions.terminal(
+                started.execution_id, on_lost=lambda: os.write(2, LOST)
+            ) as terminal:
+                return await talk(terminal)
 
 
-@dataclass(slots=True)
-class Screen:
-    """Shows output, and knows the last that was shown."""
-
-    last: str = ""
-    end: dict[str, Any] | None = None
-
-    def show(self, message: dict[str, Any]) -> None:
-        match message["type"]:
-            case "output":
-                self.last = message["id"]
-                os.write(1, base64.b64decode(message["data_base64"]))
-            case "end":
-                self.end = message
-            case "error":
-                raise Refused(str(message["message"]))
-
-
-async def talk(socket: ClientConnection, screen: Screen) -> None:
-    """Sends keys and sizes, and shows what comes, until the program or the connection ends."""
+async def talk(terminal: Terminal) -> ExecutionSummary:
+    """Sends keys and sizes, and shows what comes, until the program has ended."""
     loop = asyncio.get_running_loop()
-    outgoing: asyncio.Queue[bytes | str] = asyncio.Queue()
-
-    def on_key() -> None:
-        outgoing.put_nowait(os.read(0, KEYS_BYTES))
-
-    def on_resize() -> None:
-        columns, rows = shutil.get_terminal_size()
-        outgoing.put_nowait(json.dumps({"rows": rows, "columns": columns}))
+    outgoing: asyncio.Queue[bytes | tuple[int, int]] = asyncio.Queue()
 
     async def send() -> None:
-        with suppress(ConnectionClosed):
-            while True:
-                await socket.send(await outgoing.get())
+        while True:
+            match await outgoing.get():
+                case bytes() as keys:
+                    await terminal.type_input(keys)
+                case columns, rows:
+                    await terminal.resize(rows, columns)
 
-    loop.add_reader(0, on_key)
-    loop.add_signal_handler(signal.SIGWINCH, on_resize)
+    loop.add_reader(0, lambda: outgoing.put_nowait(os.read(0, KEYS_BYTES)))
+    loop.add_signal_handler(
+        signal.SIGWINCH, lambda: outgoing.put_nowait(shutil.get_terminal_size())
+    )
     try:
         async with asyncio.TaskGroup() as group:
             sending = group.create_task(send())
-            with suppress(ConnectionClosed):
-                while screen.end is None:
-                    screen.show(json.loads(await socket.recv()))
+            end = await show(terminal)
             sending.cancel()
-    except* Refused as refused:
-        raise refused.exceptions[0] from None
+    except* ApiError as errors:
+        raise errors.exceptions[0] from None
     finally:
         loop.remove_reader(0)
         loop.remove_signal_handler(signal.SIGWINCH)
+    return end
+
+
+async def show(events: AsyncIterable[LiveEvent]) -> ExecutionSummary:
+    """Writes output as it comes; a terminal has only stdout."""
+    async for event in events:
+        if isinstance(event, Output):
+            stream = sys.stdout if event.stream == "stdout" else sys.stderr
+            stream.buffer.write(event.content)
+            stream.buffer.flush()
+    assert isinstance(event, ExecutionSummary), "the last event is the end"
+    return event
 
 
 @contextmanager

@@ -1,30 +1,27 @@
 """`deemster submit`: submits a program to a server, and can wait for the verdict."""
 
-import asyncio
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
 import uvloop
 from rich.console import Console
 from rich.text import Text
 
-from deemster.cli.client import Client
+from deemster.cli.client import open_client
 from deemster.cli.exit_codes import ExitCode
 from deemster.cli.options import AsJson, Language
 from deemster.cli.output import print_json
 from deemster.cli.progress import Progress
 from deemster.cli.run import read_source
-from deemster.domain.verdict import Verdict
+from deemster.client import AsyncDeemster, Submission
+from deemster.client.models.source import Source
+from deemster.client.waiting import LONG_POLL_S
 from deemster.programs.build.languages import load_catalogue
 from deemster.settings import load_settings, server_of_client
 
-ENDED: Final = frozenset({"finished", "failed", "cancelled"})
-WAIT_S, WAIT_WITH_PROGRESS_S = 20.0, 1.0
-"""How long the server may wait before it answers."""
-PAUSE_S: Final = 0.5
-"""After an answer that came earlier, as from a server that is shutting down."""
+WAIT_WITH_PROGRESS_S: Final = 1.0
 STYLES: Final = {"Accepted": "bold green", "Partial": "bold yellow"}
 
 
@@ -47,90 +44,92 @@ def submit(
 
         deemster submit sum.py --problem prob_aplusb --wait
     """
-    answer = uvloop.run(send(file, problem, language, wait))
+    submission = uvloop.run(send(file, problem, language, wait))
     if as_json:
-        print_json(answer)
+        print_json(submission.raw)
     else:
-        print_submission(answer)
+        print_submission(submission)
     if wait:
-        raise typer.Exit(exit_code(answer))
+        raise typer.Exit(exit_code(submission))
 
 
-async def send(file: Path, problem: str, language: str | None, wait: bool) -> Any:
+async def send(file: Path, problem: str, language: str | None, wait: bool) -> Submission:
     content = read_source(file)
     if language is None:
         text = content.decode(errors="replace")
         language = load_catalogue().for_file(file.name, text).id
-    async with Client.open(server_of_client(), load_settings().data_dir) as client:
-        answer = await client.submit(problem, language, file.name, content)
-        return await until_ended(client, answer) if wait else answer
+    async with open_client(server_of_client(), load_settings().data_dir) as client:
+        source = source_of(file.name, content)
+        submission = await client.submissions.submit(problem, language, source)
+        return await until_ended(client, submission) if wait else submission
 
 
-async def until_ended(client: Client, answer: Any) -> Any:
-    loop = asyncio.get_running_loop()
+def source_of(name: str, content: bytes) -> Source:
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        return {name: content}
+
+
+async def until_ended(client: AsyncDeemster, submission: Submission) -> Submission:
     with Progress() as bars:
         task = bars.add_task("sent", total=None)
-        wait_s = WAIT_S if bars.disable else WAIT_WITH_PROGRESS_S
-        while answer["status"] not in ENDED:
-            began_s = loop.time()
-            answer = await client.read(answer["id"], wait_s)
-            done = answer.get("progress") or {}
-            case, total = done.get("case", 0), done.get("of") or None
-            bars.update(task, description=describe(answer), completed=case, total=total)
-            if answer["status"] not in ENDED and loop.time() - began_s < wait_s / 2:
-                await asyncio.sleep(PAUSE_S)
-    return answer
+        every_s = LONG_POLL_S if bars.disable else WAIT_WITH_PROGRESS_S
+        async for each in client.submissions.watch(submission.id, every_s=every_s):
+            submission = each
+            done = submission.progress
+            case, total = (done.case, done.of or None) if done else (0, None)
+            bars.update(task, description=describe(submission), completed=case, total=total)
+    return submission
 
 
-def describe(answer: Any) -> str:
-    position, wait_s = answer.get("queue_position"), answer.get("estimated_wait_s")
+def describe(submission: Submission) -> str:
+    position, wait_s = submission.queue_position, submission.estimated_wait_s
     if position is not None:
         about = f", about {wait_s:.0f} s" if wait_s is not None else ""
         return f"waiting at position {position}{about}"
-    done = answer.get("progress")
-    if done:
-        return f"case {done['case']} of {done['of']}"
-    return str(answer.get("status", "?"))
+    done = submission.progress
+    return f"case {done.case} of {done.of}" if done else submission.status
 
 
-def exit_code(answer: Any) -> ExitCode:
-    verdict = answer.get("verdict")
-    if answer["status"] != "finished" or verdict is None:
+def exit_code(submission: Submission) -> ExitCode:
+    if submission.status != "finished" or submission.verdict is None:
         return ExitCode.UNABLE
-    return ExitCode.OK if verdict == Verdict.ACCEPTED else ExitCode.FAILED
+    return ExitCode.OK if submission.is_accepted else ExitCode.FAILED
 
 
-def print_submission(answer: Any) -> None:
+def print_submission(submission: Submission) -> None:
     console = Console(highlight=False, soft_wrap=True)
-    verdict = answer.get("verdict")
+    verdict = submission.verdict
     style = STYLES.get(verdict, "bold red") if verdict else "bold"
-    first, *others = lines_of(answer)
+    first, *others = lines_of(submission)
     console.print(Text(first, style))
     for line in others:
         console.print(Text(line))
 
 
-def lines_of(answer: Any) -> Iterator[str]:
-    if not answer.get("verdict"):
-        yield f"{answer['id']} is {answer['status']}"
-        if answer.get("error"):
-            yield answer["error"]
+def lines_of(submission: Submission) -> Iterator[str]:
+    if not submission.verdict:
+        yield f"{submission.id} is {submission.status}"
+        if submission.error:
+            yield submission.error
         return
-    score = f", {answer['score']:g} points" if answer.get("score") is not None else ""
-    yield answer["verdict"] + score
+    score = f", {submission.score:g} points" if submission.score is not None else ""
+    yield submission.verdict + score
     yield (
-        f"{answer['passed_cases']} of {answer['total_cases']} cases, "
-        f"{answer['runtime_ms']} ms, {answer['memory_kb']:,} KB, {answer['id']}"
+        f"{submission.passed_cases} of {submission.total_cases} cases, "
+        f"{submission.runtime_ms} ms, {submission.memory_kb or 0:,} KB, {submission.id}"
     )
-    if answer.get("failed_case"):
-        yield f"failed in case {answer['failed_case']}{reason_of(answer)}"
+    if submission.failed_case:
+        yield f"failed in case {submission.failed_case}{reason_of(submission)}"
     for name in ("message", "expected", "got", "compiler_output"):
-        if answer.get(name):
-            yield f"{name.replace('_', ' ')}:\n{answer[name].rstrip()}"
+        text: str | None = getattr(submission, name)
+        if text:
+            yield f"{name.replace('_', ' ')}:\n{text.rstrip()}"
 
 
-def reason_of(answer: Any) -> str:
-    if answer.get("reason"):
-        return f": {answer['reason']}"
-    limit_ms = answer.get("limit_ms")
+def reason_of(submission: Submission) -> str:
+    if submission.reason:
+        return f": {submission.reason}"
+    limit_ms = submission.limit_ms
     return f": the time limit is {limit_ms} ms" if limit_ms else ""
