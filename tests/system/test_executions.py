@@ -1,5 +1,6 @@
 """Executions by a real worker: each way a program can end has its status (E4, X5)."""
 
+from dataclasses import replace
 from typing import Any
 
 from deemster.api.models.executions import execution_out
@@ -12,7 +13,8 @@ from tests.system.conftest import OpenService
 from tests.system.service import Service
 from tests.waiting import until
 
-LIMITS = ExecutionLimits(wall_ms=1000, cpu_ms=1000, memory_bytes=64 * MIB, output_bytes=2048)
+LIMITS = ExecutionLimits(memory_bytes=64 * MIB, output_bytes=2048)
+SHORT = replace(LIMITS, wall_ms=4000)
 ECHO = "import sys\nprint(sys.stdin.read().upper(), sys.argv[1:])\nprint('no', file=sys.stderr)"
 
 PROGRAMS: dict[str, tuple[str, str, dict[str, Any], dict[str, Any]]] = {
@@ -48,13 +50,13 @@ PROGRAMS: dict[str, tuple[str, str, dict[str, Any], dict[str, Any]]] = {
     "a program that sleeps": (
         "python3",
         "print('before', flush=True)\nimport time\ntime.sleep(60)",
-        {},
+        {"limits": SHORT},
         {
             "status": "TIMEOUT",
             "exit_code": 124,
             "error_type": "TimeoutError",
             "stdout": "before\n",
-            "stderr": "The program ran for more than 1 s.\n",
+            "stderr": "The program ran for more than 4 s.\n",
         },
     ),
     "too much memory": (
