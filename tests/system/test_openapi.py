@@ -40,8 +40,11 @@ ROOT = Path(__file__).parents[2]
 async def test_a7_no_answer_is_a_fault_or_unnamed(
     open_service: OpenService, tmp_path: Path
 ) -> None:
-    """As an admin, who may do everything; the soak test also sends requests of users."""
-    await probe(open_service, tmp_path, Role.ADMIN, "--max-examples=5", "--seed=1")
+    """As an admin, who may do everything. The soak test also sends requests of users, and the
+    three thousand of the phase `coverage`, which try every bound of every field.
+    """
+    phases = "--phases=examples,fuzzing,stateful"
+    await probe(open_service, tmp_path, Role.ADMIN, phases, "--max-examples=5", "--seed=1")
 
 
 @pytest.mark.soak
