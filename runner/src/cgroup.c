@@ -297,6 +297,16 @@ int cgroups_open(struct cgroups *groups, bool privileged, struct fault *fault)
     return 0;
 }
 
+int cgroups_lower_weight(struct cgroups *groups)
+{
+    if (groups->count == 0 || groups->of[CPU] < 0)
+        return 0;
+    const struct hierarchy *at = &groups->list[groups->of[CPU]];
+    int result = at->version == 1 ? write_text(at->dir, "cpu.shares", "2")
+                                  : write_text(at->dir, "cpu.weight", "1");
+    return result && errno != ENOENT ? -1 : 0;
+}
+
 void cgroups_close(struct cgroups *groups)
 {
     for (int i = 0; i < groups->count; i++) {

@@ -62,6 +62,8 @@ struct usage {
 
 /* In the runner. */
 int cgroups_open(struct cgroups *groups, bool privileged, struct fault *fault);
+/* Without the cpu controller it does nothing. */
+int cgroups_lower_weight(struct cgroups *groups);
 void cgroups_close(struct cgroups *groups);
 int cgroups_make_slot(struct cgroups *groups, unsigned slot, uid_t owner, struct meter *meter,
                       struct fault *fault);

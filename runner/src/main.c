@@ -47,6 +47,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -95,8 +96,8 @@ static time_t seconds(void)
 
 static const char USAGE[] =
     "usage: deemster-runner --slots N [--layers MASK] [--uid-base N] [--cpu N]...\n"
-    "                       [--share-cpus 0|1] [--bind SOURCE TARGET]... [--link TEXT PATH]"
-    "...\n"
+    "                       [--share-cpus 0|1] [--low-priority 0|1]\n"
+    "                       [--bind SOURCE TARGET]... [--link TEXT PATH]...\n"
     "                       --deny-filter FD --notify-filter FD --profile FD...\n"
     "Runs untrusted programs in boxes; started by Deemster with a control socket as descriptor "
     "0.\n";
@@ -158,6 +159,8 @@ static int parse_option(struct options *options, int left, char **argv)
         options->cpus[options->cpu_count++] = (int)number;
     else if (!strcmp(name, "--share-cpus") && number <= 1)
         options->share_cpus = number;
+    else if (!strcmp(name, "--low-priority") && number <= 1)
+        options->low_priority = number;
     else if (!strcmp(name, "--deny-filter") && !options->deny_filter.len &&
              !read_filter((int)number, &options->deny_filter, options))
         return 2;
@@ -491,6 +494,15 @@ static int reset_signals(void)
     return 0;
 }
 
+/* A nice value counts among the processes of one group only, so the group needs a low weight,
+ * too. */
+static int lower_priority(struct cgroups *groups)
+{
+    if (setpriority(PRIO_PROCESS, 0, 19))
+        return -1;
+    return cgroups_lower_weight(groups);
+}
+
 static int begin(struct runner *runner, struct fault *fault)
 {
     sigset_t watched;
@@ -511,6 +523,8 @@ static int begin(struct runner *runner, struct fault *fault)
     if (runner->options.layers & LAYER_CGROUP &&
         cgroups_open(&runner->cgroups, runner->options.privileged, fault))
         return -1;
+    if (runner->options.low_priority && lower_priority(&runner->cgroups))
+        return fail(fault, "runner-priority");
     if (!runner->options.privileged && enter_own_namespace(fault))
         return -1;
     for (unsigned i = 0; i < runner->options.slots; i++)

@@ -165,8 +165,7 @@ def _spawn(config: RunnerConfig, control: socket.socket) -> subprocess.Popen[byt
     policy = config.policy
     filters = (policy.deny_filter, policy.notify_filter)
     fds = [_as_file(data) for data in (*filters, *policy.profiles)]
-    arguments = ["nice", "-n", "19"] if config.low_priority else []
-    arguments += [str(config.executable), "--slots", str(config.slots)]
+    arguments = [str(config.executable), "--slots", str(config.slots)]
     arguments += ["--layers", str(config.layers.value), "--uid-base", str(UID_BASE)]
     arguments += ["--deny-filter", str(fds[0]), "--notify-filter", str(fds[1])]
     for fd in fds[2:]:
@@ -178,6 +177,8 @@ def _spawn(config: RunnerConfig, control: socket.socket) -> subprocess.Popen[byt
     for cpu in config.cpus:
         arguments += ["--cpu", str(cpu)]
     arguments += ["--share-cpus", str(int(config.share_cpus))]
+    if config.low_priority:
+        arguments += ["--low-priority", "1"]
     try:
         return subprocess.Popen(
             arguments,
