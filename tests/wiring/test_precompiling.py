@@ -1,6 +1,5 @@
 """A worker creates precompiled headers in the background, and no program waits for them."""
 
-import asyncio
 import os
 import shutil
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ from deemster.programs.build.languages import load_catalogue
 from deemster.programs.build.toolchain import Toolchain, Toolchains
 from deemster.settings import Settings
 from deemster.wiring.judging import open_boxes, open_compiler
-from deemster.wiring.precompiling import free_core, precompiling
+from deemster.wiring.precompiling import precompiling
 from tests.waiting import until
 
 PROGRAM = b"#include <cstddef>\nint main() {}\n"
@@ -69,18 +68,6 @@ async def test_headers_are_created_in_the_background_and_not_by_programs(
 
         assert not any([await uses_header() for _ in range(5)])
         tools = BuildTools(catalogue, toolchains, compiler, settings.work_dir)
-        async with precompiling(settings, tools, judging_cores=()):
+        async with precompiling(settings, tools, settings.work_dir / "cores"):
             await until(uses_header)
         assert await compiler.unprepared([toolchain]) == []
-
-
-async def test_headers_are_created_on_a_core_that_does_not_judge() -> None:
-    cores = sorted(os.sched_getaffinity(0))
-    assert free_core(cores) == ()
-    assert free_core(cores[1:]) == (cores[0],)
-
-
-async def test_boxes_with_low_priority_yield_to_all_others(settings: Settings) -> None:
-    async with open_boxes(settings, low_priority=True) as boxes:
-        priority = await asyncio.to_thread(os.getpriority, os.PRIO_PROCESS, boxes.runner_pid)
-    assert priority == 19

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,6 +10,7 @@ from pathlib import Path
 from deemster.domain.errors import Refused
 from deemster.sandbox import wire
 from deemster.sandbox.command import STANDARD_PROFILES, Bind, Command, Layers, Profile
+from deemster.sandbox.cores import move_descendants
 from deemster.sandbox.live_run import Pipes, StreamedRun
 from deemster.sandbox.pair import CancelRule, Pair, PairMember, PairRun
 from deemster.sandbox.policy import build_policy
@@ -70,6 +71,13 @@ class Boxes:
     @property
     def runner_pid(self) -> int:
         return self._pool.runner_pid
+
+    def move_to(self, cpus: Collection[int]) -> None:
+        """Moves all boxes and the programs in them to these cores.
+
+        A box that the runner makes later begins on the cores that the boxes were opened with.
+        """
+        move_descendants(self.runner_pid, cpus)
 
     @property
     def slot_count(self) -> int:

@@ -1,14 +1,11 @@
 """Lanes for timed runs: each has two boxes and, if there are enough, a CPU core of its own."""
 
-import fcntl
 import os
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Final, Self
 
-from deemster.domain.errors import Refused
-from deemster.locks import locked
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import STANDARD_PROFILES, Bind, Layers, Profile
 from deemster.sandbox.pool import FairQueue
@@ -92,26 +89,3 @@ def share_cpus(count: int, given: Sequence[int] | None = None) -> list[tuple[int
 
 def _no_preference(_: Boxes) -> int:
     return 0
-
-
-@contextmanager
-def reserve_cores(directory: Path, count: int) -> Iterator[tuple[int, ...]]:
-    """Locks cores, so that no other worker with the same directory uses them (Q9)."""
-    usable = sorted(os.sched_getaffinity(0))
-    with ExitStack() as stack:
-        reserved: list[int] = []
-        for core in usable:
-            if len(reserved) == count:
-                break
-            lock = directory / f"core{core}"
-            lock.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with suppress(BlockingIOError):
-                stack.enter_context(locked(lock, fcntl.LOCK_EX | fcntl.LOCK_NB))
-                reserved.append(core)
-        if len(reserved) < count:
-            raise Refused(
-                f"{count} slots need {count} cores, but other workers leave only "
-                f"{len(reserved)} of this machine's {len(usable)} cores free: use fewer "
-                "--slots, or stop another worker."
-            )
-        yield tuple(reserved)

@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from pathlib import Path
 
 import structlog
 
@@ -28,7 +29,8 @@ from deemster.problems.distribution import RevisionDistributor
 from deemster.programs.build.compiler import BuildTools
 from deemster.programs.build.languages import load_catalogue
 from deemster.programs.build.toolchain import Toolchain
-from deemster.sandbox.lanes import Lanes, reserve_cores
+from deemster.sandbox.cores import reserve_cores
+from deemster.sandbox.lanes import Lanes
 from deemster.settings import Settings
 from deemster.store.notifications import (
     EVENT_CHANNEL,
@@ -38,7 +40,8 @@ from deemster.store.notifications import (
     Notifier,
 )
 from deemster.store.pool import Pool
-from deemster.wiring.judging import make_spool, open_boxes, open_judging
+from deemster.wiring.execution_boxes import open_execution_boxes
+from deemster.wiring.judging import make_spool, open_judging
 from deemster.wiring.precompiling import precompiling
 from deemster.wiring.problems import open_distributor
 from deemster.wiring.process import signals_handled
@@ -91,7 +94,7 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
             )
         )
         if settings.precompile:
-            await enter(precompiling(settings, build_tools, judging_cores=cores))
+            await enter(precompiling(settings, build_tools, core_locks))
         distributor = open_distributor(settings, artifacts)
         problems = await enter(
             open_prepared_problems(settings, build_tools, lanes, distributor)
@@ -125,7 +128,9 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
             )
         )
         executing = await enter(
-            open_executing(settings, pool, build_tools, heartbeat, cores, notifier.notify)
+            open_executing(
+                settings, pool, build_tools, heartbeat, core_locks, cores, notifier.notify
+            )
         )
         listener = await enter(Listener.open(database_url(settings), STOP_CHANNEL))
         consumers = Consumers(judging, [executing])
@@ -138,17 +143,15 @@ async def open_executing(
     pool: Pool,
     build_tools: BuildTools,
     heartbeat: Heartbeat,
+    core_locks: Path,
     judging_cores: Sequence[int],
     on_event: Callable[[], None],
 ) -> AsyncIterator[Consumer]:
-    """Executions run in boxes of their own, on cores that judge nothing if possible (E9)."""
+    """Executions have a consumer and boxes of their own."""
     toolchains = await build_tools.toolchains.find_all(build_tools.catalogue)
     usable = [each for each in toolchains if isinstance(each, Toolchain)]
-    slots = settings.execution_slots
     async with (
-        open_boxes(
-            settings, usable, slots=slots, cpus=other_cores(judging_cores), share_cpus=True
-        ) as boxes,
+        open_execution_boxes(settings, usable, core_locks, judging_cores) as boxes,
         OutputRecorder.open(pool) as recorder,
         Listener.open(database_url(settings), INPUT_CHANNEL) as listener,
         TypedInputs.open(pool, listener) as inputs,
@@ -169,16 +172,10 @@ async def open_executing(
             queue_url(settings),
             settings.env,
             {QueueName.INTERACTIVE: executor.handle},
-            slots=slots,
+            slots=settings.execution_slots,
             name=f"{heartbeat.running_jobs.worker}:executions",
         ) as consumer:
             yield consumer
-
-
-def other_cores(judging: Sequence[int]) -> Sequence[int]:
-    """The cores that judge nothing; all, if there is no such core."""
-    usable = os.sched_getaffinity(0)
-    return sorted(usable - set(judging)) or sorted(usable)
 
 
 async def serve_worker(
