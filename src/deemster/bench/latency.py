@@ -4,25 +4,24 @@ import asyncio
 import itertools
 import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager, closing
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from deemster.bench.burst import Queue, start_roles
-from deemster.bench.load.connection import HttpConnection
+from deemster.bench.load.api_client import ApiClient
 from deemster.bench.load.service import BenchService, make_problem, open_service
 from deemster.bench.machine import describe_machine
 from deemster.domain.errors import Unavailable
 from deemster.domain.ids import ProblemId
 from deemster.pipeline.judge.verify.progress import Progress
 from deemster.store import consistency
-from deemster.store.pool import Connection, connection
+from deemster.store.pool import connection
 from deemster.wiring.address import Address
 
 WARM_UP: Final = 5
-"""The first submissions compile the program and fetch the problem."""
+"""The first ones compile the program and fetch the problem."""
 POLL_S: Final = 0.01
 WAIT_S: Final = 30
 TOLD_TIMEOUT_S: Final = 60.0
@@ -51,24 +50,36 @@ class WorkKind:
 
     name: str
     path: str
-    body: dict[str, object]
+    body: Mapping[str, object]
+    id_field: str
+    """The field of the response to the POST that has the id."""
     final_event: bytes
     """Name of the event that tells the result."""
     final_status: bytes
     """The part of a response that tells the result."""
-    commits: Callable[[Connection, Sequence[str]], Awaitable[dict[str, float]]]
-    """Returns the time of each result's commit."""
+    has_account_events: bool
+    """Whether the stream of the account has its events."""
 
 
 SUBMISSIONS: Final = WorkKind(
     name="submissions",
     path="/v1/submissions",
     body={"problem_id": PROBLEM, "language": "c", "source_code": SOURCE},
+    id_field="id",
     final_event=b"event: submission.finished",
     final_status=b'"status":"finished"',
-    commits=consistency.list_commits,
+    has_account_events=True,
 )
-KINDS: Final = (SUBMISSIONS,)
+EXECUTIONS: Final = WorkKind(
+    name="executions",
+    path="/v1/executions",
+    body={"language": "c", "source_code": SOURCE, "stdin": "7\n"},
+    id_field="execution_id",
+    final_event=b"event: end",
+    final_status=b'"status":"COMPLETED"',
+    has_account_events=False,
+)
+KINDS: Final = (SUBMISSIONS, EXECUTIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,43 +116,30 @@ async def measure_kind(
     service: BenchService, address: Address, kind: WorkKind, rounds: int, progress: Progress
 ) -> dict[str, dict[str, float]]:
     """All ways of being told take turns, one client after another."""
-    client = await LatencyClient.connect(address, service.admin, kind)
-    told: dict[str, list[Told]] = {name: [] for name in WAYS}
-    with (
-        closing(client),
-        progress.step(f"Measuring {kind.name}", (WARM_UP + rounds) * len(WAYS)) as advance,
-    ):
-        for _ in range(WARM_UP + rounds):
-            for name, way in WAYS.items():
+    ways = ways_of(kind)
+    told: dict[str, list[Told]] = {name: [] for name in ways}
+    times = WARM_UP + rounds
+    async with ApiClient.open(address, service.admin) as api:
+        client = LatencyClient(api, kind)
+        with progress.step(f"Measuring {kind.name}", times * len(ways)) as advance:
+            for name, way in list(ways.items()) * times:
                 told[name].append(await way(client))
                 advance()
                 await asyncio.sleep(PAUSE_S)
     told = {name: each[WARM_UP:] for name, each in told.items()}
     ids = [each.id for each in itertools.chain(*told.values())]
     async with connection(service.pool) as acquired:
-        commits = await kind.commits(acquired, ids)
+        commits = await consistency.list_commits(acquired, ids)
     return {name: figures(each, commits) for name, each in told.items()}
 
 
 class LatencyClient:
     """One client with one connection for requests; each event stream has its own."""
 
-    def __init__(
-        self, http: HttpConnection, address: Address, token: str, kind: WorkKind
-    ) -> None:
-        self._http = http
-        self._address = address
-        self._head = f"Host: bench\r\nAuthorization: Bearer {token}\r\n"
+    def __init__(self, api: ApiClient, kind: WorkKind) -> None:
+        self._api = api
         self._kind = kind
         self._body = json.dumps(kind.body)
-
-    @classmethod
-    async def connect(cls, address: Address, token: str, kind: WorkKind) -> "LatencyClient":
-        http = await HttpConnection.connect(address.local_host, address.port)
-        return cls(http, address, token, kind)
-
-    def close(self) -> None:
-        self._http.close()
 
     async def told_by_wait(self) -> Told:
         sent_s, work = await self._post()
@@ -161,47 +159,28 @@ class LatencyClient:
         return Told(work, sent_s, time.time())
 
     async def told_by_events(self) -> Told:
-        """By the stream of the one submission, which is opened after the POST."""
+        """By the stream of the one submission or execution, which is opened after the POST."""
         sent_s, work = await self._post()
-        async with self._stream(f"{self._kind.path}/{work}/events") as stream:
+        async with self._api.stream(f"{self._kind.path}/{work}/events") as stream:
             await self._read_final(stream, work)
         return Told(work, sent_s, time.time())
 
     async def told_by_account_events(self) -> Told:
         """By the stream of all submissions of the account, which was open before."""
-        async with self._stream("/v1/events") as stream:
+        async with self._api.stream("/v1/events") as stream:
             await self._read_until(stream, b"retry: ")
             sent_s, work = await self._post()
             await self._read_final(stream, work)
         return Told(work, sent_s, time.time())
 
     async def _post(self) -> tuple[float, str]:
-        head = f"POST {self._kind.path} HTTP/1.1\r\n{self._head}Content-Type: application/json"
-        request = f"{head}\r\nContent-Length: {len(self._body)}\r\n\r\n{self._body}".encode()
         sent_s = time.time()
-        status, body = await self._http.request(request)
-        if status != 202:
-            raise Unavailable(f"The POST was answered with {status}: {body[:500]!r}")
-        return sent_s, json.loads(body)["id"]
+        accepted = await self._api.request("POST", self._kind.path, self._body)
+        return sent_s, json.loads(accepted)[self._kind.id_field]
 
     async def _has_ended(self, work: str) -> bool:
-        request = f"GET {self._kind.path}/{work} HTTP/1.1\r\n{self._head}\r\n"
-        status, body = await self._http.request(request.encode())
-        if status != 200:
-            raise Unavailable(f"GET {work} was answered with {status}: {body[:500]!r}")
-        return self._kind.final_status in body
-
-    @asynccontextmanager
-    async def _stream(self, path: str) -> AsyncIterator[asyncio.StreamReader]:
-        reader, writer = await asyncio.open_connection(
-            self._address.local_host, self._address.port
-        )
-        try:
-            writer.write(f"GET {path} HTTP/1.1\r\n{self._head}\r\n".encode())
-            await self._read_until(reader, b"HTTP/1.1 200")
-            yield reader
-        finally:
-            writer.close()
+        shown = await self._api.request("GET", f"{self._kind.path}/{work}")
+        return self._kind.final_status in shown
 
     async def _read_final(self, stream: asyncio.StreamReader, work: str) -> None:
         """The account's stream may still tell the end of an earlier submission."""
@@ -218,7 +197,8 @@ class LatencyClient:
         raise Unavailable(f"A stream of the API ended before the line {start.decode()!r}.")
 
 
-WAYS: Final[dict[str, Callable[[LatencyClient], Awaitable[Told]]]] = {
+Way = Callable[[LatencyClient], Awaitable[Told]]
+WAYS: Final[Mapping[str, Way]] = {
     "wait": LatencyClient.told_by_wait,
     "events": LatencyClient.told_by_events,
     "account_events": LatencyClient.told_by_account_events,
@@ -226,8 +206,16 @@ WAYS: Final[dict[str, Callable[[LatencyClient], Awaitable[Told]]]] = {
 }
 
 
+def ways_of(kind: WorkKind) -> dict[str, Way]:
+    return {
+        name: way
+        for name, way in WAYS.items()
+        if kind.has_account_events or name != "account_events"
+    }
+
+
 def figures(told: Sequence[Told], commits: dict[str, float]) -> dict[str, float]:
-    """`ratio` compares the medians of the same submissions."""
+    """`ratio` compares the medians of the same submissions or executions."""
     told_ms = sorted((each.told_s - each.sent_s) * 1000 for each in told)
     committed_ms = sorted((commits[each.id] - each.sent_s) * 1000 for each in told)
     return {

@@ -1,8 +1,8 @@
 """`deemster bench`: runs the benchmarks and prints their figures."""
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 import typer
 import uvloop
@@ -15,8 +15,15 @@ from deemster.bench import judge as judge_bench
 from deemster.bench import latency as latency_bench
 from deemster.bench import sandbox as sandbox_bench
 from deemster.bench.burst import Plan, Queue
+from deemster.cli.bench_tables import (
+    accept_table,
+    burst_table,
+    judge_table,
+    latency_table,
+    sandbox_table,
+)
 from deemster.cli.options import AsJson, make_group
-from deemster.cli.output import make_table, print_json
+from deemster.cli.output import print_json
 from deemster.cli.progress import Progress
 from deemster.domain.errors import Unavailable
 from deemster.wiring.process import run_until_signal
@@ -33,26 +40,6 @@ DataDirectory = Annotated[
         show_default=False,
     ),
 ]
-
-SANDBOX_ROWS: Final = {
-    "bare": "bare posix_spawn",
-    "sandbox": "sandbox",
-    "api": "sandbox, by the Python API",
-    "bare_idle": "bare, after 30 ms idle",
-    "sandbox_idle": "sandbox, after 30 ms idle",
-}
-ACCEPT_ROWS: Final = {
-    "bare": "bare insert",
-    "accept": "accept",
-    "with_keys": "accept, with idempotency keys",
-}
-
-LATENCY_ROWS: Final = {
-    "wait": "?wait=",
-    "events": "events of the submission",
-    "account_events": "events of the account",
-    "polling": "polling",
-}
 
 app = make_group(
     "bench", "Measure the performance of this machine, as ratios to a bare minimum."
@@ -75,30 +62,10 @@ def sandbox(
     "After 30 ms idle" is what a judge sees between two submissions.
     """
     result = run(lambda progress: sandbox_bench.measure(runs, progress))
-    if as_json:
-        print_json(result)
-        return
-    Console().print(sandbox_table(result))
-    for name, reason in result["skipped"].items():
-        Console(stderr=True).print(f"{name} is installed but fails: {reason}", markup=False)
-
-
-def sandbox_table(result: Mapping[str, Any]) -> Table:
-    table = make_table(
-        "one run of true", numbers=("median ms", "p99 ms", "over bare", "over sandbox")
-    )
-    for name, title in SANDBOX_ROWS.items():
-        table.add_row(title, *sandbox_cells(result[name]))
-    for name, figures in result["peers"].items():
-        table.add_row(name, *sandbox_cells(figures))
-    one, two = result["parallel"]["one_per_s"], result["parallel"]["two_per_s"]
-    table.caption = f"{one:.0f} runs per second with one slot, {two:.0f} with two"
-    return table
-
-
-def sandbox_cells(figures: Mapping[str, float]) -> list[str]:
-    keys = ("median_ms", "p99_ms", "ratio", "sandbox_faster")
-    return [f"{figures[key]:.2f}" if key in figures else "" for key in keys]
+    show(result, sandbox_table, as_json=as_json)
+    if not as_json:
+        for name, reason in result["skipped"].items():
+            Console(stderr=True).print(f"{name} is installed but fails: {reason}", markup=False)
 
 
 @app.command()
@@ -113,26 +80,7 @@ def judge(
     uses one core, as the bare runs do; `lanes` is the speed-up with all cores.
     """
     result = run(lambda progress: judge_bench.measure(rounds, progress))
-    if as_json:
-        print_json(result)
-    else:
-        Console().print(judge_table(result))
-
-
-def judge_table(result: Mapping[str, Any]) -> Table:
-    headings = {
-        "cases": "cases",
-        "bare_runs_s": "bare runs s",
-        "judge_s": "judged s",
-        "ratio": "ratio",
-        "over_ms": "over bare, ms per case",
-        "all_lanes_s": "all cores s",
-    }
-    table = make_table("problem", numbers=tuple(headings.values()))
-    for size in judge_bench.SIZES:
-        row = result[size.name]
-        table.add_row(size.name, *(f"{row[key]:g}" for key in headings))
-    return table
+    show(result, judge_table, as_json=as_json)
 
 
 @app.command()
@@ -156,27 +104,7 @@ def accept(
     result = run(
         lambda progress: accept_bench.measure(rounds, seconds, connections, directory, progress)
     )
-    if as_json:
-        print_json(result)
-    else:
-        Console().print(accept_table(result))
-
-
-def accept_table(result: Mapping[str, Any]) -> Table:
-    table = make_table(
-        "one API process", numbers=("accepted per second", "p50 ms", "p99 ms", "of bare")
-    )
-    for name, title in ACCEPT_ROWS.items():
-        row = result[name]
-        share = f"{row['ratio']:.2f}" if "ratio" in row else ""
-        times = (f"{row['p50_ms']:.1f}", f"{row['p99_ms']:.1f}")
-        table.add_row(title, f"{row['per_s']:,.0f}", *times, share)
-    lost = sum(each["lost"] for each in result["kept"].values())
-    table.caption = (
-        f"{lost} lost; the load generator itself can send {result['generator_per_s']:,} "
-        "per second"
-    )
-    return table
+    show(result, accept_table, as_json=as_json)
 
 
 @app.command()
@@ -223,49 +151,7 @@ def burst(  # noqa: PLR0913, PLR0917 - they are options
     """
     plan = Plan(count, seconds, watch, until_judged, hog)
     result = run(lambda _: burst_bench.measure(plan, users or count, queue, directory))
-    if as_json:
-        print_json(result)
-    else:
-        Console().print(burst_table(result))
-
-
-def burst_table(result: Mapping[str, Any]) -> Table:
-    accept = result["accept"]
-    refused = ", ".join(f"{count:,} times {code}" for code, count in result["refused"].items())
-    errors = ", ".join(
-        f"{count:,} times {reason}" for reason, count in result["errors"].items()
-    )
-    rows = {
-        "sent": f"{result['count']:,} in {result['seconds']:g} s by {result['users']:,} users",
-        "accepted": f"{result['accepted']:,}",
-        "refused": refused or "0",
-        "without an answer": errors or "0",
-        "lost": str(result["lost"]),
-        "accept": f"p50 {accept['p50_ms']:g} ms, p99 {accept['p99_ms']:g} ms",
-        "deepest queue": f"{result['deepest']:,}",
-        "judged": f"{result['judged']:,}, {result['judged_per_s']:g} per second",
-    }
-    for when in ("during", "after"):
-        estimates = result[when]
-        if estimates["samples"]:
-            wait, position = estimates["wait"], estimates["position"]
-            rows[f"estimates {when} the burst"] = (
-                f"{estimates['samples']} samples; error of waiting times: median "
-                f"{wait['median_error']:.0%}, worst {wait['worst_error']:.0%}; of positions: "
-                f"median {position['median_error']:.0%}, worst {position['worst_error']:.0%}"
-            )
-    if fair := result["fairness"]:
-        rows["fairness"] = (
-            f"{fair['share']:.1%} of {fair['starts']:,} starts went to other users while they "
-            f"waited, {fair['of_hog']:,} to the user with {fair['queued']:,} submissions; in "
-            f"order of arrival it would be {fair['by_arrival']:.1%}"
-            if fair["starts"]
-            else "nobody had to wait"
-        )
-    table = Table(box=None, pad_edge=False, show_header=False)
-    for name, value in rows.items():
-        table.add_row(name, value)
-    return table
+    show(result, burst_table, as_json=as_json)
 
 
 @app.command()
@@ -277,34 +163,25 @@ def latency(
     directory: DataDirectory = None,
     as_json: AsJson = False,
 ) -> None:
-    """Measure the time from a POST until its client is told the verdict.
+    """Measure the time from a POST until its client is told the result.
 
     One client at a time submits a C program that is in the compile cache, to a problem with 11
-    cases. The client learns the verdict by `?wait=`, by an event stream of the submission or
-    of its account, or by polling every 10 ms; these take turns. `ratio` is the median time
-    until the client is told over the median time until the verdict is committed.
+    cases, and then executes the same program. The client learns the result by `?wait=`, by an
+    event stream of the submission or execution, by the stream of its account (submissions
+    only), or by polling every 10 ms; these take turns. `ratio` is the median time until the
+    client is told over the median time until the result is committed.
     """
     result = run(lambda progress: latency_bench.measure(rounds, queue, directory, progress))
+    show(result, latency_table, as_json=as_json)
+
+
+def show(
+    result: dict[str, Any], table: Callable[[dict[str, Any]], Table], *, as_json: bool
+) -> None:
     if as_json:
         print_json(result)
     else:
-        Console().print(latency_table(result))
-
-
-def latency_table(result: Mapping[str, Any]) -> Table:
-    headings = {
-        "committed_p50_ms": "committed p50 ms",
-        "committed_p99_ms": "p99 ms",
-        "told_p50_ms": "told p50 ms",
-        "told_p99_ms": "told p99 ms",
-        "ratio": "ratio of p50",
-    }
-    table = make_table("told by", numbers=tuple(headings.values()))
-    for kind in latency_bench.KINDS:
-        for name, title in LATENCY_ROWS.items():
-            row = result[kind.name][name]
-            table.add_row(f"{kind.name}: {title}", *(f"{row[key]:g}" for key in headings))
-    return table
+        Console().print(table(result))
 
 
 def run(measure: Callable[[Progress], Work]) -> dict[str, Any]:

@@ -23,7 +23,7 @@ SELECT id, extract(epoch FROM started_at)::float AS started_s FROM submission
  WHERE started_at >= to_timestamp(:since_s) ORDER BY started_at, id;
 
 -- name: list_commits
--- Lists when the events that ended submissions were committed; needs track_commit_timestamp.
+-- Lists when the events that ended submissions and executions were committed; needs track_commit_timestamp.
 SELECT work_id, extract(epoch FROM pg_xact_commit_timestamp(xact::xid))::float AS committed_s
   FROM work_event
  WHERE work_id = ANY (:ids::text[]) AND event IN ('complete', 'fail', 'cancel');

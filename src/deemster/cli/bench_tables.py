@@ -1,0 +1,135 @@
+"""Tables with the figures of benchmarks, for a terminal."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from rich.table import Table
+
+from deemster.bench import judge as judge_bench
+from deemster.bench import latency as latency_bench
+from deemster.cli.output import make_table
+
+SANDBOX_ROWS: Final = {
+    "bare": "bare posix_spawn",
+    "sandbox": "sandbox",
+    "api": "sandbox, by the Python API",
+    "bare_idle": "bare, after 30 ms idle",
+    "sandbox_idle": "sandbox, after 30 ms idle",
+}
+ACCEPT_ROWS: Final = {
+    "bare": "bare insert",
+    "accept": "accept",
+    "with_keys": "accept, with idempotency keys",
+}
+LATENCY_ROWS: Final = {
+    "wait": "?wait=",
+    "events": "its events",
+    "account_events": "events of the account",
+    "polling": "polling",
+}
+
+
+def sandbox_table(result: Mapping[str, Any]) -> Table:
+    table = make_table(
+        "one run of true", numbers=("median ms", "p99 ms", "over bare", "over sandbox")
+    )
+    for name, title in SANDBOX_ROWS.items():
+        table.add_row(title, *sandbox_cells(result[name]))
+    for name, figures in result["peers"].items():
+        table.add_row(name, *sandbox_cells(figures))
+    one, two = result["parallel"]["one_per_s"], result["parallel"]["two_per_s"]
+    table.caption = f"{one:.0f} runs per second with one slot, {two:.0f} with two"
+    return table
+
+
+def sandbox_cells(figures: Mapping[str, float]) -> list[str]:
+    keys = ("median_ms", "p99_ms", "ratio", "sandbox_faster")
+    return [f"{figures[key]:.2f}" if key in figures else "" for key in keys]
+
+
+def judge_table(result: Mapping[str, Any]) -> Table:
+    headings = {
+        "cases": "cases",
+        "bare_runs_s": "bare runs s",
+        "judge_s": "judged s",
+        "ratio": "ratio",
+        "over_ms": "over bare, ms per case",
+        "all_lanes_s": "all cores s",
+    }
+    table = make_table("problem", numbers=tuple(headings.values()))
+    for size in judge_bench.SIZES:
+        row = result[size.name]
+        table.add_row(size.name, *(f"{row[key]:g}" for key in headings))
+    return table
+
+
+def accept_table(result: Mapping[str, Any]) -> Table:
+    table = make_table(
+        "one API process", numbers=("accepted per second", "p50 ms", "p99 ms", "of bare")
+    )
+    for name, title in ACCEPT_ROWS.items():
+        row = result[name]
+        share = f"{row['ratio']:.2f}" if "ratio" in row else ""
+        times = (f"{row['p50_ms']:.1f}", f"{row['p99_ms']:.1f}")
+        table.add_row(title, f"{row['per_s']:,.0f}", *times, share)
+    lost = sum(each["lost"] for each in result["kept"].values())
+    table.caption = (
+        f"{lost} lost; the load generator itself can send {result['generator_per_s']:,} "
+        "per second"
+    )
+    return table
+
+
+def burst_table(result: Mapping[str, Any]) -> Table:
+    accept = result["accept"]
+    refused = ", ".join(f"{count:,} times {code}" for code, count in result["refused"].items())
+    errors = ", ".join(
+        f"{count:,} times {reason}" for reason, count in result["errors"].items()
+    )
+    rows = {
+        "sent": f"{result['count']:,} in {result['seconds']:g} s by {result['users']:,} users",
+        "accepted": f"{result['accepted']:,}",
+        "refused": refused or "0",
+        "without an answer": errors or "0",
+        "lost": str(result["lost"]),
+        "accept": f"p50 {accept['p50_ms']:g} ms, p99 {accept['p99_ms']:g} ms",
+        "deepest queue": f"{result['deepest']:,}",
+        "judged": f"{result['judged']:,}, {result['judged_per_s']:g} per second",
+    }
+    for when in ("during", "after"):
+        estimates = result[when]
+        if estimates["samples"]:
+            wait, position = estimates["wait"], estimates["position"]
+            rows[f"estimates {when} the burst"] = (
+                f"{estimates['samples']} samples; error of waiting times: median "
+                f"{wait['median_error']:.0%}, worst {wait['worst_error']:.0%}; of positions: "
+                f"median {position['median_error']:.0%}, worst {position['worst_error']:.0%}"
+            )
+    if fair := result["fairness"]:
+        rows["fairness"] = (
+            f"{fair['share']:.1%} of {fair['starts']:,} starts went to other users while they "
+            f"waited, {fair['of_hog']:,} to the user with {fair['queued']:,} submissions; in "
+            f"order of arrival it would be {fair['by_arrival']:.1%}"
+            if fair["starts"]
+            else "nobody had to wait"
+        )
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for name, value in rows.items():
+        table.add_row(name, value)
+    return table
+
+
+def latency_table(result: Mapping[str, Any]) -> Table:
+    headings = {
+        "committed_p50_ms": "committed p50 ms",
+        "committed_p99_ms": "p99 ms",
+        "told_p50_ms": "told p50 ms",
+        "told_p99_ms": "told p99 ms",
+        "ratio": "ratio of p50",
+    }
+    table = make_table("told by", numbers=tuple(headings.values()))
+    for kind in latency_bench.KINDS:
+        for name, row in result[kind.name].items():
+            cells = (f"{row[key]:g}" for key in headings)
+            table.add_row(f"{kind.name}: {LATENCY_ROWS[name]}", *cells)
+    return table
