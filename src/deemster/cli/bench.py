@@ -13,13 +13,17 @@ from deemster.bench import accept as accept_bench
 from deemster.bench import burst as burst_bench
 from deemster.bench import judge as judge_bench
 from deemster.bench import latency as latency_bench
+from deemster.bench import live as live_bench
 from deemster.bench import sandbox as sandbox_bench
 from deemster.bench.burst import Plan, Queue
+from deemster.bench.live_sessions import SessionPlan
+from deemster.bench.live_terminals import TerminalPlan
 from deemster.cli.bench_tables import (
     accept_table,
     burst_table,
     judge_table,
     latency_table,
+    live_table,
     sandbox_table,
 )
 from deemster.cli.options import AsJson, make_group
@@ -173,6 +177,45 @@ def latency(
     """
     result = run(lambda progress: latency_bench.measure(rounds, queue, directory, progress))
     show(result, latency_table, as_json=as_json)
+
+
+@app.command()
+def live(  # noqa: PLR0913, PLR0917 - they are options
+    sessions: Annotated[
+        int, typer.Option(help="Number of live-coding sessions.", min=1, max=1000)
+    ] = 100,
+    every: Annotated[
+        float, typer.Option(help="Time between two runs of one session, in seconds.", min=0.1)
+    ] = 30.0,
+    runs: Annotated[
+        int, typer.Option(help="Number of runs of each session.", min=1, max=1000)
+    ] = 3,
+    programs: Annotated[
+        int, typer.Option(help="Number of runs of the one-line program.", min=1, max=10_000)
+    ] = 100,
+    terminals: Annotated[
+        int, typer.Option(help="Number of terminals beside judging.", min=1, max=100)
+    ] = 10,
+    rounds: Annotated[
+        int, typer.Option(help="Number of turns with and without terminals.", min=1, max=1000)
+    ] = 10,
+    queue: Annotated[Queue, typer.Option(help="Store of the queue.")] = Queue.POSTGRES,
+    directory: DataDirectory = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure live coding: how long executions wait and take, and whether they disturb judging.
+
+    `sessions`: each session of another user saves a new source and runs it, every 30 s; the
+    wait is from the request until the program starts. `one_line`: the time from the POST of a
+    one-line Python program to its result, beside a bare start of the same program. `terminals`:
+    the CPU time of judged submissions, alone and beside terminals whose programs compute and
+    answer typed lines; turns of both kinds alternate.
+    """
+    plan = live_bench.Plan(
+        SessionPlan(sessions, every, runs), programs, TerminalPlan(terminals, rounds)
+    )
+    result = run(lambda progress: live_bench.measure(plan, queue, directory, progress))
+    show(result, live_table, as_json=as_json)
 
 
 def show(

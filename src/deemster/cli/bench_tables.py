@@ -133,3 +133,29 @@ def latency_table(result: Mapping[str, Any]) -> Table:
             cells = (f"{row[key]:g}" for key in headings)
             table.add_row(f"{kind.name}: {LATENCY_ROWS[name]}", *cells)
     return table
+
+
+def live_table(result: Mapping[str, Any]) -> Table:
+    table = make_table("live coding", "measured", "goal")
+    sessions, one_line, terminals = (
+        result[part] for part in ("sessions", "one_line", "terminals")
+    )
+    table.add_row(
+        f"wait of {sessions['executions']} executions of {sessions['sessions']} sessions",
+        f"p50 {sessions['wait_p50_ms']:g} ms, p99 {sessions['wait_p99_ms']:g} ms, "
+        f"longest {sessions['wait_max_ms']:g} ms",
+        f"longest at most {sessions['goal_ms']:g} ms",
+    )
+    table.add_row(
+        "POST to result of a one-line Python program",
+        f"p50 {one_line['told_p50_ms']:g} ms, bare {one_line['bare_p50_ms']:g} ms, "
+        f"with a new source {one_line['new_source_p50_ms']:g} ms",
+        f"p50 at most {one_line['goal_ms']:g} ms",
+    )
+    table.add_row(
+        f"CPU time of submissions beside {terminals['terminals']} busy terminals",
+        f"{terminals['beside_p50_ms']:g} ms, alone {terminals['alone_p50_ms']:g} ms, "
+        f"ratio {terminals['ratio']:g}",
+        f"ratio below {terminals['goal_ratio']:g}",
+    )
+    return table

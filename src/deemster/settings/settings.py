@@ -165,7 +165,7 @@ class Settings(BaseSettings):
     strict_priority: bool = False
     """Whether a queue is served only while all queues of higher priority are empty."""
 
-    execution_slots: AtLeast1 = 8
+    execution_slots: AtLeast1 = 16
     """Number of executions that a worker runs at once, on cores that judge nothing."""
     execution_wall_s: Positive = 60.0
     """Longest time that an execution may ask for, in seconds."""
