@@ -74,18 +74,19 @@ class EndlessStage:
         raise AssertionError("it can't end")
 
 
-async def test_a_submission_cancelled_before_judging_is_not_judged(pool: Pool) -> None:
+async def test_a_submission_cancelled_as_soon_as_it_is_judged_ends(pool: Pool) -> None:
     submission = await make_submission(pool)
     runs = RunningJobs(pool, WorkerId(new_id(WORKER)))
 
-    async def hold(_lease_s: float) -> None:
-        """Here it has begun, and its program has not."""
-        await cancel(pool, submission)
-        runs.abandon(submission)
+    class CancelledStage(EndlessStage):
+        async def run(self, details: SubmissionDetails, on_part: Callable[[], None]) -> None:
+            await cancel(pool, submission)
+            runs.abandon(submission)
+            await super().run(details, on_part)
 
     execution = JobExecutor(
         pool=pool,
-        stage=EndlessStage(),
+        stage=CancelledStage(),
         running_jobs=runs,
         caps=Caps(),
         languages=LANGUAGES,
@@ -93,7 +94,7 @@ async def test_a_submission_cancelled_before_judging_is_not_judged(pool: Pool) -
         most_attempts=3,
     )
     async with asyncio.timeout(PATIENCE_S):
-        await execution.run(submission, hold)
+        await execution.run(submission, lambda _lease_s: None)
     async with connection(pool) as acquired:
         assert await lock_state(acquired, submission) == (State.CANCELLED, 1)
 
@@ -109,15 +110,13 @@ async def test_clients_are_told_of_the_start_and_of_the_verdict_after_their_comm
     class AcceptingStage(EndlessStage):
         async def run(self, details: SubmissionDetails, on_part: Callable[[], None]) -> None:
             told_before_judging.extend(told)
+            async with connection(pool) as acquired:
+                assert await lock_state(acquired, submission) == (State.RUNNING, 1)
 
         async def settle(self, details: SubmissionDetails, result: None) -> str:
             accepted = JuryJudgement(Verdict.ACCEPTED)
             await settle(pool, make_artifacts(tmp_path), details, accepted)
             return "accepted"
-
-    async def set_lease(_lease_s: float) -> None:
-        async with connection(pool) as acquired:
-            assert await lock_state(acquired, submission) == (State.RUNNING, 1)
 
     execution = JobExecutor(
         pool=pool,
@@ -129,7 +128,7 @@ async def test_clients_are_told_of_the_start_and_of_the_verdict_after_their_comm
         most_attempts=3,
         on_event=lambda: told.append("event"),
     )
-    await execution.run(submission, set_lease)
+    await execution.run(submission, lambda _lease_s: None)
     assert told_before_judging == ["event"]
     assert told == ["event", "event"]
     async with connection(pool) as acquired:

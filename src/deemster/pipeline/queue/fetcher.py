@@ -31,9 +31,11 @@ class Lease:
         self.renew_at = time.monotonic() + lease_s / 3
         self._leases = leases
 
-    async def change(self, lease_s: float) -> None:
+    def change(self, lease_s: float) -> None:
+        """Renews it soon: a program does not wait for that, because the lock lasts a while."""
         self.lease_s = lease_s
-        await self._leases.renew(self.locked.queue, lease_s, [self])
+        self.renew_at = time.monotonic()
+        self._leases.wake()
 
 
 class Leases:
@@ -46,11 +48,15 @@ class Leases:
     def holding(self, locked: LockedJob, lease_s: float) -> Iterator[Lease]:
         lease = Lease(locked, lease_s, self)
         self._held.add(lease)
-        self._changed.set()
+        self.wake()
         try:
             yield lease
         finally:
             self._held.discard(lease)
+
+    def wake(self) -> None:
+        """Looks again which leases are due."""
+        self._changed.set()
 
     async def keep_renewing(self) -> None:
         """Renews leases for ever; during an outage of the store it tries again."""
@@ -81,7 +87,7 @@ class Leases:
     def _schedule(self, leases: list[Lease], after_s: float) -> None:
         for lease in leases:
             lease.renew_at = time.monotonic() + after_s
-        self._changed.set()
+        self.wake()
 
     async def _until_due(self) -> None:
         first = min((lease.renew_at for lease in self._held), default=time.monotonic() + IDLE_S)
@@ -110,9 +116,9 @@ class DeliveredJob:
     job: Job
     _lease: Lease
 
-    async def set_lease(self, lease_s: float) -> None:
+    def set_lease(self, lease_s: float) -> None:
         """Changes how long a lock lasts. The lock is renewed while the handler runs."""
-        await self._lease.change(lease_s)
+        self._lease.change(lease_s)
 
 
 Handler = Callable[[DeliveredJob], Awaitable[Done | RetryLater]]

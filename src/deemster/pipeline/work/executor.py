@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Container
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from typing import Final, Generic, Protocol, TypeVar
 
@@ -89,7 +89,7 @@ class JobExecutor(Generic[D, R]):
             return RetryLater(FULL_S)
         return Done()
 
-    async def run(self, work: WorkId, set_lease: Callable[[float], Awaitable[None]]) -> None:
+    async def run(self, work: WorkId, set_lease: Callable[[float], None]) -> None:
         """`set_lease` makes the job's lock last as long as one part of the run may take (Q5).
 
         Raises `Full` when the job must come again later.
@@ -107,7 +107,7 @@ class JobExecutor(Generic[D, R]):
         began = time.monotonic()
         with self.running_jobs.tracked(details, self.stage.parts(details)) as running:
             try:
-                await set_lease(self.stage.lock_s(details))
+                set_lease(self.stage.lock_s(details))
                 outcome = await self._run_stage(details, running)
             except asyncio.CancelledError:
                 await asyncio.shield(self._return(details))
@@ -125,10 +125,8 @@ class JobExecutor(Generic[D, R]):
         )
 
     async def _run_stage(self, details: D, running: RunningJob) -> R | Exception:
-        # The job may have been lost before there was a timeout to cut short.
-        deadline_s = 0 if running.lost else self.stage.deadline_s(details)
         try:
-            async with asyncio.timeout(deadline_s) as running.scope:
+            async with asyncio.timeout(self.stage.deadline_s(details)) as running.scope:
                 return await self.stage.run(details, running.count)
         except TimeoutError as fault:
             if running.scope is not None and running.scope.expired():
