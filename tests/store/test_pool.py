@@ -8,7 +8,7 @@ from deemster.domain.errors import Unavailable
 from deemster.domain.ids import SubmissionId
 from deemster.domain.lifecycle import Event
 from deemster.store.lifecycle import advance, lock_state
-from deemster.store.pool import Pool, connection, transaction
+from deemster.store.pool import Pool, connection, open_pool, transaction
 from tests.builders import make_submission
 from tests.waiting import PATIENCE_S
 
@@ -29,3 +29,14 @@ async def test_a_frozen_transaction_does_not_block_others(pool: Pool) -> None:
         await freeze(pool, submission)
     async with connection(pool) as acquired:
         assert await lock_state(acquired, submission) == ("QUEUED", 0)
+
+
+@pytest.mark.parametrize(("durable", "expected"), [(True, "on"), (False, "off")])
+async def test_a_commit_waits_for_the_disk_only_if_it_must_be_durable(
+    database_url: str, durable: bool, expected: str
+) -> None:
+    async with (
+        open_pool(database_url, name="test", durable=durable) as pool,
+        connection(pool) as acquired,
+    ):
+        assert await acquired.fetchval("SHOW synchronous_commit") == expected

@@ -73,8 +73,14 @@ async def connect(url: str) -> OwnConnection:
 
 
 @asynccontextmanager
-async def open_pool(url: str, *, name: str, max_size: int = 10) -> AsyncIterator[Pool]:
-    """Does not wait for the server; each use raises `DatabaseDown` if it is down."""
+async def open_pool(
+    url: str, *, name: str, max_size: int = 10, durable: bool = True
+) -> AsyncIterator[Pool]:
+    """Does not wait for the server; each use raises `DatabaseDown` if it is down.
+
+    Without `durable`, a commit does not wait for the disk, and a crash of the server may undo
+    the last ones; never one that a durable commit of anybody follows.
+    """
     pool = asyncpg.create_pool(
         url,
         min_size=0,
@@ -86,6 +92,7 @@ async def open_pool(url: str, *, name: str, max_size: int = 10) -> AsyncIterator
         server_settings={
             "application_name": f"deemster {name}",
             "idle_in_transaction_session_timeout": f"{IDLE_TRANSACTION_S}s",
+            **({} if durable else {"synchronous_commit": "off"}),
         },
     )
     await pool

@@ -10,7 +10,9 @@ from deemster.wiring.resources import database_url, open_database, queue_url
 
 async def run_relay(settings: Settings) -> None:
     async with (
-        open_database(settings, "relay") as pool,
+        # What the relay writes can be repeated: it may send a job twice. Work that waits for a
+        # row which the relay has locked does not have to wait for the disk.
+        open_database(settings, "relay", durable=False) as pool,
         Producer.open(queue_url(settings), settings.env) as producer,
         Listener.open(database_url(settings), OUTBOX_CHANNEL) as listener,
     ):

@@ -40,9 +40,10 @@ def open_artifacts(settings: Settings) -> Artifacts:
 
 @asynccontextmanager
 async def open_database(
-    settings: Settings, role: str, *, max_size: int = 10
+    settings: Settings, role: str, *, max_size: int = 10, durable: bool = True
 ) -> AsyncIterator[Pool]:
-    async with open_pool(database_url(settings), name=role, max_size=max_size) as pool:
+    url = database_url(settings)
+    async with open_pool(url, name=role, max_size=max_size, durable=durable) as pool:
         yield pool
 
 
