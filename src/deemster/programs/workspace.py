@@ -17,15 +17,19 @@ async def workspace(root: Path) -> AsyncIterator[Path]:
     try:
         path, lock = await acquire(lambda: create(root), lambda created: remove(*created))
     except OSError as fault:
-        raise Unavailable(
-            f"No work directory could be created in {root} ({fault.strerror}): "
-            "set DEEMSTER_WORK_DIR to a writable directory."
-        ) from fault
+        raise no_work_directory(root, fault) from fault
     try:
         yield path
     finally:
         # Not in a thread: a cancelled attempt must not end before its files are removed.
         remove(path, lock)
+
+
+def no_work_directory(root: Path, fault: OSError) -> Unavailable:
+    return Unavailable(
+        f"No work directory could be created in {root} ({fault.strerror}): "
+        "set DEEMSTER_WORK_DIR to a writable directory."
+    )
 
 
 def write_files(directory: Path, files: Mapping[str, bytes]) -> None:

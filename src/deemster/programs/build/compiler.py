@@ -11,12 +11,13 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict
 
 from deemster.cache.single_flight import SingleFlight
+from deemster.directory_store import create, remove
 from deemster.domain.language import Catalogue, CompileStep
 from deemster.domain.limits import Limits
 from deemster.domain.run_status import RunStatus
 from deemster.domain.source import Source
 from deemster.locks import acquire
-from deemster.programs.build.cache import CachedDirectory, DirectoryCache, release
+from deemster.programs.build.cache import CachedDirectory, DirectoryCache
 from deemster.programs.build.compile import (
     Artifact,
     Build,
@@ -30,7 +31,7 @@ from deemster.programs.build.compile import (
 )
 from deemster.programs.build.precompile import Precompiler
 from deemster.programs.build.toolchain import Toolchain, Toolchains
-from deemster.programs.workspace import workspace
+from deemster.programs.workspace import no_work_directory, workspace
 from deemster.sandbox.boxes import Boxes
 
 log = logging.getLogger(__name__)
@@ -131,7 +132,7 @@ class Compiler:
         cache, step = self._cache, request.step
         if step is None or cache is None:
             return await self._build(stack, boxes, request)
-        key = await asyncio.to_thread(key_of, request, step)
+        key, found = await self._find(stack, cache, request, step)
         own: list[Build] = []
 
         async def build() -> Build:
@@ -139,11 +140,12 @@ class Compiler:
             await self._store(cache, key, step, own[0])
             return own[0]
 
-        while (found := await self._load(stack, cache, key, request)) is None:
+        while found is None:
             built = await self._builds.run(key, build)
             # Another caller's program is in its own work directory; a failure can be shared.
             if own or built.artifact is None:
                 return built
+            _, found = await self._find(stack, cache, request, step)
         return found
 
     async def _build(
@@ -157,23 +159,30 @@ class Compiler:
     async def _workspace(self, stack: AsyncExitStack) -> Path:
         return await stack.enter_async_context(workspace(self._work_dir))
 
-    async def _load(
-        self, stack: AsyncExitStack, cache: DirectoryCache, key: str, request: CompileRequest
-    ) -> Build | None:
-        entry = await acquire(lambda: take_fresh(cache, key), release)
-        if entry is None:
-            return None
-        stack.callback(entry.release)
-        record = BuildRecord.model_validate(entry.record)
-        compilation = Compilation(record.argv, record.output, record.ms, record.status)
-        if record.entry is None:
-            return Build(None, compilation, from_cache=True)
-        directory = entry.directory
-        if directory is None:  # the sources themselves are run
-            work = await self._workspace(stack)
-            directory = await asyncio.to_thread(write_sources, work, request.source)
-        artifact = Artifact(request.toolchain, directory, record.entry)
-        return Build(artifact, compilation, from_cache=True)
+    async def _find(
+        self,
+        stack: AsyncExitStack,
+        cache: DirectoryCache,
+        request: CompileRequest,
+        step: CompileStep,
+    ) -> tuple[str, Build | None]:
+        """Returns the key of the build, and the build if it is in the cache.
+
+        All of it is one call in a thread, because each takes time to wake up.
+        """
+
+        def find() -> tuple[str, CachedBuild | None]:
+            key = key_of(request, step)
+            return key, take_build(cache, key, self._work_dir, request)
+
+        try:
+            key, found = await acquire(find, lambda done: release(done[1]))
+        except OSError as fault:
+            raise no_work_directory(self._work_dir, fault) from fault
+        if found is None:
+            return key, None
+        stack.callback(found.release)
+        return key, found.build
 
     async def _store(
         self, cache: DirectoryCache, key: str, step: CompileStep, build: Build
@@ -214,6 +223,50 @@ class BuildTools:
     toolchains: Toolchains
     compiler: Compiler
     work_dir: Path
+
+
+@dataclass(frozen=True, slots=True)
+class CachedBuild:
+    """A build that is usable until it is released."""
+
+    build: Build
+    entry: CachedDirectory
+    sources: tuple[Path, int] | None
+    """The work directory with the sources and its lock, if they are run themselves."""
+
+    def release(self) -> None:
+        if self.sources is not None:
+            remove(*self.sources)
+        self.entry.release()
+
+
+def release(found: CachedBuild | None) -> None:
+    if found is not None:
+        found.release()
+
+
+def take_build(
+    cache: DirectoryCache, key: str, work_dir: Path, request: CompileRequest
+) -> CachedBuild | None:
+    entry = take_fresh(cache, key)
+    if entry is None:
+        return None
+    record = BuildRecord.model_validate(entry.record)
+    compilation = Compilation(record.argv, record.output, record.ms, record.status)
+    if record.entry is None:
+        return CachedBuild(Build(None, compilation, from_cache=True), entry, None)
+    directory, sources = entry.directory, None
+    if directory is None:  # the sources themselves are run
+        try:
+            sources = create(work_dir)
+            directory = write_sources(sources[0], request.source)
+        except OSError:
+            if sources is not None:
+                remove(*sources)
+            entry.release()
+            raise
+    artifact = Artifact(request.toolchain, directory, record.entry)
+    return CachedBuild(Build(artifact, compilation, from_cache=True), entry, sources)
 
 
 def take_fresh(cache: DirectoryCache, key: str) -> CachedDirectory | None:
