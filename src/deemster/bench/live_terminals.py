@@ -38,7 +38,7 @@ static char composite[1 << 23];
 int main(void) {
     int n, count = 0;
     if (scanf("%d", &n) != 1) return 1;
-    for (int turn = 0; turn < 5; turn++) {
+    for (int turn = 0; turn < 20; turn++) {
         memset(composite, 0, sizeof composite);
         count = 0;
         for (int i = 2; i < n; i++) {
