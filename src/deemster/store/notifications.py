@@ -34,6 +34,7 @@ class Notifier:
         self._pool = pool
         self._channel = channel
         self._called = asyncio.Event()
+        self._urgent = asyncio.Event()
 
     @classmethod
     @asynccontextmanager
@@ -47,20 +48,34 @@ class Notifier:
                 task.cancel()
 
     def notify(self) -> None:
+        self._urgent.set()
+        self._called.set()
+
+    def notify_soon(self) -> None:
+        """For news that can wait a moment: what follows at once needs no second NOTIFY."""
         self._called.set()
 
     async def _run(self) -> None:
         while True:
             await self._called.wait()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(GATHER_S):
+                    await self._urgent.wait()
+            is_urgent = self._urgent.is_set()
             self._called.clear()
-            try:
-                async with connection(self._pool) as acquired:
-                    await acquired.execute("SELECT pg_notify($1, '')", self._channel)
-            except Unavailable:
-                pass  # the listener polls
-            except Exception:  # a lost notice must not end the process
-                log.exception("wake.not_sent", channel=self._channel)
-            await asyncio.sleep(GATHER_S)
+            self._urgent.clear()
+            await self._send()
+            if is_urgent:
+                await asyncio.sleep(GATHER_S)
+
+    async def _send(self) -> None:
+        try:
+            async with connection(self._pool) as acquired:
+                await acquired.execute("SELECT pg_notify($1, '')", self._channel)
+        except Unavailable:
+            pass  # the listener polls
+        except Exception:  # a lost notice must not end the process
+            log.exception("wake.not_sent", channel=self._channel)
 
 
 async def notify_event(connection: Connection) -> None:

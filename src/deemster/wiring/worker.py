@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
@@ -114,7 +114,8 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
             languages=versions,
             lease_s=settings.lease_s,
             most_attempts=settings.run_attempts,
-            on_event=notifier.notify,
+            on_start=notifier.notify_soon,
+            on_end=notifier.notify,
         )
         judging = await enter(
             Consumer.open(
@@ -128,9 +129,7 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
             )
         )
         executing = await enter(
-            open_executing(
-                settings, pool, build_tools, heartbeat, core_locks, cores, notifier.notify
-            )
+            open_executing(settings, pool, build_tools, heartbeat, core_locks, cores, notifier)
         )
         listener = await enter(Listener.open(database_url(settings), STOP_CHANNEL))
         consumers = Consumers(judging, [executing])
@@ -145,7 +144,7 @@ async def open_executing(
     heartbeat: Heartbeat,
     core_locks: Path,
     judging_cores: Sequence[int],
-    on_event: Callable[[], None],
+    notifier: Notifier,
 ) -> AsyncIterator[Consumer]:
     """Executions have a consumer and boxes of their own."""
     toolchains = await build_tools.toolchains.find_all(build_tools.catalogue)
@@ -166,7 +165,8 @@ async def open_executing(
             languages=build_tools.toolchains.versions,
             lease_s=settings.lease_s,
             most_attempts=settings.run_attempts,
-            on_event=on_event,
+            on_start=notifier.notify_soon,
+            on_end=notifier.notify,
         )
         async with Consumer.open(
             queue_url(settings),

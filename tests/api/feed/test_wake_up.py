@@ -1,7 +1,7 @@
 """The feed is woken by NOTIFY; here polling is so slow that it would tell nobody in time."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import pytest
@@ -54,8 +54,9 @@ async def test_h1_a_cancelled_submission_is_told_without_polling(
     assert states[-1] is State.CANCELLED
 
 
+@pytest.mark.parametrize("notify", [Notifier.notify, Notifier.notify_soon])
 async def test_a_notifier_wakes_the_feed_after_commits_of_other_processes(
-    pool: Pool, database_url: str
+    pool: Pool, database_url: str, notify: Callable[[Notifier], None]
 ) -> None:
     async with (
         running_feed(pool, database_url) as feed,
@@ -64,7 +65,7 @@ async def test_a_notifier_wakes_the_feed_after_commits_of_other_processes(
         submission = await make_submission(pool)
         with feed.subscribe(Topic(work=submission)) as subscriber:
             await queue_submission(pool, submission)
-            notifier.notify()
+            notify(notifier)
             states = [each.event.state for each in await subscriber.wait(TIMEOUT_S)]
     assert states[-1] is State.QUEUED
 

@@ -126,10 +126,11 @@ async def test_clients_are_told_of_the_start_and_of_the_verdict_after_their_comm
         languages=LANGUAGES,
         lease_s=15,
         most_attempts=3,
-        on_event=lambda: told.append("event"),
+        on_start=lambda: told.append("start"),
+        on_end=lambda: told.append("end"),
     )
     await execution.run(submission, lambda _lease_s: None)
-    assert told_before_judging == ["event"]
-    assert told == ["event", "event"]
+    assert told_before_judging == ["start"]
+    assert told == ["start", "end"]
     async with connection(pool) as acquired:
         assert await lock_state(acquired, submission) == (State.COMPLETED, 1)

@@ -20,6 +20,7 @@ from deemster.pipeline.queue.topology import ConsumerTimes
 log = structlog.get_logger()
 
 IDLE_S: Final = 60.0
+SHORT_JOB_S: Final = 0.5
 
 
 class Lease:
@@ -32,9 +33,9 @@ class Lease:
         self._leases = leases
 
     def change(self, lease_s: float) -> None:
-        """Renews it soon: a program does not wait for that, because the lock lasts a while."""
+        """Renews it in a moment: most jobs have ended by then, and need no longer lock."""
         self.lease_s = lease_s
-        self.renew_at = time.monotonic()
+        self.renew_at = min(self.renew_at, time.monotonic() + SHORT_JOB_S)
         self._leases.wake()
 
 

@@ -70,8 +70,10 @@ class JobExecutor(Generic[D, R]):
     """Languages whose toolchains this worker has."""
     lease_s: float
     most_attempts: int
-    on_event: Callable[[], None] = lambda: None
-    """Called after each commit of an event, so that clients are told at once."""
+    on_start: Callable[[], None] = lambda: None
+    """Called when the start of a job is committed, so that clients are told soon."""
+    on_end: Callable[[], None] = lambda: None
+    """Called when its result is committed, so that clients are told at once."""
 
     async def handle(self, delivered: DeliveredJob) -> Done | RetryLater:
         """Answers the queue whether the job is done or has to come again later."""
@@ -103,7 +105,7 @@ class JobExecutor(Generic[D, R]):
             caps=self.caps,
             languages=self.languages,
         )
-        self.on_event()
+        self.on_start()
         began = time.monotonic()
         with self.running_jobs.tracked(details, self.stage.parts(details)) as running:
             try:
@@ -113,7 +115,7 @@ class JobExecutor(Generic[D, R]):
                 await asyncio.shield(self._return(details))
                 raise
             result = await self._record(details, running, outcome)
-            self.on_event()
+            self.on_end()
         log.info(
             "job.done",
             **id_field(details.id),
