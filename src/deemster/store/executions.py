@@ -146,13 +146,21 @@ async def details(connection: Connection, execution: ExecutionId) -> ExecutionDe
 
 
 async def record_result(
-    connection: Connection, execution: ExecutionId, attempt: int, result: ExecutionResult
+    connection: Connection,
+    execution: ExecutionId,
+    attempt: int,
+    result: ExecutionResult,
+    output: Sequence[OutputChunk],
 ) -> None:
     """Stores the result if that attempt still runs (J12); the caller then ends it."""
     status = await SQL.record_result(
         connection,
         id=execution,
         attempt=attempt,
+        numbers=[chunk.number for chunk in output],
+        streams=[chunk.stream for chunk in output],
+        at_ms=[chunk.at_ms for chunk in output],
+        contents=[chunk.content for chunk in output],
         status=result.status,
         exit_code=result.exit_code,
         signal=result.signal,

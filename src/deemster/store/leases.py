@@ -28,16 +28,6 @@ class RunningCounts:
     of_account: int
 
 
-async def take(
-    connection: Connection,
-    work: WorkId,
-    attempt: int,
-    worker: WorkerId,
-    lease_s: float,
-) -> None:
-    await SQL.take(connection, id=work, attempt=attempt, worker=worker, lease_s=float(lease_s))
-
-
 async def renew(
     connection: Connection,
     worker: WorkerId,
@@ -53,10 +43,6 @@ async def renew(
         total=[progress.total for progress in running.values()],
     )
     return {work_id(row["work_id"]) async for row in rows}
-
-
-async def release(connection: Connection, work: WorkId) -> None:
-    await SQL.release(connection, id=work)
 
 
 async def find_stale(connection: Connection, *, limit: int) -> list[StaleLease]:

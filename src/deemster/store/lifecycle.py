@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
 from deemster.domain.errors import LostRace
-from deemster.domain.ids import WorkId
+from deemster.domain.ids import WorkerId, WorkId
 from deemster.domain.lifecycle import MOVES, TERMINAL, Event, State
 from deemster.store.pool import Connection, statements
 
@@ -27,6 +27,14 @@ class Step:
     dispatch: int
 
 
+@dataclass(frozen=True, slots=True)
+class NewLease:
+    """Who starts an attempt, and the time without heartbeats after which it is rescued."""
+
+    worker: WorkerId
+    lease_s: float
+
+
 async def advance(
     connection: Connection,
     event: Event,
@@ -34,8 +42,9 @@ async def advance(
     attempt: int,
     *,
     reason: str | None = None,
+    lease: NewLease | None = None,
 ) -> Step:
-    moved = await advance_all(connection, event, {work: attempt}, reason=reason)
+    moved = await advance_all(connection, event, {work: attempt}, reason=reason, lease=lease)
     if work not in moved:
         raise StateChanged(
             f"{work} was changed since attempt {attempt}: the event {event} is dropped."
@@ -49,6 +58,7 @@ async def advance_all(
     attempts: Mapping[W, int],
     *,
     reason: str | None = None,
+    lease: NewLease | None = None,
 ) -> dict[W, Step]:
     """Returns the submissions that were advanced; the others had changed meanwhile."""
     move = MOVES[event]
@@ -61,6 +71,9 @@ async def advance_all(
         bump=int(move.bump),
         dispatch_bump=int(event in REDISPATCHING),
         ends=move.target in TERMINAL,
+        releases=move.target in TERMINAL or event in REDISPATCHING,
+        worker=lease.worker if lease else None,
+        lease_s=lease.lease_s if lease else None,
         event=event,
         reason=reason,
     )

@@ -265,10 +265,6 @@ async def lock_unfinished_trials(
     }
 
 
-async def release_leases(connection: Connection, submissions: Sequence[SubmissionId]) -> None:
-    await SQL.release_leases(connection, ids=submissions)
-
-
 async def apply_trials(connection: Connection, rejudging: RejudgingId) -> None:
     """Replaces originals by their trials; the rejudging must be locked and all trials ended."""
     await SQL.replace_originals(connection, id=rejudging)

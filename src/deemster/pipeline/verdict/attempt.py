@@ -2,7 +2,7 @@
 
 import dataclasses
 import json
-from collections.abc import Awaitable, Callable, Container, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, TypeVar
 
@@ -16,7 +16,7 @@ from deemster.domain.work import WorkDetails
 from deemster.store import counters, executions, leases, workers
 from deemster.store.artifacts import Artifacts
 from deemster.store.inline_artifacts import prepare
-from deemster.store.lifecycle import StateChanged, advance, advance_all
+from deemster.store.lifecycle import NewLease, StateChanged, advance, advance_all
 from deemster.store.pool import Connection, Pool, transaction
 from deemster.store.submissions import JudgementRecord, record_judgement
 
@@ -71,8 +71,8 @@ async def start(
             raise Full(f"{work} has to wait for a worker that has {found.language}.")
         if caps.touches(found.language):
             await check_caps(caps, connection, found)
-        step = await advance(connection, Event.START, work, found.attempt)
-        await leases.take(connection, work, step.attempt, worker, lease_s)
+        lease = NewLease(worker, lease_s)
+        step = await advance(connection, Event.START, work, found.attempt, lease=lease)
     return replace(found, state=State.RUNNING, attempt=step.attempt)
 
 
@@ -96,17 +96,15 @@ async def settle_execution(
     pool: Pool,
     details: ExecutionDetails,
     result: ExecutionResult,
-    output: Iterable[OutputChunk],
+    output: Sequence[OutputChunk],
 ) -> None:
     """Also stores output that was not stored while the program ran.
 
     Raises StateChanged, and writes nothing, if this attempt is no longer the current one.
     """
     async with transaction(pool) as connection:
-        await executions.add_output(connection, ((details.id, chunk) for chunk in output))
-        await executions.record_result(connection, details.id, details.attempt, result)
+        await executions.record_result(connection, details.id, details.attempt, result, output)
         await advance(connection, Event.COMPLETE, details.id, details.attempt)
-        await leases.release(connection, details.id)
 
 
 async def settle(
@@ -125,7 +123,6 @@ async def settle(
         await kept.write(connection)
         await record_judgement(connection, details.id, details.attempt, found)
         await advance(connection, Event.COMPLETE, details.id, details.attempt)
-        await leases.release(connection, details.id)
         if not details.staged:
             await counters.count_verdict(
                 connection, details.account, details.problem, found.verdict

@@ -3,7 +3,7 @@
 from deemster.domain.errors import Conflict, NotFound
 from deemster.domain.ids import WorkId, kind_of
 from deemster.domain.lifecycle import MOVES, PUBLIC_STATUS, Event, State
-from deemster.store import audit, leases
+from deemster.store import audit
 from deemster.store.audit import Actor
 from deemster.store.lifecycle import advance, lock_state
 from deemster.store.notifications import notify_event, notify_stop
@@ -31,7 +31,6 @@ async def cancel_in(connection: Connection, work: WorkId) -> State:
     if state not in MOVES[Event.CANCEL].sources:
         raise Conflict(f"{work} is {PUBLIC_STATUS[state]}: it can no longer be cancelled.")
     await advance(connection, Event.CANCEL, work, attempt)
-    await leases.release(connection, work)
     if state is State.RUNNING:
         await notify_stop(connection, work)
     await notify_event(connection)

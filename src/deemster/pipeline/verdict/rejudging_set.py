@@ -183,7 +183,6 @@ async def drop(pool: Pool, rejudging: RejudgingId, actor: Actor) -> Overview:
         attempts = {trial: attempt for trial, (_, attempt) in unended.items()}
         reason = f"{rejudging} was dropped"
         cancelled = await advance_all(writing, Event.CANCEL, attempts, reason=reason)
-        await rejudgings.release_leases(writing, list(cancelled))
         for trial in cancelled:
             if unended[trial][0] is State.RUNNING:
                 await notify_stop(writing, trial)

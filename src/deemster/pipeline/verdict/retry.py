@@ -60,7 +60,6 @@ async def requeue(
 ) -> None:
     """Returns a running submission or execution to the queue, with a new job."""
     step = await advance(writing, event, work, attempt, reason=reason)
-    await leases.release(writing, work)
     await outbox.add(
         writing,
         work,
@@ -82,7 +81,6 @@ async def fail(
     """Fails a submission or execution: its user sees `said`, admins see the dead letter."""
     await advance(writing, Event.FAIL, work, attempt, reason=said)
     await dead_letters.add(writing, work, first_task(work), attempt, error, context or {})
-    await leases.release(writing, work)
     await notify_event(writing)
 
 

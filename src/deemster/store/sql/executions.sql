@@ -47,7 +47,13 @@ SELECT w.id, w.state, w.attempt, w.account_id, w.language, w.main, x.files, x.st
  WHERE w.id = :id;
 
 -- name: record_result!
--- Stores the result while the attempt that found it still runs (J12).
+-- Stores the result, and output that was not stored before, while the attempt that found them still runs (J12).
+WITH new_output AS (
+    INSERT INTO execution_output (work_id, attempt, number, stream, at_ms, content)
+    SELECT :id, :attempt, c.* FROM unnest(:numbers::int[], :streams::smallint[], :at_ms::int[], :contents::bytea[]) c
+     WHERE EXISTS (SELECT FROM work w WHERE w.id = :id AND w.attempt = :attempt AND w.state = 'RUNNING' FOR KEY SHARE)
+    ON CONFLICT DO NOTHING
+)
 UPDATE execution x
    SET status = :status, exit_code = :exit_code, signal = :signal, cpu_ms = :cpu_ms, wall_ms = :wall_ms,
        memory_kb = :memory_kb, stdout_truncated = :stdout_truncated, stderr_truncated = :stderr_truncated,

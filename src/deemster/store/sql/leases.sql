@@ -1,12 +1,3 @@
--- name: take!
--- Gives a submission to a worker, for a newer attempt only.
-INSERT INTO lease (work_id, attempt, worker_id, lease_s)
-VALUES (:id, :attempt, :worker, :lease_s)
-ON CONFLICT (work_id) DO UPDATE
-   SET attempt = EXCLUDED.attempt, worker_id = EXCLUDED.worker_id, lease_s = EXCLUDED.lease_s,
-       beat_at = now(), cases_done = 0, cases_total = 0
- WHERE lease.attempt < EXCLUDED.attempt;
-
 -- name: renew
 -- Renews all leases of a worker; submissions missing in the answer are no longer its own.
 UPDATE lease l
@@ -15,10 +6,6 @@ UPDATE lease l
        AS w (id, attempt, cases_done, cases_total)
  WHERE l.work_id = w.id AND l.attempt = w.attempt AND l.worker_id = :worker
 RETURNING l.work_id;
-
--- name: release!
--- Deletes the lease of a submission.
-DELETE FROM lease WHERE work_id = :id;
 
 -- name: find_stale
 -- Lists running submissions whose worker is silent for longer than the lease, or gone, or that have no lease (Q6).

@@ -1,5 +1,6 @@
 -- name: advance
--- Advances submissions and executions. Those missing in the answer had another state or attempt.
+-- Advances submissions and executions. Those missing in the answer had another state or attempt. A worker that starts
+-- one gets the lease; one that ends or goes back to the queue has no lease any more.
 WITH matching AS (
     SELECT s.id FROM work s
       JOIN unnest(:ids::text[], :attempts::int[]) AS w (id, attempt) ON w.id = s.id AND w.attempt = s.attempt
@@ -21,6 +22,14 @@ WITH matching AS (
 ), new_events AS (
     INSERT INTO work_event (work_id, event, state, attempt, reason)
     SELECT id, :event, state, attempt, :reason::text FROM advanced
+), leased AS (
+    INSERT INTO lease (work_id, attempt, worker_id, lease_s)
+    SELECT id, attempt, :worker::text, :lease_s::float FROM advanced WHERE :worker::text IS NOT NULL
+    ON CONFLICT (work_id) DO UPDATE
+       SET attempt = EXCLUDED.attempt, worker_id = EXCLUDED.worker_id, lease_s = EXCLUDED.lease_s,
+           beat_at = now(), cases_done = 0, cases_total = 0
+), released AS (
+    DELETE FROM lease l USING advanced a WHERE :releases::bool AND l.work_id = a.id
 ), new_webhooks AS (
     -- Trials of a rejudging send no webhooks.
     INSERT INTO webhook_delivery (id, work_id, account_id, kind, url)

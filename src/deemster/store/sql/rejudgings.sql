@@ -119,9 +119,6 @@ SELECT id, state, attempt FROM submission
  WHERE staged_in = :id AND finished_at IS NULL
  ORDER BY id FOR NO KEY UPDATE;
 
--- name: release_leases!
--- Deletes the leases of submissions.
-DELETE FROM lease WHERE work_id = ANY (:ids::text[]);
 
 -- name: replace_originals!
 -- Archives originals and puts their trials in their place. Originals that were rejudged otherwise meanwhile
