@@ -11,14 +11,16 @@ import httpx
 import pytest
 
 from deemster.api.app import create_app
-from deemster.api.compat.judge0_request import COMPILE_FAILED, COMPILE_OUTPUT
-from deemster.api.compat.judge0_response import Judge0Submission
-from deemster.api.executions import ShownExecution
 from deemster.domain.account import Role, Scope
 from deemster.domain.execution import CompileResult, ExecutionResult, Stream
 from deemster.domain.ids import ExecutionId
 from deemster.domain.lifecycle import State
 from deemster.domain.run_status import RunStatus
+from deemster.pipeline.deliver.judge0_submission import (
+    COMPILE_FAILED,
+    COMPILE_OUTPUT,
+    Judge0Submission,
+)
 from deemster.store import accounts, executions
 from deemster.store.pool import Pool, connection
 from tests.api.conftest import MakeDependencies, make_user, make_worker, running
@@ -467,11 +469,9 @@ async def test_each_end_has_its_status(client: httpx.AsyncClient, pool: Pool) ->
         view = await executions.get(acquired, ExecutionId(token))
     assert view is not None
     for name, (state, result, stdout, status, expected) in ENDS.items():
-        shown = ShownExecution(
-            dataclasses.replace(
-                view, state=state, result=result, finished_at=view.submitted_at
-            ),
-            {Stream.STDOUT: stdout.encode()},
+        ended = dataclasses.replace(
+            view, state=state, result=result, finished_at=view.submitted_at
         )
-        found = Judge0Submission(shown).fields(["status_id", *expected], None, as_base64=False)
+        submission = Judge0Submission(ended, {Stream.STDOUT: stdout.encode()})
+        found = submission.fields(["status_id", *expected], None, as_base64=False)
         assert found == {"status_id": status, **expected}, name

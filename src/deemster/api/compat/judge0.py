@@ -29,14 +29,6 @@ from deemster.api.compat.judge0_info import (
     workers,
 )
 from deemster.api.compat.judge0_request import API, InvalidFields, execute_request
-from deemster.api.compat.judge0_response import (
-    DEFAULT_FIELDS,
-    FIELDS,
-    SOURCE_FIELDS,
-    STATUSES,
-    Judge0Submission,
-    NotUtf8,
-)
 from deemster.api.executions import ShownExecution, output_of
 from deemster.api.http.body import read_body
 from deemster.api.http.direct_route import DirectRoute
@@ -47,6 +39,14 @@ from deemster.domain.account import Account, Role
 from deemster.domain.errors import DeemsterError, LostRace, NotFound, Refused
 from deemster.domain.ids import ExecutionId
 from deemster.metrics import REFUSED
+from deemster.pipeline.deliver.judge0_submission import (
+    DEFAULT_FIELDS,
+    FIELDS,
+    SOURCE_FIELDS,
+    STATUSES,
+    Judge0Submission,
+    NotUtf8,
+)
 from deemster.store import executions
 from deemster.store.pool import connection
 
@@ -188,7 +188,7 @@ async def delete(request: Request) -> Response:
     caller = await BEARER(request)
     names = fields_of(request)
     shown = await find(request, caller, request.path_params["token"])
-    submission = Judge0Submission(shown)
+    submission = Judge0Submission(shown.view, shown.output)
     if not submission.ended:
         status = submission.status
         raise Judge0Error(
@@ -218,7 +218,8 @@ async def shown_fields(
     if SOURCE_FIELDS.intersection(names):
         async with connection(state.pool) as acquired:
             source = await executions.source(acquired, shown.view.id)
-    return Judge0Submission(shown).fields(names, source, as_base64=as_base64)
+    submission = Judge0Submission(shown.view, shown.output)
+    return submission.fields(names, source, as_base64=as_base64)
 
 
 async def read_object(request: Request) -> dict[str, Any]:

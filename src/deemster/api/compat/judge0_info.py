@@ -11,11 +11,11 @@ from deemster.api.authentication import BEARER
 from deemster.api.compat.judge0_config import config_info
 from deemster.api.compat.judge0_languages import Judge0Language, judge0_languages
 from deemster.api.compat.judge0_request import API
-from deemster.api.compat.judge0_response import STATUSES
 from deemster.api.lookups import installed_versions
 from deemster.api.state import app_state
 from deemster.domain.errors import NotFound
 from deemster.domain.job import QueueName
+from deemster.pipeline.deliver.judge0_submission import STATUSES
 from deemster.store import executions
 from deemster.store.pool import connection
 

@@ -14,6 +14,11 @@ from typing import Any, Final
 from deemster.api.compat.judge0_languages import Judge0Language
 from deemster.domain.execution import ExecutionLimits, ExecutionOptions
 from deemster.pipeline.accept.executions import ExecuteRequest
+from deemster.pipeline.deliver.judge0_submission import (
+    COMPILE_FAILED,
+    COMPILE_OUTPUT,
+    MULTI_FILE_MAIN,
+)
 
 API: Final = "judge0"
 """Name of this API in the data that is kept with an execution."""
@@ -21,9 +26,6 @@ EXTRACTED_KB: Final = 10240
 MOST_OPTIONS_CHARS: Final = 512
 MOST_FILES: Final = 250
 
-MULTI_FILE_MAIN: Final = "judge0_multi_file.sh"
-COMPILE_OUTPUT: Final = "judge0_compile_output"
-COMPILE_FAILED: Final = "judge0_compile_failed"
 MULTI_FILE_SCRIPT: Final = f"""
 if [ -f compile ] && ! bash ./compile < /dev/null > {COMPILE_OUTPUT} 2>&1; then
     echo > {COMPILE_FAILED}

@@ -1,4 +1,4 @@
-"""Judge0's response fields and statuses, as they follow from an execution."""
+"""Shows an execution as Judge0 does: its fields and statuses, in answers and callbacks."""
 
 import base64
 import binascii
@@ -6,21 +6,22 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from deemster.api.compat.judge0_request import (
-    COMPILE_FAILED,
-    COMPILE_OUTPUT,
-    MULTI_FILE_MAIN,
-)
-from deemster.api.executions import ShownExecution
 from deemster.domain.execution import (
     TIMEOUTS,
     ExecutionResult,
+    ExecutionView,
     Stream,
     error_of,
 )
 from deemster.domain.lifecycle import TERMINAL, State
 from deemster.domain.run_status import RunStatus
 from deemster.store.executions import ExecutionSource
+
+MULTI_FILE_MAIN: Final = "judge0_multi_file.sh"
+"""The script that starts a program of several files."""
+COMPILE_OUTPUT: Final = "judge0_compile_output"
+COMPILE_FAILED: Final = "judge0_compile_failed"
+"""Files that this script leaves behind."""
 
 STATUSES: Final = {
     1: "In Queue",
@@ -151,12 +152,12 @@ def same_output(one: bytes, other: bytes) -> bool:
 class Judge0Submission:
     """An execution, as Judge0 shows it."""
 
-    def __init__(self, shown: ShownExecution) -> None:
-        self.view = shown.view
-        self.client: Mapping[str, Any] = shown.view.client or {}
-        self.ended = shown.view.state in TERMINAL
-        self._output = shown.output if self.ended else {}
-        self._result = shown.view.result if self.ended else None
+    def __init__(self, view: ExecutionView, output: Mapping[Stream, bytes]) -> None:
+        self.view = view
+        self.client: Mapping[str, Any] = view.client or {}
+        self.ended = view.state in TERMINAL
+        self._output = output if self.ended else {}
+        self._result = view.result if self.ended else None
 
     @property
     def status(self) -> int:
