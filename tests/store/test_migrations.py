@@ -36,6 +36,12 @@ async def test_a_dry_run_lists_migrations_and_changes_nothing(empty_url: str) ->
     assert await tables(empty_url) == set()
 
 
+def test_no_two_migrations_have_the_same_number() -> None:
+    """The second one would never be applied."""
+    numbers = [each.version for each in shipped()]
+    assert numbers == sorted(set(numbers))
+
+
 async def test_a_database_of_a_newer_version_is_refused(database_url: str) -> None:
     opened = await asyncpg.connect(database_url)
     await opened.execute("INSERT INTO migration VALUES (9999, '9999_later', 'x')")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from deemster.api.executions import ShownExecution, output_of
+from deemster.api.executions import ShownExecution
 from deemster.domain.errors import Unavailable
 from deemster.domain.execution import ExecutionLimits
 from deemster.domain.ids import ExecutionId, ProblemId, SubmissionId
@@ -143,7 +143,7 @@ class Service:
             async with connection(self.pool) as acquired:
                 view = await executions.get(acquired, execution)
                 assert view is not None
-                return ShownExecution(view, await output_of(acquired, execution))
+                return ShownExecution(view, await executions.whole_output(acquired, execution))
 
         async def ended() -> ShownExecution | None:
             found = await look()

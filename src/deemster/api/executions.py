@@ -59,22 +59,17 @@ class Executions:
             view = await executions.get(acquired, execution)
             if view is None:
                 raise unknown_execution()
-            return ShownExecution(view, await output_of(acquired, execution))
+            return ShownExecution(view, await executions.whole_output(acquired, execution))
 
     async def show(self, caller: Account, execution: str) -> ShownExecution:
         async with connection(self.pool) as acquired:
             view = await visible_execution(acquired, caller, execution)
-            return ShownExecution(view, await output_of(acquired, view.id))
+            return ShownExecution(view, await executions.whole_output(acquired, view.id))
 
     async def _has_ended(self, execution: ExecutionId) -> bool:
         async with connection(self.pool) as acquired:
             view = await executions.get(acquired, execution)
         return view is None or view.state in TERMINAL
-
-
-async def output_of(acquired: Connection, execution: ExecutionId) -> dict[Stream, bytes]:
-    found = await executions.whole_output(acquired, [execution])
-    return {stream: content for (_, stream), content in found.items()}
 
 
 async def visible_execution(

@@ -12,6 +12,7 @@ from deemster.domain.job import PRIORITY_CLASS_WIDTH, PriorityClass
 from deemster.domain.lifecycle import State
 from deemster.domain.limits import MIB, Limits
 from deemster.domain.run_status import RunStatus
+from deemster.domain.webhook import WebhookFormat
 from deemster.domain.work import WorkDetails
 
 SOURCE_BYTES: Final = 16 * MIB
@@ -100,6 +101,7 @@ class NewExecution:
     """What a compatible API keeps with the execution, to answer as its clients expect."""
     idempotency_key: str | None = None
     webhook_url: str | None = None
+    webhook_format: WebhookFormat = WebhookFormat.STANDARD
     session: CodeSessionId | None = None
 
     @property

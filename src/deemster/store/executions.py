@@ -28,6 +28,7 @@ from deemster.domain.ids import AccountId, CodeSessionId, ExecutionId
 from deemster.domain.lifecycle import State
 from deemster.domain.run_status import RunStatus
 from deemster.domain.source import pack_files, unpack_files
+from deemster.domain.webhook import WebhookFormat
 from deemster.store.idempotency_keys import KeyReused
 from deemster.store.lifecycle import StateChanged
 from deemster.store.notifications import INPUT_CHANNEL
@@ -98,9 +99,14 @@ async def insert_rows(
         keys=[new.idempotency_key for new in news],
         digests=[new.request_digest for new in news],
         webhooks=[new.webhook_url for new in news],
+        webhook_formats=[format_column(new.webhook_format) for new in news],
         sessions=[new.session for new in news],
     )
     return {row["id"]: row["submitted_at"] async for row in rows}
+
+
+def format_column(given: WebhookFormat) -> str | None:
+    return None if given is WebhookFormat.STANDARD else given
 
 
 async def replay_of(connection: Connection, request: NewExecution) -> ExecutionInsert | Refused:
@@ -260,15 +266,10 @@ async def output_after(
     ]
 
 
-async def whole_output(
-    connection: Connection, executions: Sequence[ExecutionId]
-) -> dict[tuple[ExecutionId, Stream], bytes]:
-    """Returns what each wrote in its last attempt; a stream without output is missing."""
-    rows = SQL.whole_output(connection, ids=list(executions))
-    return {
-        (ExecutionId(row["work_id"]), Stream(row["stream"])): bytes(row["content"])
-        async for row in rows
-    }
+async def whole_output(connection: Connection, execution: ExecutionId) -> dict[Stream, bytes]:
+    """Returns what it wrote in its last attempt; a stream without output is missing."""
+    rows = SQL.whole_output(connection, id=execution)
+    return {Stream(row["stream"]): bytes(row["content"]) async for row in rows}
 
 
 @dataclass(frozen=True, slots=True)

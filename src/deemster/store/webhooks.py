@@ -17,6 +17,7 @@ from deemster.domain.ids import (
     work_id,
 )
 from deemster.domain.submission import SubmissionView
+from deemster.domain.webhook import WebhookFormat
 from deemster.store import executions
 from deemster.store.pool import Connection, rows_changed, statements
 from deemster.store.submissions import view_from_row
@@ -39,6 +40,7 @@ class ClaimedDelivery:
     id: DeliveryId
     kind: str
     url: str
+    format: WebhookFormat
     number: int
     """Number of the attempt to be made, from 1."""
     at: datetime
@@ -66,6 +68,7 @@ class Delivery:
     account: AccountId
     kind: str
     url: str
+    format: WebhookFormat
     state: DeliveryState
     tries: int
     next_at: datetime | None
@@ -180,6 +183,7 @@ def claimed_from_row(row: Mapping[str, Any]) -> ClaimedDelivery:
         id=DeliveryId(row["delivery_id"]),
         kind=row["event_kind"],
         url=row["url"],
+        format=WebhookFormat(row["format"]),
         number=row["tries"] + 1,
         at=row["claimed_at"],
         until=row["claimed_until"],
@@ -198,6 +202,7 @@ def delivery_from_row(row: Mapping[str, Any]) -> Delivery:
         account=AccountId(row["account_id"]),
         kind=row["kind"],
         url=row["url"],
+        format=WebhookFormat(row["format"]),
         state=state,
         tries=row["tries"],
         next_at=row["available_at"] if state is DeliveryState.WAITING else None,

@@ -78,9 +78,7 @@ async def run_keeper(settings: Settings) -> None:
 
 async def deliver(settings: Settings, pool: Pool) -> None:
     """Opens the secret itself, so that the other duties do not wait for it."""
-    sender = WebhookSender(
-        timeout_s=settings.webhook_timeout_s, allow_private=settings.webhook_allow_private
-    )
+    sender = WebhookSender(allow_private=settings.webhook_allow_private)
     policy = RetryPolicy(
         attempts=settings.webhook_attempts,
         timeout_s=settings.webhook_timeout_s,

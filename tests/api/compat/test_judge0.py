@@ -95,7 +95,8 @@ INFO: dict[str, Any] = {
         len(found.json()) == CONFIG_KEYS
         and found.json()["max_cpu_time_limit"] == 15
         and found.json()["memory_limit"] == 128000
-        and found.json()["enable_callbacks"] is False
+        and found.json()["enable_callbacks"] is True
+        and (found.json()["callbacks_max_tries"], found.json()["callbacks_timeout"]) == (3, 5)
     ),
     "workers": lambda found: (
         set(found.json()[0])
@@ -163,9 +164,18 @@ INVALID: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
         {"enable_per_process_and_thread_memory_limit": "true"},
         {"enable_per_process_and_thread_memory_limit": "cannot be enabled"},
     ),
-    "callback": (
-        {"callback_url": "https://example.org"},
-        {"callback_url": "callbacks are not allowed"},
+    "callback to a private address": (
+        {"callback_url": "http://127.0.0.1/x"},
+        {"callback_url": "is a private address"},
+    ),
+    "callback with another scheme": (
+        {"callback_url": "ftp://example.org"},
+        {"callback_url": "write it as https://host/path"},
+    ),
+    "callback that is no text": ({"callback_url": [1]}, {"callback_url": "write it as"}),
+    "long callback": (
+        {"callback_url": "https://example.org/" + "x" * 2048},
+        {"callback_url": "is too long (maximum is 2048 characters)"},
     ),
     "compiler options of Python": (
         {"compiler_options": "-O2"},

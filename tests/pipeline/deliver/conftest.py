@@ -72,7 +72,7 @@ async def dispatching(
     **sending: Any,
 ) -> AsyncIterator[None]:
     rules = RetryPolicy(attempts=attempts, backoff_s=backoff_s, timeout_s=timeout_s)
-    sender = WebhookSender(timeout_s=timeout_s, **{"allow_private": True, **sending})
+    sender = WebhookSender(**{"allow_private": True, **sending})
     async with asyncio.TaskGroup() as group:
         tasks = [
             group.create_task(WebhookDispatcher(pool, sender, KEYS, rules).run())

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Request:
+    method: str
     path: str
     headers: Mapping[str, str]
     body: bytes
@@ -108,7 +109,8 @@ async def read_request(reader: asyncio.StreamReader) -> Request:
     headers = dict(line.split(": ", 1) for line in lines if line)
     lowered = {name.lower(): value for name, value in headers.items()}
     body = await reader.readexactly(int(lowered["content-length"]))
-    return Request(first.split(" ")[1], lowered, body)
+    method, path, _ = first.split(" ")
+    return Request(method, path, lowered, body)
 
 
 @asynccontextmanager

@@ -3,6 +3,10 @@
 import asyncio
 from pathlib import Path
 
+import pytest
+
+from deemster.domain.ids import WorkId
+from deemster.domain.webhook import WebhookFormat
 from deemster.pipeline.verdict.cancel import cancel
 from deemster.store.webhooks import DeliveryState
 from tests.builders import make_submission, queue_submission
@@ -12,8 +16,23 @@ from tests.system.service import Service
 from tests.waiting import until
 
 
+async def make_work(service: Service, webhook_format: WebhookFormat, url: str) -> WorkId:
+    if webhook_format is WebhookFormat.STANDARD:
+        submission = await make_submission(service.pool, webhook_url=url)
+        await queue_submission(service.pool, submission)
+        return submission
+    return await service.execute(
+        "python3",
+        "print(1)",
+        client={"language": {"id": 71, "name": "Python"}},
+        webhook_url=url,
+        webhook_format=webhook_format,
+    )
+
+
+@pytest.mark.parametrize("webhook_format", WebhookFormat)
 async def test_a_webhook_sent_but_not_recorded_is_sent_again(
-    database_url: str, queue_env: str, tmp_path: Path
+    database_url: str, queue_env: str, tmp_path: Path, webhook_format: WebhookFormat
 ) -> None:
     async def kill_it(_: Request, __: asyncio.StreamWriter) -> None:
         # The request is here in full, and nothing was written down of that.
@@ -31,9 +50,7 @@ async def test_a_webhook_sent_but_not_recorded_is_sent_again(
         ) as service,
     ):
         service.fleet.start("keeper")
-        submission = await make_submission(service.pool, webhook_url=receiver.url)
-        await queue_submission(service.pool, submission)
-        await cancel(service.pool, submission)
+        await cancel(service.pool, await make_work(service, webhook_format, receiver.url))
 
         async def is_over() -> bool:
             (delivery,) = await deliveries(service.pool)
@@ -41,7 +58,7 @@ async def test_a_webhook_sent_but_not_recorded_is_sent_again(
 
         await until(is_over)
         (delivery,) = await deliveries(service.pool)
-    assert delivery.state is DeliveryState.DELIVERED
+    assert (delivery.state, delivery.format) == (DeliveryState.DELIVERED, webhook_format)
     assert [(each.number, each.status) for each in delivery.attempts] == [(1, 200)]
     assert receiver.ids == [delivery.id] * 3
     assert len({request.body for request in receiver.got}) == 1

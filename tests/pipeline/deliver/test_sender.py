@@ -9,7 +9,12 @@ from typing import Any
 import pytest
 
 from deemster.pipeline.deliver.destination import Address
-from deemster.pipeline.deliver.sender import DeliveryFault, Outcome, WebhookSender
+from deemster.pipeline.deliver.sender import (
+    DeliveryFault,
+    Outcome,
+    WebhookRequest,
+    WebhookSender,
+)
 from tests.pipeline.deliver.authority import Authority
 from tests.pipeline.deliver.receiver import (
     OK,
@@ -49,12 +54,9 @@ class Names:
         return [ipaddress.ip_address(each) for each in answer]
 
 
-def make(timeout_s: float = 20, **options: Any) -> WebhookSender:
-    return WebhookSender(timeout_s=timeout_s, **options)
-
-
-async def send(sender: WebhookSender, url: str) -> Outcome:
-    return await sender.send(url, {"webhook-id": "whd_x"}, BODY)
+async def send(sender: WebhookSender, url: str, timeout_s: float = 20) -> Outcome:
+    headers = {"webhook-id": "whd_x"}
+    return await sender.send(WebhookRequest("POST", url, headers, BODY, timeout_s))
 
 
 # -- where it may go --
@@ -81,17 +83,17 @@ async def test_no_spelling_of_this_machine_is_reached(host: str) -> None:
     """H3: with the real resolver, which understands all of these spellings."""
     async with receiving() as receiver:
         url = f"http://{host}:{receiver.port}/"
-        assert await send(make(), url) == Outcome(None, DeliveryFault.NOT_ALLOWED)
+        assert await send(WebhookSender(), url) == Outcome(None, DeliveryFault.NOT_ALLOWED)
         assert not receiver.connections
         # It is the rule that keeps it from there, nothing else.
-        assert await send(make(allow_private=True), url) == Outcome(200, None)
+        assert await send(WebhookSender(allow_private=True), url) == Outcome(200, None)
 
 
 @pytest.mark.parametrize("host", ["0177.0.0.1", "127.0.0.1.", "localhost.", "a.localhost"])
 async def test_spellings_that_only_some_resolvers_know_are_not_reached(host: str) -> None:
     """H3."""
     async with receiving() as receiver:
-        outcome = await send(make(), f"http://{host}:{receiver.port}/")
+        outcome = await send(WebhookSender(), f"http://{host}:{receiver.port}/")
         assert outcome.fault in {
             DeliveryFault.NOT_ALLOWED,
             DeliveryFault.UNREADABLE,
@@ -108,7 +110,7 @@ async def test_no_local_ipv6_address_is_reached(host: str) -> None:
     server = await asyncio.start_server(lambda _, writer: writer.close(), "::", 0)
     port = server.sockets[0].getsockname()[1]
     async with server:
-        outcome = await send(make(), f"http://{host}:{port}/")
+        outcome = await send(WebhookSender(), f"http://{host}:{port}/")
     assert outcome.fault in {
         DeliveryFault.NOT_ALLOWED,
         DeliveryFault.UNREADABLE,
@@ -132,7 +134,7 @@ async def test_no_local_ipv6_address_is_reached(host: str) -> None:
 async def test_a_name_with_any_private_address_is_refused(addresses: list[str]) -> None:
     """H3: even if another one is public."""
     async with receiving() as receiver:
-        sender = make(look_up=Names(inside=[addresses]))
+        sender = WebhookSender(look_up=Names(inside=[addresses]))
         outcome = await send(sender, f"http://inside.example:{receiver.port}/")
         assert outcome == Outcome(None, DeliveryFault.NOT_ALLOWED)
         assert not receiver.connections
@@ -143,7 +145,7 @@ async def test_dns_rebinding_reaches_no_private_address() -> None:
     async with receiving() as receiver:
         names = Names(rebind=[[FAR], ["127.0.0.1"]])
         outcome = await send(
-            make(timeout_s=0.5, look_up=names), f"http://rebind.example:{receiver.port}/"
+            WebhookSender(look_up=names), f"http://rebind.example:{receiver.port}/", 0.5
         )
         assert outcome.fault in {DeliveryFault.NO_CONNECTION, DeliveryFault.TIMEOUT}
         assert names.asked == ["rebind.example"]
@@ -157,7 +159,7 @@ async def test_the_connection_uses_the_addresses_that_were_checked() -> None:
         receiving(host="127.0.0.2", port=first.port) as second,
     ):
         names = Names(rebind=[["127.0.0.1"], ["127.0.0.2"]])
-        sender = make(allow_private=True, look_up=names)
+        sender = WebhookSender(allow_private=True, look_up=names)
         url = f"http://rebind.example:{first.port}/a%20b?c=d"
         assert await send(sender, url) == Outcome(200, None)
         assert names.asked == ["rebind.example"]
@@ -176,7 +178,7 @@ async def test_proxies_of_the_environment_are_not_used(
     async with receiving() as proxy, receiving() as receiver:
         for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
             monkeypatch.setenv(name, proxy.url)
-        assert await send(make(allow_private=True), receiver.url) == Outcome(200, None)
+        assert await send(WebhookSender(allow_private=True), receiver.url) == Outcome(200, None)
         assert not proxy.connections
 
 
@@ -198,13 +200,15 @@ async def test_proxies_of_the_environment_are_not_used(
 async def test_urls_that_are_not_http_are_refused(url: str) -> None:
     """H3."""
     names = Names(example=[[FAR]])
-    assert await send(make(look_up=names), url) == Outcome(None, DeliveryFault.UNREADABLE)
+    assert await send(WebhookSender(look_up=names), url) == Outcome(
+        None, DeliveryFault.UNREADABLE
+    )
     assert not names.asked
 
 
 async def test_impossible_host_names_are_not_found() -> None:
     for host in ("no-such-name.invalid", ".example.org", "a" * 64 + ".example"):
-        outcome = await send(make(), f"http://{host}/")
+        outcome = await send(WebhookSender(), f"http://{host}/")
         assert outcome.fault in {DeliveryFault.UNKNOWN_NAME, DeliveryFault.UNREADABLE}
 
 
@@ -214,7 +218,7 @@ async def test_impossible_host_names_are_not_found() -> None:
 async def test_after_a_dead_address_the_next_one_is_tried() -> None:
     async with receiving() as receiver:
         names = Names(two=[["127.0.0.3", "127.0.0.1"]])
-        sender = make(allow_private=True, look_up=names)
+        sender = WebhookSender(allow_private=True, look_up=names)
         url = f"http://two.example:{receiver.port}/"
         assert await send(sender, url) == Outcome(200, None)
 
@@ -223,7 +227,7 @@ async def test_a_refused_connection_is_a_failure() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
-        outcome = await send(make(allow_private=True), f"http://127.0.0.1:{port}/")
+        outcome = await send(WebhookSender(allow_private=True), f"http://127.0.0.1:{port}/")
     assert outcome == Outcome(None, DeliveryFault.NO_CONNECTION)
 
 
@@ -244,14 +248,16 @@ async def test_a_refused_connection_is_a_failure() -> None:
 async def test_anything_but_2xx_is_a_failure(code: int, fault: DeliveryFault | None) -> None:
     """H2."""
     async with receiving(status(code, "Location: http://127.0.0.1/")) as receiver:
-        assert await send(make(allow_private=True), receiver.url) == Outcome(code, fault)
+        assert await send(WebhookSender(allow_private=True), receiver.url) == Outcome(
+            code, fault
+        )
         assert len(receiver.got) == 1
 
 
 @pytest.mark.parametrize("said", NO_HTTP)
 async def test_a_response_that_is_not_http_is_a_failure(said: bytes) -> None:
     async with receiving(raw(said)) as receiver:
-        outcome = await send(make(allow_private=True), receiver.url)
+        outcome = await send(WebhookSender(allow_private=True), receiver.url)
         assert outcome == Outcome(None, DeliveryFault.NO_HTTP)
 
 
@@ -267,7 +273,7 @@ async def drip_headers(_: Request, writer: asyncio.StreamWriter) -> None:
 async def test_the_timeout_covers_the_whole_exchange(answer: Any) -> None:
     """H2: not the time between two bytes."""
     async with receiving(answer) as receiver:
-        outcome = await send(make(timeout_s=0.5, allow_private=True), receiver.url)
+        outcome = await send(WebhookSender(allow_private=True), receiver.url, 0.5)
         assert outcome == Outcome(None, DeliveryFault.TIMEOUT)
         await until(lambda: receiver.open_now == 0)
 
@@ -277,7 +283,7 @@ async def test_the_timeout_covers_the_look_up() -> None:
         await asyncio.Event().wait()
         return []
 
-    outcome = await send(make(timeout_s=0.1, look_up=hang), "http://slow.example/")
+    outcome = await send(WebhookSender(look_up=hang), "http://slow.example/", 0.1)
     assert outcome == Outcome(None, DeliveryFault.TIMEOUT)
 
 
@@ -293,7 +299,7 @@ async def test_only_the_start_of_a_large_response_is_read() -> None:
             sent_bytes += 65536
 
     async with receiving(flood) as receiver:
-        assert await send(make(allow_private=True), receiver.url) == Outcome(200, None)
+        assert await send(WebhookSender(allow_private=True), receiver.url) == Outcome(200, None)
         await until(lambda: receiver.open_now == 0)
     assert sent_bytes < 64 << 20, "what the kernel's buffers hold, and not for ever"
 
@@ -302,7 +308,7 @@ async def test_a_response_broken_after_its_status_counts_by_its_status() -> None
     """The receiver has the webhook, so it must not be sent again."""
     cut = raw(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc")
     async with receiving(cut) as receiver:
-        assert await send(make(allow_private=True), receiver.url) == Outcome(200, None)
+        assert await send(WebhookSender(allow_private=True), receiver.url) == Outcome(200, None)
 
 
 # -- TLS --
@@ -320,7 +326,9 @@ async def test_tls_checks_the_host_name_though_the_address_is_pinned(
     server = authority.server_context("hooks.example")
     names = Names(hooks=[["127.0.0.1"]], other=[["127.0.0.1"]])
     async with receiving(OK, tls=server) as receiver:
-        sender = make(allow_private=True, look_up=names, tls=authority.client_context())
+        sender = WebhookSender(
+            allow_private=True, look_up=names, tls=authority.client_context()
+        )
         url = f"https://hooks.example:{receiver.port}/"
         assert await send(sender, url) == Outcome(200, None)
         assert receiver.names_asked == ["hooks.example"]
@@ -332,7 +340,7 @@ async def test_tls_checks_the_host_name_though_the_address_is_pinned(
 async def test_an_unknown_certificate_authority_is_not_trusted(authority: Authority) -> None:
     server = authority.server_context("hooks.example")
     async with receiving(OK, tls=server) as receiver:
-        sender = make(allow_private=True, look_up=Names(hooks=[["127.0.0.1"]]))
+        sender = WebhookSender(allow_private=True, look_up=Names(hooks=[["127.0.0.1"]]))
         outcome = await send(sender, f"https://hooks.example:{receiver.port}/")
         assert outcome == Outcome(None, DeliveryFault.NO_TLS)
         assert not receiver.got
@@ -346,5 +354,5 @@ async def test_plain_http_on_a_tls_port_is_a_failure() -> None:
     server = await asyncio.start_server(refuse, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     async with server:
-        outcome = await send(make(allow_private=True), f"https://127.0.0.1:{port}/")
+        outcome = await send(WebhookSender(allow_private=True), f"https://127.0.0.1:{port}/")
     assert outcome == Outcome(None, DeliveryFault.NO_TLS)

@@ -29,7 +29,7 @@ from deemster.api.compat.judge0_info import (
     workers,
 )
 from deemster.api.compat.judge0_request import API, InvalidFields, execute_request
-from deemster.api.executions import ShownExecution, output_of
+from deemster.api.executions import ShownExecution
 from deemster.api.http.body import read_body
 from deemster.api.http.direct_route import DirectRoute
 from deemster.api.http.errors import error_response, kind_of, request_id_of
@@ -115,6 +115,7 @@ async def start(
         as_base64=as_base64,
         find_language=known.get,
         most=state.executions.accept.most,
+        allow_private=state.settings.webhook_allow_private,
     )
     accepted = await state.executions.start(request, caller, asked)
     return accepted.id
@@ -166,7 +167,10 @@ async def show_page(request: Request) -> Response:
         views = await executions.page_of_api(
             acquired, API, limit=per_page, offset=min((page - 1) * per_page, total)
         )
-        found = [ShownExecution(each, await output_of(acquired, each.id)) for each in views]
+        found = [
+            ShownExecution(each, await executions.whole_output(acquired, each.id))
+            for each in views
+        ]
     try:
         answers = [
             await shown_fields(state, each, names, as_base64=as_base64) for each in found

@@ -4,11 +4,13 @@ from typing import Any
 
 from deemster.api.compat.judge0_request import EXTRACTED_KB, numbers
 from deemster.domain.execution import ExecutionLimits
+from deemster.pipeline.deliver.judge0_submission import CALLBACK_TIMEOUT_S
+from deemster.settings import Settings
 
 MOST_IN_BATCH = 20
 
 
-def config_info(most: ExecutionLimits, *, queue_high: int) -> dict[str, Any]:
+def config_info(most: ExecutionLimits, settings: Settings) -> dict[str, Any]:
     """All keys of Judge0 v1.13.1; its clients fail if one is missing."""
     limits = numbers(most)
     bounds: dict[str, Any] = {}
@@ -23,7 +25,7 @@ def config_info(most: ExecutionLimits, *, queue_high: int) -> dict[str, Any]:
         "allowed_languages_for_compile_options": [],
         "enable_command_line_arguments": True,
         "enable_submission_delete": True,
-        "max_queue_size": queue_high,
+        "max_queue_size": settings.queue_high,
         "enable_per_process_and_thread_time_limit": False,
         "allow_enable_per_process_and_thread_time_limit": False,
         "enable_per_process_and_thread_memory_limit": False,
@@ -31,9 +33,9 @@ def config_info(most: ExecutionLimits, *, queue_high: int) -> dict[str, Any]:
         "redirect_stderr_to_stdout": False,
         "enable_network": False,
         "allow_enable_network": False,
-        "enable_callbacks": False,
-        "callbacks_max_tries": 3,
-        "callbacks_timeout": 5,
+        "enable_callbacks": True,
+        "callbacks_max_tries": settings.webhook_attempts,
+        "callbacks_timeout": min(settings.webhook_timeout_s, CALLBACK_TIMEOUT_S),
         "enable_additional_files": True,
         "max_extract_size": EXTRACTED_KB,
         "enable_batched_submissions": True,

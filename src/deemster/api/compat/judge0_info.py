@@ -65,7 +65,7 @@ async def config(request: Request) -> Response:
     await BEARER(request)
     state = app_state(request)
     most = state.executions.accept.most
-    return JSONResponse(config_info(most, queue_high=state.settings.queue_high))
+    return JSONResponse(config_info(most, state.settings))
 
 
 async def workers(request: Request) -> Response:

@@ -12,8 +12,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from deemster.api.compat.judge0_languages import Judge0Language
+from deemster.api.models.submissions import check_web_address
 from deemster.domain.execution import ExecutionLimits, ExecutionOptions
+from deemster.domain.webhook import WebhookFormat
 from deemster.pipeline.accept.executions import ExecuteRequest
+from deemster.pipeline.deliver.destination import is_plainly_private
 from deemster.pipeline.deliver.judge0_submission import (
     COMPILE_FAILED,
     COMPILE_OUTPUT,
@@ -24,6 +27,7 @@ API: Final = "judge0"
 """Name of this API in the data that is kept with an execution."""
 EXTRACTED_KB: Final = 10240
 MOST_OPTIONS_CHARS: Final = 512
+MOST_URL_CHARS: Final = 2048
 MOST_FILES: Final = 250
 
 MULTI_FILE_SCRIPT: Final = f"""
@@ -139,6 +143,22 @@ class RequestReader:
             self.refuse(name, f"this option cannot be enabled: {NEVER[name]}")
         return wanted
 
+    def url(self, name: str, *, allow_private: bool) -> str | None:
+        """Refuses plainly private addresses early; the delivery checks all addresses (H3)."""
+        value = self._fields.get(name)
+        if value is None or value == "":
+            return None
+        try:
+            url = check_web_address(value if isinstance(value, str) else "")
+        except ValueError as fault:
+            self.refuse(name, str(fault))
+            return None
+        if len(url) > MOST_URL_CHARS:
+            self.refuse(name, f"is too long (maximum is {MOST_URL_CHARS} characters)")
+        elif not allow_private and is_plainly_private(url):
+            self.refuse(name, "is a private address: use a public one")
+        return url
+
     def files(self) -> tuple[str | None, dict[str, bytes]]:
         """The archive in base64, and its files."""
         value = self._fields.get("additional_files")
@@ -191,8 +211,12 @@ def execute_request(
     as_base64: bool,
     find_language: Callable[[int], Judge0Language | None],
     most: ExecutionLimits,
+    allow_private: bool = False,
 ) -> ExecuteRequest:
-    """Raises `InvalidFields` with all that is wrong."""
+    """Raises `InvalidFields` with all that is wrong.
+
+    `allow_private` allows callbacks to private addresses.
+    """
     reader = RequestReader(fields, as_base64=as_base64)
     language = read_language(reader, fields.get("language_id"), find_language)
     source, stdin = reader.text("source_code"), reader.text("stdin")
@@ -202,8 +226,7 @@ def execute_request(
     arguments, args = reader.options("command_line_arguments")
     flags = {name: reader.flag(name) for name in (*NEVER, "redirect_stderr_to_stdout")}
     archive, files = reader.files()
-    if fields.get("callback_url"):
-        reader.refuse("callback_url", "callbacks are not allowed: read the submission instead")
+    callback_url = reader.url("callback_url", allow_private=allow_private)
     main = ""
     if language is not None:
         if compile_args and not language.takes_compiler_options:
@@ -240,6 +263,8 @@ def execute_request(
             **values,
             **flags,
         },
+        webhook_url=callback_url,
+        webhook_format=WebhookFormat.JUDGE0,
     )
 
 

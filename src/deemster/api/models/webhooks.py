@@ -5,6 +5,7 @@ from datetime import datetime
 from deemster.api.http.paging import Page, PageQuery
 from deemster.api.models.kinds import ResponseModel, ShortText
 from deemster.domain.ids import AccountId, kind_of
+from deemster.domain.webhook import WebhookFormat
 from deemster.pipeline.deliver.message import SigningKeys
 from deemster.store.webhooks import Delivery, DeliveryState, SigningKey
 
@@ -31,6 +32,7 @@ class DeliveryOut(ResponseModel):
     submission_id: str | None = None
     execution_id: str | None = None
     type: str
+    format: WebhookFormat
     url: str
     state: DeliveryState
     tries: int
@@ -67,6 +69,7 @@ def delivery_out(delivery: Delivery) -> DeliveryOut:
         submission_id=delivery.work if kind_of(delivery.work) == "submission" else None,
         execution_id=delivery.work if kind_of(delivery.work) == "execution" else None,
         type=delivery.kind,
+        format=delivery.format,
         url=delivery.url,
         state=delivery.state,
         tries=delivery.tries,

@@ -27,6 +27,7 @@ from deemster.domain.source import (
     pack_files,
     single_file,
 )
+from deemster.domain.webhook import WebhookFormat
 from deemster.pipeline.accept.group_commit import GroupCommit
 from deemster.settings import Settings
 from deemster.store import executions
@@ -52,6 +53,7 @@ class ExecuteRequest:
     options: ExecutionOptions = field(default_factory=ExecutionOptions)
     client: Mapping[str, Any] | None = None
     webhook_url: str | None = None
+    webhook_format: WebhookFormat = WebhookFormat.STANDARD
     idempotency_key: str | None = None
     session: CodeSessionId | None = None
 
@@ -125,6 +127,7 @@ class ExecutionAccept:
             client=request.client,
             idempotency_key=request.idempotency_key,
             webhook_url=request.webhook_url,
+            webhook_format=request.webhook_format,
             session=request.session,
         )
 

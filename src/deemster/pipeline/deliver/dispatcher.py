@@ -11,10 +11,18 @@ from urllib.parse import urlsplit
 import structlog
 
 from deemster.domain.errors import Unavailable
+from deemster.domain.execution import ExecutionView
+from deemster.domain.webhook import WebhookFormat
 from deemster.metrics import WEBHOOKS
+from deemster.pipeline.deliver.judge0_submission import CALLBACK_TIMEOUT_S, callback_body
 from deemster.pipeline.deliver.message import SigningKeys, body_of, signature_headers
-from deemster.pipeline.deliver.sender import DeliveryFault, Outcome, WebhookSender
-from deemster.store import webhooks
+from deemster.pipeline.deliver.sender import (
+    DeliveryFault,
+    Outcome,
+    WebhookRequest,
+    WebhookSender,
+)
+from deemster.store import executions, webhooks
 from deemster.store.pool import Pool, connection, transaction
 from deemster.store.webhooks import ClaimedDelivery, DeliveryState
 from deemster.telemetry import id_field
@@ -129,14 +137,26 @@ class WebhookDispatcher:
 
     async def _send(self, claimed: ClaimedDelivery) -> Outcome:
         try:
-            body = body_of(claimed.kind, claimed.subject)
-            headers = signature_headers(
-                self._signing_keys(claimed), claimed.id, claimed.at, body
-            )
-            return await self._sender.send(claimed.url, headers, body)
+            return await self._sender.send(await self._request_of(claimed))
+        except Unavailable:
+            raise
         except Exception as fault:  # one delivery must not stop the others
             log.warning("webhook.fault", deliveryId=claimed.id, exc_info=fault)
             return Outcome(None, DeliveryFault.OURS)
+
+    async def _request_of(self, claimed: ClaimedDelivery) -> WebhookRequest:
+        subject, timeout_s = claimed.subject, self._policy.timeout_s
+        if claimed.format is WebhookFormat.JUDGE0:
+            assert isinstance(subject, ExecutionView), "submissions have no callbacks"
+            async with connection(self._pool) as reading:
+                output = await executions.whole_output(reading, subject.id)
+            method, body = "PUT", callback_body(subject, output)
+            timeout_s = min(timeout_s, CALLBACK_TIMEOUT_S)
+        else:
+            method, body = "POST", body_of(claimed.kind, subject)
+        keys = self._signing_keys(claimed)
+        headers = signature_headers(keys, claimed.id, claimed.at, body)
+        return WebhookRequest(method, claimed.url, headers, body, timeout_s)
 
     def _signing_keys(self, claimed: ClaimedDelivery) -> list[bytes]:
         generations = [claimed.generation]

@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import json
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final
@@ -105,6 +106,10 @@ FIELDS: Final = (
     "status",
     "language",
 )
+
+
+CALLBACK_TIMEOUT_S: Final = 5.0
+"""Time that Judge0 gives the receiver of a callback."""
 
 
 class NotUtf8(Exception):
@@ -264,7 +269,7 @@ class Judge0Submission:
             "memory": result.memory_kb if result else None,
             "exit_code": self.exit_code,
             "exit_signal": result.signal if result else None,
-            "callback_url": None,
+            "callback_url": self.view.webhook_url,
         }
         return plain[name]
 
@@ -283,6 +288,12 @@ class Judge0Submission:
         if source is None or self.view.main in (None, MULTI_FILE_MAIN):
             return None
         return source.files.get(self.view.main or "")
+
+
+def callback_body(view: ExecutionView, output: Mapping[Stream, bytes]) -> bytes:
+    """What GET /submissions/{token} answers in base64 if it is not asked for other fields."""
+    fields = Judge0Submission(view, output).fields(DEFAULT_FIELDS, None, as_base64=True)
+    return json.dumps(fields).encode()
 
 
 def status_of_failure(result: ExecutionResult, *, checks_syntax: bool) -> int:

@@ -58,26 +58,33 @@ class Unsendable(Exception):
         self.fault = fault
 
 
+@dataclass(frozen=True, slots=True)
+class WebhookRequest:
+    method: str
+    url: str
+    headers: Mapping[str, str]
+    body: bytes
+    timeout_s: float
+
+
 class WebhookSender:
     def __init__(
         self,
         *,
-        timeout_s: float,
         allow_private: bool = False,
         look_up: Lookup = look_up,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        self._timeout_s = timeout_s
         self._allow_private = allow_private
         self._look_up = look_up
         self._tls = tls or default_tls()
 
-    async def send(self, url: str, headers: Mapping[str, str], body: bytes) -> Outcome:
+    async def send(self, request: WebhookRequest) -> Outcome:
         try:
-            async with asyncio.timeout(self._timeout_s):
-                target = target_of(url)
+            async with asyncio.timeout(request.timeout_s):
+                target = target_of(request.url)
                 addresses = await self._addresses_of(target)
-                status = await self._exchange(target, addresses, headers, body)
+                status = await self._exchange(request, target, addresses)
         except Unsendable as fault:
             return Outcome(None, fault.fault)
         except (TimeoutError, httpcore.TimeoutException):
@@ -106,29 +113,28 @@ class WebhookSender:
         return found
 
     async def _exchange(
-        self,
-        target: httpx.URL,
-        addresses: Sequence[Address],
-        headers: Mapping[str, str],
-        body: bytes,
+        self, request: WebhookRequest, target: httpx.URL, addresses: Sequence[Address]
     ) -> int:
         # A pool for one request: a connection that is kept open would outlive its check.
-        backend = PinnedBackend(addresses, self._timeout_s)
+        backend = PinnedBackend(addresses, request.timeout_s)
         whole = {
             "Host": target.netloc.decode("ascii"),
             "User-Agent": USER_AGENT,
             "Content-Type": "application/json",
-            "Content-Length": str(len(body)),
+            "Content-Length": str(len(request.body)),
             "Accept": "*/*",
             "Connection": "close",
-            **headers,
+            **request.headers,
         }
         async with (
             httpcore.AsyncConnectionPool(
                 ssl_context=self._tls, network_backend=backend
             ) as connections,
             connections.stream(
-                "POST", wire_url(target), headers=[*whole.items()], content=body
+                request.method,
+                wire_url(target),
+                headers=[*whole.items()],
+                content=request.body,
             ) as got,
         ):
             await drain(got)

@@ -5,11 +5,12 @@ WITH requested AS (
     SELECT * FROM unnest(:ids::text[], :accounts::text[], :languages::text[], :mains::text[], :files::bytea[],
                          :stdins::bytea[], :args::text[], :ios::text[], :limits::jsonb[], :options::jsonb[],
                          :clients::jsonb[], :first_priorities::int[], :ahead::int[], :keys::text[],
-                         :digests::bytea[], :webhooks::text[], :sessions::text[])
+                         :digests::bytea[], :webhooks::text[], :webhook_formats::text[], :sessions::text[])
         AS a (id, account_id, language, main, files, stdin, args, io, limits, options, client, first_priority,
-              ahead, idempotency_key, request_digest, webhook_url, session_id)
+              ahead, idempotency_key, request_digest, webhook_url, webhook_format, session_id)
 ), inserted AS (
-    INSERT INTO work (id, kind, account_id, language, main, priority, idempotency_key, request_digest, webhook_url)
+    INSERT INTO work (id, kind, account_id, language, main, priority, idempotency_key, request_digest, webhook_url,
+                      webhook_format)
     SELECT id, 'execution', account_id, language, main,
            first_priority + LEAST(:max_ahead::int, ahead + (
                SELECT count(*) FROM (
@@ -17,7 +18,7 @@ WITH requested AS (
                     WHERE w.account_id = requested.account_id AND w.attempt = 0 AND w.finished_at IS NULL
                       AND w.rejudge_of IS NULL AND w.kind = 'execution'
                     LIMIT :max_ahead::int) waiting))::int,
-           idempotency_key, request_digest, webhook_url
+           idempotency_key, request_digest, webhook_url, webhook_format
       FROM requested ORDER BY account_id, idempotency_key
     ON CONFLICT (account_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
  RETURNING id, submitted_at
@@ -124,11 +125,11 @@ SELECT attempt, number, stream, at_ms, content FROM execution_output
  LIMIT :limit;
 
 -- name: whole_output
--- Joins the output of the last attempt of executions, by stream.
-SELECT o.work_id, o.stream, string_agg(o.content, ''::bytea ORDER BY o.number) AS content
+-- Joins the output of the last attempt of an execution, by stream.
+SELECT o.stream, string_agg(o.content, ''::bytea ORDER BY o.number) AS content
   FROM execution_output o JOIN work w ON w.id = o.work_id AND w.attempt = o.attempt
- WHERE o.work_id = ANY (:ids::text[])
- GROUP BY o.work_id, o.stream;
+ WHERE o.work_id = :id
+ GROUP BY o.stream;
 
 -- name: add_input$
 -- Stores what was typed while the execution has not ended, and wakes its worker; no row if it has ended.

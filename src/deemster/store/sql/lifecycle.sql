@@ -18,7 +18,7 @@ WITH matching AS (
            failure     = CASE WHEN :target = 'FAILED' THEN :reason::text ELSE s.failure END
       FROM matching
      WHERE s.id = matching.id
- RETURNING s.id, s.state, s.attempt, s.dispatch, s.account_id, s.webhook_url, s.staged_in, s.kind
+ RETURNING s.id, s.state, s.attempt, s.dispatch, s.account_id, s.webhook_url, s.webhook_format, s.staged_in, s.kind
 ), new_events AS (
     INSERT INTO work_event (work_id, event, state, attempt, reason)
     SELECT id, :event, state, attempt, :reason::text FROM advanced
@@ -32,8 +32,8 @@ WITH matching AS (
     DELETE FROM lease l USING advanced a WHERE :releases::bool AND l.work_id = a.id
 ), new_webhooks AS (
     -- Trials of a rejudging send no webhooks.
-    INSERT INTO webhook_delivery (id, work_id, account_id, kind, url)
-    SELECT 'whd_' || substr(id, 5), id, account_id, kind || '.finished', webhook_url
+    INSERT INTO webhook_delivery (id, work_id, account_id, kind, url, format)
+    SELECT 'whd_' || substr(id, 5), id, account_id, kind || '.finished', webhook_url, COALESCE(webhook_format, 'standard')
       FROM advanced WHERE :ends::bool AND webhook_url IS NOT NULL AND staged_in IS NULL
     ON CONFLICT DO NOTHING
 )

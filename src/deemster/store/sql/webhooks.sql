@@ -32,9 +32,9 @@ WITH RECURSIVE hosts AS (
 ), claimed AS (
     UPDATE webhook_delivery d SET claimed_until = now() + make_interval(secs => :claim_s::float)
       FROM mine WHERE d.id = mine.id
- RETURNING d.id, d.work_id, d.account_id, d.kind, d.url, d.tries, d.claimed_until
+ RETURNING d.id, d.work_id, d.account_id, d.kind, d.url, d.format, d.tries, d.claimed_until
 )
-SELECT c.id AS delivery_id, c.kind AS event_kind, c.url, c.tries, c.claimed_until, now() AS claimed_at,
+SELECT c.id AS delivery_id, c.kind AS event_kind, c.url, c.format, c.tries, c.claimed_until, now() AS claimed_at,
        s.*, x.args, x.io, x.limits, x.options, x.client, x.session_id, x.status, x.exit_code, x.signal, x.cpu_ms,
        x.wall_ms, x.memory_kb AS used_kb, x.stdout_truncated, x.stderr_truncated, x.compile, x.returned_files, a.name AS account_name, COALESCE(k.generation, 1) AS generation,
        COALESCE(k.rotated_at > now() - make_interval(secs => :overlap_s::float), false) AS overlaps
@@ -73,8 +73,8 @@ SELECT d.*, ARRAY(SELECT row(w.number, w.at, w.status, w.error, w.took_ms) FROM 
 
 -- name: resend!
 -- Adds the same delivery again unless an earlier resend still waits.
-INSERT INTO webhook_delivery (id, work_id, account_id, kind, url, resend_of)
-SELECT :id, work_id, account_id, kind, url, id FROM webhook_delivery
+INSERT INTO webhook_delivery (id, work_id, account_id, kind, url, format, resend_of)
+SELECT :id, work_id, account_id, kind, url, format, id FROM webhook_delivery
  WHERE id = :resend_of AND state <> 'waiting'
 ON CONFLICT (resend_of) WHERE resend_of IS NOT NULL AND state = 'waiting' DO NOTHING;
 
