@@ -6,7 +6,15 @@ from itertools import pairwise
 
 import pytest
 
-from deemster.domain.ids import ALPHABET, GENERATED_ID, Clock, new_id
+from deemster.domain.ids import (
+    ALPHABET,
+    GENERATED_ID,
+    Clock,
+    execution_of_uuid,
+    new_execution_id,
+    new_id,
+    uuid_of,
+)
 
 MANY = 10_000
 
@@ -38,6 +46,15 @@ def test_an_id_can_not_be_guessed_from_the_one_before() -> None:
     """A5: more than 60 bits are random."""
     made = [new_id("sub") for _ in range(MANY)]
     assert len({each[-13:] for each in made}) == MANY
+
+
+def test_an_id_of_an_execution_can_be_written_as_a_uuid() -> None:
+    """F1: a token of Judge0 is one."""
+    made = [new_execution_id() for _ in range(MANY)]
+    uuids = [uuid_of(each) for each in made]
+    assert {each.version for each in uuids} == {4}
+    assert [execution_of_uuid(each) for each in uuids] == made == sorted(set(made))
+    assert [str(each) for each in uuids] == sorted({str(each) for each in uuids})
 
 
 def test_ticks_grow_when_the_system_clock_stops_or_goes_back(

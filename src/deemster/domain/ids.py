@@ -5,6 +5,7 @@ import secrets
 import time
 from threading import Lock
 from typing import Final, NewType
+from uuid import UUID
 
 from deemster.domain.errors import Refused
 
@@ -37,6 +38,8 @@ ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 """Crockford's base 32: without letters that look like digits, and in ASCII order."""
 FRACTION_BITS: Final = 12
 RANDOM_BITS: Final = 68
+UUID_RANDOM_BITS: Final = 62
+"""An id with no more random bits can be written as a UUID."""
 LENGTH: Final = 26
 GENERATED_ID = re.compile(rf"[a-z]{{3,4}}_[{ALPHABET}]{{{LENGTH}}}")
 SLUG = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
@@ -69,11 +72,37 @@ class Clock:
 CLOCK: Final = Clock()
 
 
-def new_id(prefix: str) -> str:
-    """48 bits of milliseconds, 12 bits of fractions of one, 68 random bits."""
-    number = (CLOCK.tick() << RANDOM_BITS) | secrets.randbits(RANDOM_BITS)
+def new_id(prefix: str, random_bits: int = RANDOM_BITS) -> str:
+    """48 bits of milliseconds, 12 bits of fractions of one, at most 68 random bits."""
+    return format_id(prefix, (CLOCK.tick() << RANDOM_BITS) | secrets.randbits(random_bits))
+
+
+def new_execution_id() -> ExecutionId:
+    """Clients of a compatible API expect a UUID: see `uuid_of`."""
+    return ExecutionId(new_id(EXECUTION, UUID_RANDOM_BITS))
+
+
+def format_id(prefix: str, number: int) -> str:
     digits = [ALPHABET[(number >> (5 * place)) & 31] for place in reversed(range(LENGTH))]
     return f"{prefix}_{''.join(digits)}"
+
+
+def uuid_of(execution: ExecutionId) -> UUID:
+    """The id in the form of a UUID of version 4: with the same bits, in the same order."""
+    number = 0
+    for digit in execution.removeprefix(f"{EXECUTION}_"):
+        number = number << 5 | ALPHABET.index(digit)
+    milliseconds, fraction = divmod(number >> RANDOM_BITS, 1 << FRACTION_BITS)
+    high = milliseconds << 16 | 4 << 12 | fraction
+    return UUID(int=high << 64 | 2 << UUID_RANDOM_BITS | number % (1 << UUID_RANDOM_BITS))
+
+
+def execution_of_uuid(uuid: UUID) -> ExecutionId:
+    """Undoes `uuid_of`."""
+    high, low = divmod(uuid.int, 1 << 64)
+    time = high >> 16 << FRACTION_BITS | high % (1 << FRACTION_BITS)
+    number = time << RANDOM_BITS | low % (1 << UUID_RANDOM_BITS)
+    return ExecutionId(format_id(EXECUTION, number))
 
 
 def problem_id_from_name(name: str) -> ProblemId:

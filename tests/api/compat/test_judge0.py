@@ -6,6 +6,7 @@ import io
 import zipfile
 from collections.abc import AsyncIterator
 from typing import Any
+from uuid import UUID
 
 import httpx
 import pytest
@@ -13,7 +14,7 @@ import pytest
 from deemster.api.app import create_app
 from deemster.domain.account import Role, Scope
 from deemster.domain.execution import CompileResult, ExecutionResult, Stream
-from deemster.domain.ids import ExecutionId
+from deemster.domain.ids import execution_of_uuid
 from deemster.domain.lifecycle import State
 from deemster.domain.run_status import RunStatus
 from deemster.pipeline.deliver.judge0_submission import (
@@ -384,6 +385,8 @@ async def test_a11_submissions_of_others_are_not_found(
     client: httpx.AsyncClient, pool: Pool
 ) -> None:
     token = await create(client)
+    for same in (token, token.upper(), execution_of_uuid(UUID(token))):
+        assert (await client.get(f"{CREATE}/{same}")).json()["token"] == token
     other = {"X-Auth-Token": (await make_user(pool, "bob")).token}
     path = f"{CREATE}/{token}"
     assert (await client.get(path)).status_code == 200
@@ -418,7 +421,8 @@ async def test_admins_list_and_delete(
     assert answer.json()["error"].endswith("because its status is 1 (In Queue)")
     async with connection(pool) as acquired:
         await acquired.execute(
-            "UPDATE work SET state = 'CANCELLED', finished_at = now() WHERE id = $1", tokens[0]
+            "UPDATE work SET state = 'CANCELLED', finished_at = now() WHERE id = $1",
+            execution_of_uuid(UUID(tokens[0])),
         )
     answer = await client.delete(f"{path}?fields=source_code,status_id", headers=admin)
     assert answer.json() == {"source_code": "cHJpbnQoMSk=\n", "status_id": 13}
@@ -476,7 +480,7 @@ async def test_each_end_has_its_status(client: httpx.AsyncClient, pool: Pool) ->
     """Ends that a real program can't have at will; the others are in tests/system."""
     token = await create(client, language_id=50, expected_output="a\nb")
     async with connection(pool) as acquired:
-        view = await executions.get(acquired, ExecutionId(token))
+        view = await executions.get(acquired, execution_of_uuid(UUID(token)))
     assert view is not None
     for name, (state, result, stdout, status, expected) in ENDS.items():
         ended = dataclasses.replace(

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import httpx
+import judge0
 import pytest
 
 from deemster.api.app import create_app
@@ -73,6 +74,17 @@ async def test_a_callback_puts_what_a_get_answers(
     assert shown.json()["status"]["id"] == expected
     url = await client.get(f"{CREATE}/{token}?fields=callback_url")
     assert url.json() == {"callback_url": receiver.url}
+
+
+async def test_the_python_client_reads_a_callback(
+    client: httpx.AsyncClient, pool: Pool, worker: SettlingWorker
+) -> None:
+    """As its example of a receiver does."""
+    async with receiving() as receiver, dispatching(pool):
+        await worker.answer(post(client, receiver.url), GOOD, [(Stream.STDOUT, b"1\n")])
+        await until_ended(pool)
+    found = judge0.Submission.model_validate_json(receiver.got[0].body)
+    assert (found.stdout, found.status) == ("1\n", judge0.Status.ACCEPTED)
 
 
 async def test_a_cancelled_submission_calls_back_too(

@@ -3,7 +3,9 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
+from uuid import UUID
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
@@ -37,7 +39,7 @@ from deemster.api.permissions import COMPAT_PERMISSIONS, JUDGE0_PREFIXES
 from deemster.api.state import AppState, app_state
 from deemster.domain.account import Account, Role
 from deemster.domain.errors import DeemsterError, LostRace, NotFound, Refused
-from deemster.domain.ids import ExecutionId
+from deemster.domain.ids import ExecutionId, execution_of_uuid, uuid_of
 from deemster.metrics import REFUSED
 from deemster.pipeline.deliver.judge0_submission import (
     DEFAULT_FIELDS,
@@ -73,11 +75,12 @@ async def create(request: Request) -> Response:
     caller = await BEARER(request)
     names, as_base64 = fields_of(request), is_true(request, "base64_encoded")
     found = await read_object(request)
-    token = await start(request, caller, found, as_base64=as_base64)
+    execution = await start(request, caller, found, as_base64=as_base64)
+    token = str(uuid_of(execution))
     if not is_true(request, "wait"):
         return JSONResponse({"token": token}, 201)
     service = app_state(request).executions
-    shown = await service.wait(token, WAIT_S) or await service.read(token)
+    shown = await service.wait(execution, WAIT_S) or await service.read(execution)
     try:
         answer = await shown_fields(app_state(request), shown, names, as_base64=as_base64)
     except NotUtf8:
@@ -94,7 +97,8 @@ async def create_batch(request: Request) -> Response:
     for each in asked or ():
         try:
             fields = each if isinstance(each, dict) else {}
-            answers.append({"token": await start(request, caller, fields, as_base64=as_base64)})
+            execution = await start(request, caller, fields, as_base64=as_base64)
+            answers.append({"token": str(uuid_of(execution))})
         except InvalidFields as fault:
             answers.append(fault.errors)
         except DeemsterError as fault:
@@ -208,7 +212,9 @@ async def delete(request: Request) -> Response:
 
 
 async def find(request: Request, caller: Account, token: str) -> ShownExecution:
-    """Finds only executions that came by this API."""
+    """Finds only executions that came by this API, also by their ids in our own API."""
+    with suppress(ValueError):
+        token = execution_of_uuid(UUID(token))
     shown = await app_state(request).executions.show(caller, token)
     if (shown.view.client or {}).get("api") != API:
         raise NotFound("There is no such submission.")

@@ -16,7 +16,7 @@ from deemster.domain.execution import (
     NewExecution,
     ProgramIo,
 )
-from deemster.domain.ids import EXECUTION, CodeSessionId, ExecutionId, new_id
+from deemster.domain.ids import CodeSessionId, new_execution_id
 from deemster.domain.language import Catalogue, Language
 from deemster.domain.limits import MIB
 from deemster.domain.source import (
@@ -113,7 +113,7 @@ class ExecutionAccept:
         check_limits(request.limits, self._ceiling(request.io))
         check_input(request)
         return NewExecution(
-            id=ExecutionId(new_id(EXECUTION)),
+            id=new_execution_id(),
             account=account.id,
             language=language.id,
             main=source.main,

@@ -14,6 +14,7 @@ from deemster.domain.execution import (
     Stream,
     error_of,
 )
+from deemster.domain.ids import uuid_of
 from deemster.domain.lifecycle import TERMINAL, State
 from deemster.domain.run_status import RunStatus
 from deemster.store.executions import ExecutionSource
@@ -257,7 +258,7 @@ class Judge0Submission:
             return text_of(texts[name](), as_base64=as_base64)
         result = self._result if self.was_run else None
         plain: dict[str, Any] = {
-            "token": self.view.id,
+            "token": str(uuid_of(self.view.id)),
             "language_id": self.client["language"]["id"],
             "language": self.client["language"],
             "status_id": self.status,
