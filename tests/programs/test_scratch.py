@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from deemster.programs.scratch import MAX_BYTES, MAX_DEPTH, MAX_FILES, OutputCollector
+from deemster.programs import scratch as scratch_module
+from deemster.programs.scratch import (
+    MAX_BYTES,
+    MAX_DEPTH,
+    MAX_FILES,
+    OutputCollector,
+    list_scratch,
+)
 
 
 @pytest.fixture
@@ -124,3 +131,36 @@ def test_a_name_that_is_not_text_can_be_reported(scratch: Path, target: Path) ->
     problem = collect(scratch, target)
     assert problem is not None
     problem.encode()
+
+
+def listed(scratch: Path) -> list[str]:
+    descriptor = os.open(scratch, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        return list_scratch(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def test_only_regular_files_with_plain_names_are_listed(scratch: Path) -> None:
+    """X7"""
+    deep = scratch.joinpath("d", *["x"] * 20)
+    deep.mkdir(parents=True)
+    for path in (scratch / "b", scratch / "d" / "a", deep / "too deep"):
+        path.write_bytes(b"")
+    (scratch / "link").symlink_to("/etc/passwd")
+    (scratch / "directory").symlink_to("/etc")
+    os.mkfifo(scratch / "pipe")
+    for name in (b"\xff", b"line\nbreak", b"back\\slash"):
+        (Path(os.fsdecode(bytes(scratch) + b"/" + name))).write_bytes(b"")
+    (scratch / "unreadable").mkdir(mode=0)
+    assert listed(scratch) == ["b", "d/a"]
+
+
+def test_the_list_is_bounded_over_all_directories(
+    scratch: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scratch_module, "MAX_FILES", 10)
+    for number in range(20):
+        (scratch / str(number)).mkdir()
+        (scratch / str(number) / "file").write_bytes(b"")
+    assert len(listed(scratch)) <= 10

@@ -134,6 +134,16 @@ async def test_files_are_in_the_program_s_directory_and_can_be_returned(
         result = (await service.execution(execution)).view.result
         assert result is not None
         assert result.returned_files == {"d/out": b"abab"}
+        source = "open('same', 'a'); open('new', 'w'); open('changed', 'a').write('2')"
+        execution = await service.execute(
+            "python3",
+            files={"main.py": source.encode(), "same": b"1", "changed": b"1"},
+            main="main.py",
+            options=ExecutionOptions(return_changed_files=True),
+        )
+        result = (await service.execution(execution)).view.result
+        assert result is not None
+        assert result.returned_files == {"new": b"", "changed": b"12"}
 
 
 async def test_e5_output_can_be_read_while_the_program_runs(open_service: OpenService) -> None:

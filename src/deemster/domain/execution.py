@@ -78,6 +78,8 @@ class ExecutionOptions:
     stderr_to_stdout: bool = False
     return_files: Sequence[str] = ()
     """Files that the program wrote, to be returned."""
+    return_changed_files: bool = False
+    """Whether to return all other files, too, that the program created or changed."""
     rows: int = 24
     columns: int = 80
 

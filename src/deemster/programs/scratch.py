@@ -7,7 +7,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from deemster.domain.errors import Refused
 from deemster.domain.limits import MIB
+from deemster.domain.source import check_name
 
 MAX_FILES = 2_000
 MAX_BYTES = 64 * MIB
@@ -142,6 +144,36 @@ def read_scratch_file(scratch_fd: int, path: str, most_bytes: int) -> bytes | No
         return None
     finally:
         if descriptor >= 0:
+            os.close(descriptor)
+
+
+def list_scratch(scratch_fd: int) -> list[str]:
+    """Paths of the regular files that untrusted code left, in order.
+
+    No link is followed. Names that no source file could have are left out, and so is all
+    beyond the first `MAX_FILES` entries.
+    """
+    return sorted(walk(scratch_fd, "", iter(range(MAX_FILES))))
+
+
+def walk(directory_fd: int, prefix: str, budget: Iterator[int]) -> Iterator[str]:
+    with os.scandir(directory_fd) as entries:
+        # The budget is shared by all directories.
+        names = [entry.name for entry, _ in zip(entries, budget, strict=False)]
+    for name in names:
+        path = prefix + name
+        try:
+            check_name(path)
+            descriptor = os.open(name, OPEN_FLAGS, dir_fd=directory_fd)
+        except (Refused, OSError):
+            continue
+        try:
+            mode = os.fstat(descriptor).st_mode
+            if stat.S_ISDIR(mode):
+                yield from walk(descriptor, f"{path}/", budget)
+            elif stat.S_ISREG(mode):
+                yield path
+        finally:
             os.close(descriptor)
 
 

@@ -1,13 +1,15 @@
 """Compiles and runs the program of one execution, and says what came of it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from deemster.domain.execution import (
     SOURCE_BYTES,
     CompileResult,
     ExecutionDetails,
+    ExecutionOptions,
     ExecutionResult,
     ProgramIo,
     Stream,
@@ -23,13 +25,14 @@ from deemster.programs.build.compile import Artifact, Build
 from deemster.programs.build.compiler import BuildTools
 from deemster.programs.execute import command_for, detect_memory_limit
 from deemster.programs.output import Tail
-from deemster.programs.scratch import StagedFiles, read_scratch_file
+from deemster.programs.scratch import StagedFiles, list_scratch, read_scratch_file
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Command
 from deemster.sandbox.wire import Report
 
 RETURNED_BYTES: Final = 4 * MIB
 """The most of all files that a program returns."""
+RETURNED_FILES: Final = 250
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +105,12 @@ class ProgramRun:
     async def _run_once(
         self, artifact: Artifact, command: Command, extra: Mapping[str, bytes]
     ) -> tuple[Report, Mapping[str, bytes]]:
-        wanted = self.details.options.return_files
+        options = self.details.options
         returned: dict[str, bytes] = {}
         stage = StagedFiles(extra) if extra else None
-        collector = (lambda scratch: collect(scratch, wanted, returned)) if wanted else None
+        collector = None
+        if options.return_files or options.return_changed_files:
+            collector = partial(collect, options, extra, returned)
         step = artifact.toolchain.language.run
         if self.details.io is not ProgramIo.BATCH:
             live = LiveProgram(self.details, self.inputs, self.output, self.idle_s)
@@ -149,11 +154,28 @@ def summarise(reports: list[Report], returned: Mapping[str, bytes]) -> Execution
     )
 
 
-def collect(scratch: int, wanted: Iterable[str], returned: dict[str, bytes]) -> None:
+def collect(
+    options: ExecutionOptions,
+    staged: Mapping[str, bytes],
+    returned: dict[str, bytes],
+    scratch: int,
+) -> None:
     """A file that is missing, or too large, is missing in the result."""
     left = RETURNED_BYTES
-    for name in wanted:
+    for name in options.return_files:
         content = read_scratch_file(scratch, name, left)
         if content is not None:
             returned[name] = content
             left -= len(content)
+    if not options.return_changed_files:
+        return
+    for name in list_scratch(scratch):
+        before = staged.get(name, b"")
+        content = read_scratch_file(scratch, name, max(left, len(before)))
+        if content is None or name in returned or len(content) > left:
+            continue
+        if name not in staged or content != before:
+            returned[name] = content
+            left -= len(content)
+            if len(returned) >= RETURNED_FILES:
+                return
