@@ -165,14 +165,6 @@ async def test_a_bad_request_is_refused_and_leaves_nothing(
         assert await acquired.fetchval("SELECT count(*) FROM work") == 0
 
 
-async def test_the_token_may_be_in_the_header_x_api_key(ada: Api, pool: Pool) -> None:
-    client, path = ada.client, ROOT + "/languages"
-    answer = await client.get(path, headers={"X-API-KEY": ada.user.token})
-    assert answer.status_code == 200
-    for wrong in ({}, {"X-API-KEY": "nobody"}):
-        assert (await client.get(path, headers=wrong)).status_code == 401
-
-
 async def test_overload_is_an_outcome(
     make_dependencies: MakeDependencies, pool: Pool, worker: SettlingWorker
 ) -> None:

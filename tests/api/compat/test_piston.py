@@ -226,13 +226,6 @@ async def test_errors_of_http_are_json_with_a_message(ada: Api, worker: Settling
         assert (answer.status_code, list(answer.json())) == (401, ["message"])
 
 
-async def test_the_key_may_come_without_the_word_bearer(
-    ada: Api, worker: SettlingWorker
-) -> None:
-    answer = await ada.client.get("/api/v2/runtimes", headers={"Authorization": ada.user.token})
-    assert answer.status_code == 200
-
-
 async def test_a_server_without_workers_says_so(ada: Api) -> None:
     assert (await ada.get("/api/v2/runtimes")).json() == []
     answer = await ada.post(EXECUTE, PROGRAM)

@@ -23,11 +23,11 @@ from deemster.api.compat.translation import (
     read_object,
     run_to_end,
     text_list,
-    with_token,
+    with_bearer,
 )
 from deemster.api.executions import ShownExecution
 from deemster.api.http.direct_route import DirectRoute
-from deemster.api.http.errors import TooLarge, kind_of
+from deemster.api.http.errors import TooLarge, Unauthorised, kind_of
 from deemster.api.permissions import JOBE_PREFIX
 from deemster.api.state import app_state
 from deemster.domain.account import Account
@@ -151,10 +151,7 @@ async def find_file(request: Request) -> Response:
 
 
 async def caller_of(request: Request) -> Account:
-    key = request.headers.get("x-api-key", "").strip()
-    if key and "authorization" not in request.headers:
-        request = with_token(request, key)
-    return await BEARER(request)
+    return await BEARER(with_bearer(request, "x-api-key"))
 
 
 def file_id(request: Request) -> str:
@@ -349,6 +346,9 @@ def clean(output: bytes) -> str:
 
 def answer_error(fault: DeemsterError) -> Response:
     kind = kind_of(type(fault))
+    if isinstance(fault, Unauthorised):
+        # CodeRunner takes 401 for a limit that is reached.
+        return JSONResponse(str(fault), 403)
     status = 400 if kind.status in {409, 413, 415, 422} else kind.status
     message = kind.detail if isinstance(fault, Unavailable) and kind.detail else str(fault)
     return JSONResponse(message or kind.title, status, dict(kind.headers))

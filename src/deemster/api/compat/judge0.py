@@ -7,7 +7,6 @@ from contextlib import suppress
 from typing import Any, Final
 from uuid import UUID
 
-from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute
@@ -31,6 +30,7 @@ from deemster.api.compat.judge0_info import (
     workers,
 )
 from deemster.api.compat.judge0_request import API, InvalidFields, execute_request
+from deemster.api.compat.translation import with_bearer
 from deemster.api.executions import ShownExecution
 from deemster.api.http.body import read_body
 from deemster.api.http.direct_route import DirectRoute
@@ -303,9 +303,8 @@ ENDPOINTS: Final[dict[tuple[str, str], Endpoint]] = {
 
 def with_judge0_errors(endpoint: Endpoint, token_header: str) -> Endpoint:
     async def call(request: Request) -> Response:
-        accept_token_of(request, token_header)
         try:
-            return await endpoint(request)
+            return await endpoint(with_bearer(request, token_header, "x-auth-token"))
         except InvalidFields as fault:
             return JSONResponse(fault.errors, 422)
         except Judge0Error as fault:
@@ -330,14 +329,6 @@ def error_answer(request: Request, fault: DeemsterError) -> Response:
         if name not in {"content-type", "content-length"}:
             answer.headers[name] = value
     return answer
-
-
-def accept_token_of(request: Request, header: str) -> None:
-    """Judge0's header for tokens counts if the request has no Authorization header."""
-    headers = MutableHeaders(scope=request.scope)
-    token = headers.get(header) or headers.get("x-auth-token")
-    if token and "authorization" not in headers:
-        headers["authorization"] = f"Bearer {token}"
 
 
 def make_routes() -> list[BaseRoute]:

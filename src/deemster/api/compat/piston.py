@@ -25,7 +25,7 @@ from deemster.api.compat.translation import (
     read_object,
     run_to_end,
     text_list,
-    with_token,
+    with_bearer,
 )
 from deemster.api.http.direct_route import DirectRoute
 from deemster.api.http.errors import NoWorkers, Overloaded, WrongMedia, kind_of
@@ -112,11 +112,7 @@ async def execute(request: Request) -> Response:
 
 
 async def caller_of(request: Request) -> Account:
-    """Clients of Piston send their key without the word Bearer."""
-    header = request.headers.get("authorization", "")
-    if header and " " not in header.strip():
-        request = with_token(request, header.strip())
-    return await BEARER(request)
+    return await BEARER(with_bearer(request))
 
 
 def check_fields(body: Object) -> None:

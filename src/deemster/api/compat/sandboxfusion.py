@@ -22,6 +22,7 @@ from deemster.api.compat.translation import (
     read_object,
     run_to_end,
     runnable_language,
+    with_bearer,
 )
 from deemster.api.executions import ShownExecution
 from deemster.api.http.direct_route import DirectRoute
@@ -112,7 +113,7 @@ async def caller_of(request: Request) -> Account:
     deadline_s = time.monotonic() + CLIENT_EXTRA_S
     while True:
         try:
-            return await BEARER(request)
+            return await BEARER(with_bearer(request))
         except LimitReached as fault:
             if time.monotonic() >= deadline_s:
                 raise Overloaded("You send requests too fast.") from None

@@ -1,5 +1,7 @@
 """What the compatible APIs share: reading JSON, naming source files, running to the end."""
 
+import base64
+import binascii
 import json
 import math
 from collections.abc import Awaitable, Callable, Mapping
@@ -47,11 +49,36 @@ def answering_errors(
     return run
 
 
-def with_token(request: Request, token: str) -> Request:
-    """The request as if it had this token in its header."""
+def with_bearer(request: Request, *own_headers: str) -> Request:
+    """The request with its token after the word Bearer, wherever its client sends it.
+
+    Some clients send it alone, or in a header of their own. Clients that have only an address
+    can name it there as the password: then they send it in the scheme Basic.
+    """
+    given = request.headers.get("authorization", "").strip()
+    scheme, _, rest = given.partition(" ")
+    if not given:
+        found = (request.headers.get(name, "").strip() for name in own_headers)
+        token = next(filter(None, found), "")
+    elif scheme.lower() == "basic":
+        token = password_of(rest)
+    else:
+        token = "" if rest else scheme
+    if not token:
+        return request
     headers = [each for each in request.scope["headers"] if each[0] != b"authorization"]
     headers.append((b"authorization", b"Bearer " + token.encode("latin-1", "replace")))
     return Request({**request.scope, "headers": headers}, request.receive)
+
+
+def password_of(credentials: str) -> str:
+    """The password of a header in the scheme Basic, or the name if there is none."""
+    try:
+        decoded = base64.b64decode(credentials.strip()).decode("latin-1")
+    except binascii.Error:
+        return ""
+    name, _, password = decoded.partition(":")
+    return password or name
 
 
 async def read_object(request: Request, most_bytes: int = BODY_BYTES) -> Object:
