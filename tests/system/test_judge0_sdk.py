@@ -12,12 +12,9 @@ import judge0
 import pytest
 from judge0 import Client, Filesystem, LanguageAlias, Status, Submission, TestCase
 
-from deemster.bench.load.processes import free_address
-from deemster.domain.account import Role
-from deemster.store import accounts
-from deemster.store.pool import connection
+from tests.system.compat_service import serving
 from tests.system.conftest import OpenService
-from tests.waiting import until, until_ready
+from tests.waiting import PATIENCE_S, until
 
 GREET = "print(f'Hello, {input()}!')"
 C_SUM = """
@@ -142,26 +139,23 @@ PROGRAMS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 
 async def test_the_client_of_judge0_runs_programs(open_service: OpenService) -> None:
-    address = free_address()
-    settings = {"host": address.host, "port": address.port, "compat": "judge0"}
-    async with open_service(**settings, executions_per_minute_user=10_000) as service:
-        async with connection(service.pool) as acquired:
-            account = await accounts.add(acquired, "ada", Role.USER)
-            token = await accounts.add_token(acquired, account.id, "for tests")
-        service.start("api", "relay", "keeper", "worker")
-        await until_ready(address.url)
-        async with httpx.AsyncClient(
-            base_url=address.url + "/judge0", headers={"X-Auth-Token": token}, timeout=120
-        ) as client:
+    async with (
+        serving(open_service, "judge0", executions_per_minute_user=10_000) as served,
+        httpx.AsyncClient(
+            base_url=served.url + "/judge0",
+            headers={"X-Auth-Token": served.token},
+            timeout=PATIENCE_S,
+        ) as client,
+    ):
 
-            async def is_listed() -> bool:
-                names = [each["name"] for each in (await client.get("/languages")).json()]
-                return any(name.startswith("Python (3") for name in names)
+        async def is_listed() -> bool:
+            names = [each["name"] for each in (await client.get("/languages")).json()]
+            return any(name.startswith("Python (3") for name in names)
 
-            await until(is_listed)
-            await asyncio.to_thread(use_client, address.url, token)
-            await run_programs(client)
-            await wait_for_result(client)
+        await until(is_listed)
+        await asyncio.to_thread(use_client, served.url, served.token)
+        await run_programs(client)
+        await wait_for_result(client)
 
 
 def use_client(url: str, token: str) -> None:

@@ -57,6 +57,11 @@ def zipped(**files: bytes) -> str:
     return base64.b64encode(archive.getvalue()).decode()
 
 
+def unzipped(archive: str) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(base64.b64decode(archive))) as opened:
+        return {name: opened.read(name) for name in opened.namelist()}
+
+
 async def create(client: httpx.AsyncClient, **fields: Any) -> str:
     answer = await client.post(CREATE, json={**PROGRAM, **fields})
     assert answer.status_code == 201, answer.text
@@ -288,17 +293,17 @@ async def test_tokens_come_in_judge0_s_headers_too(
 
 
 async def test_all_fields_are_shown_with_their_defaults(client: httpx.AsyncClient) -> None:
-    archive = zipped(x=b"y")
     token = await create(
         client,
         stdin="in",
         expected_output="out",
-        additional_files=archive,
+        additional_files=zipped(x=b"y"),
         command_line_arguments="a b",
         cpu_time_limit="2.5",
     )
     shown = (await client.get(f"{CREATE}/{token}?fields=*")).json()
     assert shown.pop("created_at").endswith("Z")
+    assert unzipped(shown.pop("additional_files")) == {"x": b"y"}
     assert shown == {
         "source_code": "print(1)",
         "language_id": 71,
@@ -325,8 +330,8 @@ async def test_all_fields_are_shown_with_their_defaults(client: httpx.AsyncClien
         "max_file_size": 1024,
         "redirect_stderr_to_stdout": False,
         "enable_network": False,
-        "additional_files": archive,
         "compile_output": None,
+        "post_execution_filesystem": None,
         "exit_code": None,
         "exit_signal": None,
         "message": None,

@@ -47,8 +47,8 @@ from deemster.pipeline.deliver.judge0_submission import (
     SOURCE_FIELDS,
     STATUSES,
     Judge0Submission,
-    NotUtf8,
 )
+from deemster.pipeline.deliver.judge0_values import NotUtf8
 from deemster.store import executions
 from deemster.store.pool import connection
 
@@ -229,7 +229,10 @@ async def shown_fields(
         async with connection(state.pool) as acquired:
             source = await executions.source(acquired, shown.view.id)
     submission = Judge0Submission(shown.view, shown.output)
-    return submission.fields(names, source, as_base64=as_base64)
+    if source is None:
+        return submission.fields(names, source, as_base64=as_base64)
+    # Archives take long to pack.
+    return await asyncio.to_thread(submission.fields, names, source, as_base64=as_base64)
 
 
 async def read_object(request: Request) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from deemster.api.compat.judge0_request import EXTRACTED_KB, numbers
+from deemster.api.compat.judge0_archive import EXTRACTED_KB
+from deemster.api.compat.judge0_request import numbers
 from deemster.domain.execution import ExecutionLimits
 from deemster.pipeline.deliver.judge0_submission import CALLBACK_TIMEOUT_S
 from deemster.settings import Settings

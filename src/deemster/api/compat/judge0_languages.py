@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from deemster.domain.language import Catalogue, Language
+from deemster.domain.language import Catalogue, Language, extension_of
 
 MULTI_FILE: Final = 89
 """A zip archive whose script `run`, after an optional script `compile`, is run by Bash."""
@@ -20,6 +20,13 @@ NAMES: Final[Mapping[str, str]] = {
 }
 """Judge0's names of languages that have another name here."""
 
+SCRIPTS: Final = frozenset(
+    {
+        *("bash", "javascript", "lisp", "lua", "perl", "php", "python3"),
+        *("r", "ruby", "sql", "typescript"),
+    }
+)
+"""Languages whose source Judge0 calls `script`, with the extension of the language."""
 STANDARD: Final[Mapping[int, str]] = {
     43: "text",
     45: "nasm",
@@ -86,6 +93,11 @@ class Judge0Language:
         compiler = self.language.compile
         return not self.is_multi_file and compiler is not None and bool(compiler.output)
 
+    @property
+    def source_file(self) -> str:
+        name = self.language.source.file
+        return f"script.{extension_of(name)}" if self.language.id in SCRIPTS else name
+
     def summary(self) -> dict[str, Any]:
         return {"id": self.id, "name": self.name}
 
@@ -94,7 +106,7 @@ class Judge0Language:
         return {
             **self.summary(),
             "is_archived": False,
-            "source_file": None if self.is_multi_file else self.language.source.file,
+            "source_file": None if self.is_multi_file else self.source_file,
             "compile_cmd": " ".join(compiler.argv) if compiler else None,
             "run_cmd": None if self.is_multi_file else " ".join(self.language.run.argv),
         }

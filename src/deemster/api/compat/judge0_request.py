@@ -1,16 +1,14 @@
 """Judge0's request fields: their defaults, their bounds, and the execution they ask for."""
 
 import base64
-import io
 import math
 import re
 import shlex
-import zipfile
-import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from deemster.api.compat.judge0_archive import BadArchive, decode, unzip
 from deemster.api.compat.judge0_languages import Judge0Language
 from deemster.api.models.submissions import check_web_address
 from deemster.domain.execution import ExecutionLimits, ExecutionOptions
@@ -25,10 +23,8 @@ from deemster.pipeline.deliver.judge0_submission import (
 
 API: Final = "judge0"
 """Name of this API in the data that is kept with an execution."""
-EXTRACTED_KB: Final = 10240
 MOST_OPTIONS_CHARS: Final = 512
 MOST_URL_CHARS: Final = 2048
-MOST_FILES: Final = 250
 
 MULTI_FILE_SCRIPT: Final = f"""
 if [ -f compile ] && ! bash ./compile < /dev/null > {COMPILE_OUTPUT} 2>&1; then
@@ -159,50 +155,16 @@ class RequestReader:
             self.refuse(name, "is a private address: use a public one")
         return url
 
-    def files(self) -> tuple[str | None, dict[str, bytes]]:
-        """The archive in base64, and its files."""
+    def files(self) -> dict[str, bytes]:
+        """The files of the archive, which is always in base64."""
         value = self._fields.get("additional_files")
         if not value:
-            return None, {}
-        archive = decode(str(value).encode(errors="replace"))
+            return {}
         try:
-            return base64.b64encode(archive).decode(), unzip(archive)
-        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError):
-            self.refuse("additional_files", "is not a zip archive")
-        except RuntimeError:
-            self.refuse("additional_files", "is an encrypted zip archive")
-        except TooLargeArchive as fault:
+            return unzip(decode(str(value).encode(errors="replace")))
+        except BadArchive as fault:
             self.refuse("additional_files", str(fault))
-        return None, {}
-
-
-class TooLargeArchive(Exception):
-    pass
-
-
-def decode(content: bytes) -> bytes:
-    """As Ruby decodes base64: other characters are skipped, and padding may be missing."""
-    kept = re.sub(rb"[^A-Za-z0-9+/]", b"", content)
-    kept = kept[:-1] if len(kept) % 4 == 1 else kept
-    return base64.b64decode(kept + b"=" * (-len(kept) % 4))
-
-
-def unzip(archive: bytes) -> dict[str, bytes]:
-    found: dict[str, bytes] = {}
-    left = EXTRACTED_KB * 1024
-    with zipfile.ZipFile(io.BytesIO(archive)) as opened:
-        for entry in opened.infolist():
-            if entry.is_dir():
-                continue
-            if len(found) >= MOST_FILES:
-                raise TooLargeArchive(f"has more than {MOST_FILES} files")
-            with opened.open(entry) as file:
-                content = file.read(left + 1)
-            left -= len(content)
-            if left < 0:
-                raise TooLargeArchive(f"is larger than {EXTRACTED_KB} KB when extracted")
-            found[entry.filename.removeprefix("./")] = content
-    return found
+            return {}
 
 
 def execute_request(
@@ -225,7 +187,7 @@ def execute_request(
     compiler_options, compile_args = reader.options("compiler_options")
     arguments, args = reader.options("command_line_arguments")
     flags = {name: reader.flag(name) for name in (*NEVER, "redirect_stderr_to_stdout")}
-    archive, files = reader.files()
+    files = reader.files()
     callback_url = reader.url("callback_url", allow_private=allow_private)
     main = ""
     if language is not None:
@@ -249,6 +211,7 @@ def execute_request(
             runs=int(values["number_of_runs"]),
             stderr_to_stdout=flags["redirect_stderr_to_stdout"],
             return_files=[COMPILE_OUTPUT, COMPILE_FAILED] if language.is_multi_file else (),
+            return_changed_files=True,
         ),
         client={
             "api": API,
@@ -257,7 +220,6 @@ def execute_request(
             "expected_output": None
             if expected is None
             else base64.b64encode(expected).decode(),
-            "additional_files": archive,
             "compiler_options": printable(compiler_options),
             "command_line_arguments": printable(arguments),
             **values,
@@ -288,7 +250,8 @@ def add_source(
     if not language.is_multi_file:
         if not source:
             reader.refuse("source_code", "can't be blank")
-        name = language.language.file_name("", source.decode(errors="replace"))
+        text = source.decode(errors="replace")
+        name = language.language.file_name(language.source_file, text)
         files[name] = source
         return name
     if source:

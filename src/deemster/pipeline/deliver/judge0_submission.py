@@ -1,10 +1,8 @@
 """Shows an execution as Judge0 does: its fields and statuses, in answers and callbacks."""
 
 import base64
-import binascii
 import json
 from collections.abc import Iterable, Mapping
-from datetime import datetime
 from typing import Any, Final
 
 from deemster.domain.execution import (
@@ -17,6 +15,14 @@ from deemster.domain.execution import (
 from deemster.domain.ids import uuid_of
 from deemster.domain.lifecycle import TERMINAL, State
 from deemster.domain.run_status import RunStatus
+from deemster.pipeline.deliver.judge0_values import (
+    decimal,
+    encode,
+    same_output,
+    text_of,
+    timestamp,
+    zipped,
+)
 from deemster.store.executions import ExecutionSource
 
 MULTI_FILE_MAIN: Final = "judge0_multi_file.sh"
@@ -24,6 +30,7 @@ MULTI_FILE_MAIN: Final = "judge0_multi_file.sh"
 COMPILE_OUTPUT: Final = "judge0_compile_output"
 COMPILE_FAILED: Final = "judge0_compile_failed"
 """Files that this script leaves behind."""
+OWN_FILES: Final = frozenset({MULTI_FILE_MAIN, COMPILE_OUTPUT, COMPILE_FAILED})
 
 STATUSES: Final = {
     1: "In Queue",
@@ -79,11 +86,12 @@ KEPT_FIELDS: Final = (
     "max_file_size",
     "redirect_stderr_to_stdout",
     "enable_network",
-    "additional_files",
 )
 """Fields of the request that are answered as they came, or with their default."""
 DECIMALS: Final = frozenset({"cpu_time_limit", "cpu_extra_time", "wall_time_limit"})
-SOURCE_FIELDS: Final = frozenset({"source_code", "stdin"})
+ARCHIVE_FIELDS: Final = frozenset({"additional_files", "post_execution_filesystem"})
+SOURCE_FIELDS: Final = frozenset({"source_code", "stdin"}) | ARCHIVE_FIELDS
+"""Fields that need the source."""
 FIELDS: Final = (
     "source_code",
     "language_id",
@@ -98,6 +106,8 @@ FIELDS: Final = (
     "stderr",
     "token",
     *KEPT_FIELDS,
+    "additional_files",
+    "post_execution_filesystem",
     "compile_output",
     "exit_code",
     "exit_signal",
@@ -111,48 +121,6 @@ FIELDS: Final = (
 
 CALLBACK_TIMEOUT_S: Final = 5.0
 """Time that Judge0 gives the receiver of a callback."""
-
-
-class NotUtf8(Exception):
-    """A field is not text, and the client did not ask for base64."""
-
-
-def encode(content: bytes) -> str:
-    """Base64 as Ruby writes it: lines of 60 characters, with a newline after the last."""
-    lines = (content[at : at + 45] for at in range(0, len(content), 45))
-    return "".join(binascii.b2a_base64(line).decode() for line in lines)
-
-
-def text_of(content: bytes | None, *, as_base64: bool) -> str | None:
-    if not content:
-        return None
-    if as_base64:
-        return encode(content)
-    try:
-        return content.decode()
-    except UnicodeDecodeError:
-        raise NotUtf8 from None
-
-
-def decimal(value: float) -> str:
-    """At most three digits after the point, and at least one."""
-    text = f"{value:.3f}".rstrip("0")
-    return text + "0" if text.endswith(".") else text
-
-
-def timestamp(at: datetime | None) -> str | None:
-    if at is None:
-        return None
-    return at.strftime("%Y-%m-%dT%H:%M:%S.") + f"{at.microsecond // 1000:03}Z"
-
-
-def same_output(one: bytes, other: bytes) -> bool:
-    """Ignores white space at the end of lines and of the whole."""
-
-    def stripped(output: bytes) -> bytes:
-        return b"\n".join(line.rstrip() for line in output.split(b"\n")).rstrip()
-
-    return stripped(one) == stripped(other)
 
 
 class Judge0Submission:
@@ -253,6 +221,9 @@ class Judge0Submission:
         if name in KEPT_FIELDS:
             kept = self.client.get(name)
             return decimal(kept) if name in DECIMALS and kept is not None else kept
+        if name in ARCHIVE_FIELDS:
+            files = self._files(name, source)
+            return encode(zipped(files)) if files else None
         texts = self._texts(source)
         if name in texts:
             return text_of(texts[name](), as_base64=as_base64)
@@ -284,6 +255,19 @@ class Judge0Submission:
             "stdin": lambda: source.stdin if source else None,
             "source_code": lambda: self._source_code(source),
         }
+
+    def _files(self, field: str, source: ExecutionSource | None) -> dict[str, bytes]:
+        """The files that came with the source, or all files after the run."""
+        if source is None:
+            return {}
+        others = {name: each for name, each in source.files.items() if name != self.view.main}
+        if field == "additional_files":
+            return others
+        result = self._result if self.was_run else None
+        if result is None:
+            return {}
+        files = {**source.files, **result.returned_files}
+        return {name: each for name, each in files.items() if name not in OWN_FILES}
 
     def _source_code(self, source: ExecutionSource | None) -> bytes | None:
         if source is None or self.view.main in (None, MULTI_FILE_MAIN):
