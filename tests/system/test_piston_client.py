@@ -2,63 +2,54 @@
 
 import asyncio
 import base64
-import json
 import sys
 from pathlib import Path
 from typing import Any
 
 import httpx
 
-from deemster.bench.load.processes import free_address
-from deemster.domain.account import Role
-from deemster.store import accounts
-from deemster.store.pool import connection
-from tests.builders import make_account
+from tests.services.npm_packages import npm_packages
+from tests.system.compat_service import run_client, serving
 from tests.system.conftest import OpenService
-from tests.waiting import PATIENCE_S, until_ready
+from tests.waiting import PATIENCE_S
 
 SCRIPT = Path(__file__).parent / "piston_script.py"
+NPM_SCRIPT = SCRIPT.with_suffix(".mjs")
 BROKEN_C = "int main() { return x; }"
 
 
 async def test_clients_of_piston_jobe_and_sandboxfusion_work_unchanged(
     open_service: OpenService,
 ) -> None:
-    address = free_address()
-    settings = {"host": address.host, "port": address.port}
-    async with open_service(compat="piston,jobe,sandboxfusion", **settings) as service:
-        account = await make_account(service.pool, "client", Role.USER)
-        async with connection(service.pool) as acquired:
-            token = await accounts.add_token(acquired, account, "test")
-        service.start("api", "relay", "keeper", "worker")
-        await until_ready(address.url)
-        await service.until_workers(1)
-        check_piston(await run_script(f"{address.url}/api/v2/piston/", token))
+    async with serving(open_service, "piston,jobe,sandboxfusion") as served:
+        url, token = f"{served.url}/api/v2/piston/", served.token
+        # In a process of its own, because the client closes its session when it is deleted.
+        check_piston(await run_client(sys.executable, "-W", "ignore", SCRIPT, url, token))
         async with httpx.AsyncClient(
-            base_url=address.url, headers={"X-API-KEY": token}, timeout=PATIENCE_S
+            base_url=served.url, headers={"X-API-KEY": token}, timeout=PATIENCE_S
         ) as http:
             await check_jobe(http)
             http.headers["Authorization"] = f"Bearer {token}"
             await check_sandboxfusion(http)
 
 
-async def run_script(url: str, token: str) -> dict[str, Any]:
-    """In a process of its own, because the client closes its session when it is deleted."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-W", "ignore", SCRIPT, url, token),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    async with asyncio.timeout(PATIENCE_S):
-        said, errors = await process.communicate()
-    assert process.returncode == 0, errors.decode()
-    found: dict[str, Any] = json.loads(said)
-    return found
+async def test_npm_s_client_of_piston_works_unchanged(open_service: OpenService) -> None:
+    """Its token is in the address, because it can send no header."""
+    packages = await asyncio.to_thread(npm_packages)
+    async with serving(open_service, "piston") as served:
+        found = await run_client("node", NPM_SCRIPT, packages, served.url_with_token)
+    assert {"python", "javascript", "c", "c++"} <= set(found["languages"])
+    hello = found["hello"]
+    assert (hello["language"], hello["run"]["stdout"]) == ("python", "Hello World!\n")
+    assert (hello["run"]["code"], hello["run"]["signal"]) == (0, None)
+    assert found["configured"]["run"]["output"] == "[ '1', '2', '3' ]\n"
+    assert found["unknown"] == {"message": "klingon-* runtime is unknown"}
+    assert list(found["stranger"]) == ["message"]
 
 
 def check_piston(found: dict[str, Any]) -> None:
-    assert "python3" in found["languages"]
-    assert found["runtimes"] == ["python3"]
+    assert "python" in found["languages"]
+    assert found["runtimes"] == ["python"]
     assert found["hello"]["output"] == "hello ['x'] Ada\n"
     assert found["hello"]["code"] == 0
     assert found["module"]["output"] == "42\n"

@@ -1,0 +1,125 @@
+"""Piston's request fields: their checks, in its own words, and the execution they ask for."""
+
+import base64
+import binascii
+import math
+from dataclasses import replace
+from typing import Final
+
+from deemster.api.compat.translation import Object, compiles, is_number, name_main, text_list
+from deemster.api.state import AppState
+from deemster.domain.errors import Refused
+from deemster.domain.execution import ExecutionLimits, ExecutionOptions
+from deemster.domain.language import Language
+from deemster.domain.limits import MIB
+from deemster.pipeline.accept.executions import ExecuteRequest
+
+RUN_MS: Final = 3_000
+COMPILE_MS: Final = 10_000
+"""Piston's defaults."""
+NO_LIMIT: Final = -1
+ENCODINGS: Final = ("utf8", "base64", "hex")
+
+
+def check_fields(body: Object) -> None:
+    """In the order and the words of Piston."""
+    for name in ("language", "version"):
+        if not isinstance(body.get(name), str) or not body[name]:
+            raise Refused(f"{name} is required as a string")
+    files = body.get("files")
+    if not isinstance(files, list):
+        raise Refused("files is required as an array")
+    for number, file in enumerate(files):
+        if not isinstance(file, dict) or not isinstance(file.get("content"), str):
+            raise Refused(f"files[{number}].content is required as a string")
+        if not isinstance(file.get("name") or "", str):
+            raise Refused(f"files[{number}].name must be a string")
+        if (file.get("encoding") or "utf8") not in ENCODINGS:
+            raise Refused(f"files[{number}].encoding must be one of {', '.join(ENCODINGS)}")
+    if not any((file.get("encoding") or "utf8") == "utf8" for file in files):
+        raise Refused("files must include at least one utf8 encoded file")
+    if not isinstance(body.get("stdin") or "", str):
+        raise Refused("stdin must be a string")
+    text_list(body.get("args"), "args")
+
+
+def execute_request(state: AppState, language: Language, body: Object) -> ExecuteRequest:
+    accept = state.executions.accept
+    files, main = source_files(language, body["files"])
+    stdin = body.get("stdin") or ""
+    limits, options = limits_of(language, body, accept.default_limits, accept.most)
+    return ExecuteRequest(
+        language=language.id,
+        files=files,
+        main=main,
+        stdin=(stdin if stdin.endswith("\n") else stdin + "\n").encode(),
+        args=text_list(body.get("args"), "args"),
+        limits=limits,
+        options=options,
+        client={"api": "piston"},
+    )
+
+
+def source_files(
+    language: Language, files: list[Object]
+) -> tuple[dict[str, bytes], str | None]:
+    contents: dict[str, bytes] = {}
+    main = None
+    for number, file in enumerate(files):
+        name = file.get("name") or f"file{number}.code"
+        if name in contents:
+            raise Refused(f"two files have the name {name!r}: rename one")
+        contents[name] = decoded(file, number)
+        if main is None and (file.get("encoding") or "utf8") == "utf8":
+            main = name
+    assert main is not None, "check_fields requires a utf8 file"
+    return name_main(language, main, contents.pop(main), contents)
+
+
+def decoded(file: Object, number: int) -> bytes:
+    content: str = file["content"]
+    encoding = file.get("encoding") or "utf8"
+    try:
+        if encoding == "base64":
+            return base64.b64decode("".join(content.split()), validate=True)
+        return bytes.fromhex(content) if encoding == "hex" else content.encode()
+    except (binascii.Error, ValueError):
+        raise Refused(f"files[{number}].content is not valid {encoding}") from None
+
+
+def limits_of(
+    language: Language, body: Object, default: ExecutionLimits, most: ExecutionLimits
+) -> tuple[ExecutionLimits, ExecutionOptions]:
+    wall_ms = limit(body, "run_timeout", min(RUN_MS, most.wall_ms), most.wall_ms)
+    cpu_ms = limit(body, "run_cpu_time", min(wall_ms, most.cpu_ms), most.cpu_ms)
+    memory = limit(body, "run_memory_limit", most.memory_bytes, most.memory_bytes, MIB)
+    limits = replace(default, wall_ms=wall_ms, cpu_ms=cpu_ms, memory_bytes=memory)
+    step = language.compile
+    if step is None or not compiles(language):
+        return limits, ExecutionOptions()
+    own = step.limits
+    compile_ms = limit(body, "compile_timeout", min(COMPILE_MS, own.wall_ms), own.wall_ms)
+    compile_cpu_ms = limit(body, "compile_cpu_time", compile_ms, own.wall_ms)
+    compile_memory = limit(
+        body, "compile_memory_limit", own.memory_bytes, own.memory_bytes, MIB
+    )
+    return limits, ExecutionOptions(
+        compile_wall_ms=min(compile_ms, compile_cpu_ms), compile_memory_bytes=compile_memory
+    )
+
+
+def limit(body: Object, name: str, default: int, most: int, least: int = 1) -> int:
+    value: object = body.get(name)
+    if value is None:
+        return default
+    if not is_number(value):
+        raise Refused(f"If specified, {name} must be a number")
+    if value in {0, NO_LIMIT}:
+        return most
+    if value > most:
+        raise Refused(f"{name} cannot exceed the configured limit of {most}")
+    if value < 0:
+        raise Refused(f"{name} must be non-negative")
+    if value < least:
+        raise Refused(f"{name} must be at least {least}")
+    return math.ceil(value)
