@@ -47,7 +47,7 @@ class Reader:
                 if isinstance(each, OutputChunk):
                     self.after = OutputCursor(each.attempt, each.number)
                     self.text[each.stream] += each.content
-                elif each is not None and each.finished_at is not None:
+                elif isinstance(each, ExecutionView) and each.finished_at is not None:
                     self.end = each
                 if condition(self):
                     return

@@ -13,7 +13,8 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 from websockets.typing import Subprotocol
 
-from deemster.api.routes.terminal import SUBPROTOCOL, TOKEN_PREFIX
+from deemster.api.http.socket_token import TOKEN_PREFIX
+from deemster.api.routes.terminal import SUBPROTOCOL
 from deemster.bench.load.processes import free_address
 from deemster.domain.account import Role
 from deemster.store import accounts

@@ -185,6 +185,8 @@ class ExecutionView:
     finished_at: datetime | None
     failure: str | None
     result: ExecutionResult | None
+    compile: CompileResult | None = None
+    """Of a program whose input is typed, it is known before the result."""
 
 
 class ExecutionStatus(StrEnum):

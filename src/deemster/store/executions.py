@@ -151,6 +151,15 @@ async def details(connection: Connection, execution: ExecutionId) -> ExecutionDe
     )
 
 
+async def record_compile(
+    connection: Connection, execution: ExecutionId, attempt: int, result: CompileResult
+) -> None:
+    """Stores what the compiler said, before the program is run."""
+    await SQL.record_compile(
+        connection, id=execution, attempt=attempt, compile=dataclasses.asdict(result)
+    )
+
+
 async def record_result(
     connection: Connection,
     execution: ExecutionId,
@@ -330,11 +339,18 @@ def view_from_row(row: Mapping[str, Any]) -> ExecutionView:
         finished_at=row["finished_at"],
         failure=row["failure"],
         result=result_from_row(row) if row["status"] else None,
+        compile=compile_from_row(row),
     )
 
 
+def compile_from_row(row: Mapping[str, Any]) -> CompileResult | None:
+    found = row["compile"]
+    if not found:
+        return None
+    return CompileResult(RunStatus(found["status"]), found["output"], found["ms"])
+
+
 def result_from_row(row: Mapping[str, Any]) -> ExecutionResult:
-    compiled = row["compile"]
     return ExecutionResult(
         status=RunStatus(row["status"]),
         exit_code=row["exit_code"],
@@ -344,8 +360,6 @@ def result_from_row(row: Mapping[str, Any]) -> ExecutionResult:
         memory_kb=row["used_kb"],
         stdout_truncated=row["stdout_truncated"],
         stderr_truncated=row["stderr_truncated"],
-        compile=CompileResult(RunStatus(compiled["status"]), compiled["output"], compiled["ms"])
-        if compiled
-        else None,
+        compile=compile_from_row(row),
         returned_files=unpack_files(row["returned_files"]) if row["returned_files"] else {},
     )

@@ -10,7 +10,7 @@ from typing import Final
 import structlog
 
 from deemster.domain.errors import Unavailable
-from deemster.domain.execution import ExecutionView, OutputChunk
+from deemster.domain.execution import CompileResult, ExecutionView, OutputChunk
 from deemster.domain.ids import ExecutionId
 from deemster.domain.lifecycle import TERMINAL, State
 from deemster.store import executions
@@ -31,8 +31,8 @@ class OutputCursor:
     number: int = 0
 
 
-LiveEvent = OutputChunk | ExecutionView | None
-"""A chunk of output, a new state, or nothing for a while."""
+LiveEvent = OutputChunk | ExecutionView | CompileResult | None
+"""A chunk of output, a new state, that the program was compiled, or nothing for a while."""
 
 
 class LiveOutput:
@@ -60,6 +60,7 @@ class LiveOutput:
         was read; None about once a second if there is nothing.
         """
         state: State | None = None
+        compiled: CompileResult | None = None
         with self._watching(execution) as watcher:
             while True:
                 watcher.clear()
@@ -80,6 +81,9 @@ class LiveOutput:
                 if not has_ended and view.state is not state:
                     state = view.state
                     yield view
+                if not has_ended and view.compile is not None and view.compile != compiled:
+                    compiled = view.compile
+                    yield compiled
                 for chunk in chunks:
                     after = OutputCursor(chunk.attempt, chunk.number)
                     yield chunk

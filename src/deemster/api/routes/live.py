@@ -10,7 +10,7 @@ from starlette.responses import Response, StreamingResponse
 
 from deemster.api.authentication import Caller
 from deemster.api.executions import visible_execution
-from deemster.api.feed.live_output import LiveEvent, OutputCursor
+from deemster.api.feed.live_output import OutputCursor
 from deemster.api.http.errors import errors
 from deemster.api.models.executions import EXECUTIONS_PATH, execution_out
 from deemster.api.models.live_input import InputIn, parse_cursor
@@ -18,6 +18,7 @@ from deemster.api.state import AppState, app_state, check_streams
 from deemster.domain.account import Account
 from deemster.domain.errors import Conflict
 from deemster.domain.execution import (
+    CompileResult,
     ExecutionView,
     OutputChunk,
     ProgramIo,
@@ -67,10 +68,11 @@ async def output_messages(
 ) -> AsyncIterator[bytes]:
     with state.feed.count_stream(caller.id):
         async for each in state.live_output.follow(execution, after):
-            yield message_of(each)
+            if not isinstance(each, CompileResult):
+                yield message_of(each)
 
 
-def message_of(each: LiveEvent) -> bytes:
+def message_of(each: OutputChunk | ExecutionView | None) -> bytes:
     if each is None:
         return HEARTBEAT
     if isinstance(each, OutputChunk):

@@ -14,6 +14,7 @@ from deemster.api.authentication import authenticate
 from deemster.api.executions import visible_execution
 from deemster.api.feed.live_output import OutputCursor
 from deemster.api.http.errors import Forbidden, Unauthorised
+from deemster.api.http.socket_token import subprotocols_of, with_socket_token
 from deemster.api.models.executions import EXECUTIONS_PATH, execution_out
 from deemster.api.models.live_input import InputIn, parse_cursor
 from deemster.api.permissions import SUBMIT, check_permission
@@ -26,9 +27,6 @@ from deemster.store import executions
 from deemster.store.pool import connection
 
 SUBPROTOCOL: Final = "deemster.terminal"
-TOKEN_PREFIX: Final = "deemster.token."  # noqa: S105 - a prefix
-"""Browsers can't send an Authorization header with a WebSocket: they send the token as a second
-subprotocol with this prefix."""
 CODES: Final[Mapping[type[DeemsterError], int]] = {
     Unauthorised: 4401,
     Forbidden: 4403,
@@ -38,11 +36,10 @@ REFUSED: Final = 4400
 
 
 async def serve_terminal(socket: WebSocket) -> None:
-    protocols: list[str] = socket.scope.get("subprotocols", [])
-    await socket.accept(SUBPROTOCOL if SUBPROTOCOL in protocols else None)
+    await socket.accept(SUBPROTOCOL if SUBPROTOCOL in subprotocols_of(socket) else None)
     try:
         state = app_state(socket)
-        caller = await authenticate(with_token(socket, protocols))
+        caller = await authenticate(with_socket_token(socket))
         check_permission(caller, SUBMIT)
         after = parse_cursor(socket.query_params.get("after"))
         async with connection(state.pool) as acquired:
@@ -54,26 +51,6 @@ async def serve_terminal(socket: WebSocket) -> None:
         return
     except DeemsterError as fault:
         await refuse(socket, fault)
-
-
-def with_token(socket: WebSocket, protocols: list[str]) -> WebSocket:
-    """Takes the token of a subprotocol for that of the header.
-
-    A cookie alone does not count: any page could open a WebSocket with it.
-    """
-    headers = [
-        (name, value)
-        for name, value in socket.scope["headers"]
-        if name not in {b"cookie", b"authorization"}
-    ]
-    token = socket.headers.get("authorization")
-    for each in protocols:
-        if token is None and each.startswith(TOKEN_PREFIX):
-            token = f"Bearer {each.removeprefix(TOKEN_PREFIX)}"
-    if token is not None:
-        headers.append((b"authorization", token.encode("latin-1", errors="replace")))
-    scope = {**socket.scope, "headers": headers}
-    return WebSocket(scope, socket.receive, socket.send)
 
 
 async def serve(
@@ -98,7 +75,7 @@ async def send_output(
         async for each in state.live_output.follow(execution, after):
             if isinstance(each, OutputChunk):
                 await socket.send_json(output_message(each))
-            elif each is not None:
+            elif isinstance(each, ExecutionView):
                 await socket.send_json(state_message(each))
 
 

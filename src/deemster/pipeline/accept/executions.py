@@ -101,7 +101,7 @@ class ExecutionAccept:
         live = dataclasses.replace(default, wall_ms=self._live_wall_ms)
         return default if io is ProgramIo.BATCH else live
 
-    def _ceiling(self, io: ProgramIo) -> ExecutionLimits:
+    def ceiling_for(self, io: ProgramIo) -> ExecutionLimits:
         live = dataclasses.replace(self.most, wall_ms=self._live_wall_ms)
         return self.most if io is ProgramIo.BATCH else live
 
@@ -110,7 +110,7 @@ class ExecutionAccept:
     ) -> NewExecution:
         language = self._catalogue.named(request.language)
         source = source_of(language, request)
-        check_limits(request.limits, self._ceiling(request.io))
+        check_limits(request.limits, self.ceiling_for(request.io))
         check_input(request)
         return NewExecution(
             id=new_execution_id(),

@@ -1,6 +1,6 @@
 """Compiles and runs the program of one execution, and says what came of it."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -43,6 +43,8 @@ class ProgramRun:
     output: OutputLog
     inputs: TypedInputs
     idle_s: float
+    on_compiled: Callable[[CompileResult], Awaitable[None]]
+    """Called before a program is run whose input is typed."""
 
     async def run(self) -> ExecutionResult:
         language = self.build_tools.catalogue.named(self.details.language)
@@ -61,6 +63,8 @@ class ProgramRun:
             compiled = compile_result(build)
             if build.artifact is None:
                 return ExecutionResult(RunStatus.COMPILE_ERROR, compile=compiled)
+            if compiled is not None and self.details.io is not ProgramIo.BATCH:
+                await self.on_compiled(compiled)
             result = await self._run_artifact(build.artifact, source)
             return replace(result, compile=compiled)
 

@@ -2,9 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
+import structlog
+
+from deemster.domain.errors import Unavailable
 from deemster.domain.execution import (
+    CompileResult,
     ExecutionDetails,
     ExecutionResult,
     OutputChunk,
@@ -21,7 +26,10 @@ from deemster.pipeline.verdict.attempt import settle_execution
 from deemster.programs.build.compiler import BuildTools
 from deemster.sandbox.boxes import Boxes
 from deemster.store import executions
-from deemster.store.pool import Connection, Pool
+from deemster.store.notifications import notify_output
+from deemster.store.pool import Connection, Pool, transaction
+
+log = structlog.get_logger()
 
 COMPILE_S: Final = 60.0
 OVERHEAD_S: Final = 30.0
@@ -63,10 +71,25 @@ class ExecuteStage:
             is_live=details.io is not ProgramIo.BATCH or details.options.runs == 1,
         ) as output:
             program = ProgramRun(
-                self.build_tools, self.boxes, details, output, self.inputs, self.idle_s
+                self.build_tools,
+                self.boxes,
+                details,
+                output,
+                self.inputs,
+                self.idle_s,
+                partial(self._tell_compiled, details),
             )
             result = await program.run()
         return result, output.pending
+
+    async def _tell_compiled(self, details: ExecutionDetails, result: CompileResult) -> None:
+        try:
+            async with transaction(self.pool) as writing:
+                await executions.record_compile(writing, details.id, details.attempt, result)
+                await notify_output(writing, [details.id])
+        except Unavailable as fault:
+            # It is told with the result, too.
+            log.warning("compile.not_told", executionId=details.id, error=str(fault))
 
     async def settle(self, details: ExecutionDetails, result: ExecutionOutcome) -> str:
         found, output = result

@@ -47,6 +47,12 @@ SELECT w.id, w.state, w.attempt, w.account_id, w.language, w.main, x.files, x.st
   FROM work w JOIN execution x ON x.work_id = w.id
  WHERE w.id = :id;
 
+-- name: record_compile!
+-- Stores what the compiler said while the attempt still runs.
+UPDATE execution x SET compile = :compile
+  FROM work w
+ WHERE x.work_id = :id AND w.id = x.work_id AND w.attempt = :attempt AND w.state = 'RUNNING';
+
 -- name: record_result!
 -- Stores the result, and output that was not stored before, while the attempt that found them still runs (J12).
 WITH new_output AS (
