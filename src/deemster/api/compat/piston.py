@@ -8,7 +8,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute
 
 from deemster.api.authentication import BEARER
-from deemster.api.compat import piston_stages
+from deemster.api.compat import piston_socket, piston_stages
 from deemster.api.compat.piston_request import check_fields, execute_request
 from deemster.api.compat.piston_runtimes import find_runtime, list_runtimes
 from deemster.api.compat.translation import (
@@ -71,7 +71,7 @@ async def execute(request: Request) -> Response:
     check_fields(body)
     runtime = await find_runtime(state, body["language"], body["version"])
     language = runtime.language
-    asked = execute_request(state, language, body)
+    asked = execute_request(state.executions.accept, language, body)
     compile_ms = asked.options.compile_wall_ms or 0
     wait_s = (compile_ms + asked.limits.wall_ms) / 1000 + QUEUE_S
     shown = await run_to_end(request, caller, asked, wait_s)
@@ -127,5 +127,6 @@ routes: Final[list[BaseRoute]] = [
         for method, path, endpoint in ENDPOINTS
         for slash in ("", "/")
     ),
+    *piston_socket.routes,
     DirectRoute(PISTON_PREFIXES[0] + OTHERS, unknown_path, methods=list(METHODS)),
 ]

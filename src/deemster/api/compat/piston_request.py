@@ -7,12 +7,11 @@ from dataclasses import replace
 from typing import Final
 
 from deemster.api.compat.translation import Object, compiles, is_number, name_main, text_list
-from deemster.api.state import AppState
 from deemster.domain.errors import Refused
-from deemster.domain.execution import ExecutionLimits, ExecutionOptions
+from deemster.domain.execution import ExecutionLimits, ExecutionOptions, ProgramIo
 from deemster.domain.language import Language
 from deemster.domain.limits import MIB
-from deemster.pipeline.accept.executions import ExecuteRequest
+from deemster.pipeline.accept.executions import ExecuteRequest, ExecutionAccept
 
 RUN_MS: Final = 3_000
 COMPILE_MS: Final = 10_000
@@ -43,21 +42,32 @@ def check_fields(body: Object) -> None:
     text_list(body.get("args"), "args")
 
 
-def execute_request(state: AppState, language: Language, body: Object) -> ExecuteRequest:
-    accept = state.executions.accept
+def execute_request(
+    accept: ExecutionAccept,
+    language: Language,
+    body: Object,
+    io: ProgramIo = ProgramIo.BATCH,
+) -> ExecuteRequest:
     files, main = source_files(language, body["files"])
-    stdin = body.get("stdin") or ""
-    limits, options = limits_of(language, body, accept.default_limits, accept.most)
+    limits, options = limits_of(accept, language, body, io)
     return ExecuteRequest(
         language=language.id,
         files=files,
         main=main,
-        stdin=(stdin if stdin.endswith("\n") else stdin + "\n").encode(),
+        stdin=stdin_of(body, io),
         args=text_list(body.get("args"), "args"),
+        io=io,
         limits=limits,
         options=options,
         client={"api": "piston"},
     )
+
+
+def stdin_of(body: Object, io: ProgramIo) -> bytes:
+    """Input that is typed later may follow upon none."""
+    stdin: str = body.get("stdin") or ""
+    is_complete = stdin.endswith("\n") or (io is not ProgramIo.BATCH and not stdin)
+    return (stdin if is_complete else stdin + "\n").encode()
 
 
 def source_files(
@@ -88,10 +98,14 @@ def decoded(file: Object, number: int) -> bytes:
 
 
 def limits_of(
-    language: Language, body: Object, default: ExecutionLimits, most: ExecutionLimits
+    accept: ExecutionAccept, language: Language, body: Object, io: ProgramIo
 ) -> tuple[ExecutionLimits, ExecutionOptions]:
-    wall_ms = limit(body, "run_timeout", min(RUN_MS, most.wall_ms), most.wall_ms)
-    cpu_ms = limit(body, "run_cpu_time", min(wall_ms, most.cpu_ms), most.cpu_ms)
+    """Piston's defaults; but a program whose input is typed may wait for it."""
+    default, most = accept.default_for(io), accept.ceiling_for(io)
+    usual_ms = min(RUN_MS, most.wall_ms) if io is ProgramIo.BATCH else most.wall_ms
+    wall_ms = limit(body, "run_timeout", usual_ms, most.wall_ms)
+    usual_ms = wall_ms if io is ProgramIo.BATCH else RUN_MS
+    cpu_ms = limit(body, "run_cpu_time", min(usual_ms, most.cpu_ms), most.cpu_ms)
     memory = limit(body, "run_memory_limit", most.memory_bytes, most.memory_bytes, MIB)
     limits = replace(default, wall_ms=wall_ms, cpu_ms=cpu_ms, memory_bytes=memory)
     step = language.compile

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Any, Final, TypeGuard
 
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import JSONResponse, Response
 
 from deemster.api.executions import ShownExecution
@@ -50,7 +50,13 @@ def answering_errors(
 
 
 def with_bearer(request: Request, *own_headers: str) -> Request:
-    """The request with its token after the word Bearer, wherever its client sends it.
+    """The request with its token after the word Bearer, wherever its client sends it."""
+    headers = bearer_headers(request, *own_headers)
+    return Request({**request.scope, "headers": headers}, request.receive)
+
+
+def bearer_headers(request: HTTPConnection, *own_headers: str) -> list[tuple[bytes, bytes]]:
+    """All headers of the request, with such an Authorization header.
 
     Some clients send it alone, or in a header of their own. Clients that have only an address
     can name it there as the password: then they send it in the scheme Basic.
@@ -64,11 +70,11 @@ def with_bearer(request: Request, *own_headers: str) -> Request:
         token = password_of(rest)
     else:
         token = "" if rest else scheme
+    headers: list[tuple[bytes, bytes]] = list(request.scope["headers"])
     if not token:
-        return request
-    headers = [each for each in request.scope["headers"] if each[0] != b"authorization"]
-    headers.append((b"authorization", b"Bearer " + token.encode("latin-1", "replace")))
-    return Request({**request.scope, "headers": headers}, request.receive)
+        return headers
+    others = [each for each in headers if each[0] != b"authorization"]
+    return [*others, (b"authorization", b"Bearer " + token.encode("latin-1", "replace"))]
 
 
 def password_of(credentials: str) -> str:
@@ -87,6 +93,7 @@ async def read_object(request: Request, most_bytes: int = BODY_BYTES) -> Object:
 
 
 def parse_object(body: bytes) -> Object:
+    """Refuses text that can't be written as UTF-8, and numbers that are none."""
     try:
         found = json.loads(body, parse_constant=refuse_constant)
         if b"\\u" in body:
