@@ -1,7 +1,7 @@
 """Decides whether a submission is accepted now: rate limits, load, live workers (D1, D2)."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 import structlog
@@ -13,8 +13,8 @@ from deemster.cache.single_flight import SingleFlightCache
 from deemster.domain.account import Account, Role
 from deemster.domain.errors import LimitReached
 from deemster.limits.rate_limiter import Decision, Limit, MemoryRateLimiter, network_of
-from deemster.store import workers
-from deemster.store.pool import Pool, connection
+from deemster.store import executions, workers
+from deemster.store.pool import Connection, Pool, connection
 from deemster.store.submissions import count_urgent
 from deemster.store.workers import WorkerView, rate_per_s
 
@@ -28,8 +28,18 @@ MAX_RETRY_S: Final = 300.0
 class LoadShedder:
     """Starts to refuse at the high watermark, and stops only at the low one."""
 
-    def __init__(self, pool: Pool, *, high: int, low: int) -> None:
+    def __init__(
+        self,
+        pool: Pool,
+        count: Callable[[Connection], Awaitable[int]],
+        what: str,
+        *,
+        high: int,
+        low: int,
+    ) -> None:
         self._pool = pool
+        self._count = count
+        self._what = what
         self._high = high
         self._low = low
         self._refusing = False
@@ -42,20 +52,22 @@ class LoadShedder:
         await self._measured.get(None)
         if self._refusing:
             raise Overloaded(
-                "Too many submissions are waiting, so no new ones are accepted: "
+                f"Too many {self._what} are waiting, so no new ones are accepted: "
                 f"try again in {self._retry_after_s:.0f} s.",
                 self._retry_after_s,
             )
 
     async def _measure(self, _: None) -> None:
         async with connection(self._pool) as acquired:
-            waiting = await count_urgent(acquired)
+            waiting = await self._count(acquired)
             per_s = await rate_per_s(acquired) if waiting >= self._low else None
         if self._refusing and waiting <= self._low:
-            log.info("load_shedding.stopped", waiting=waiting, low=self._low)
+            log.info("load_shedding.stopped", what=self._what, waiting=waiting, low=self._low)
             self._refusing = False
         elif not self._refusing and waiting >= self._high:
-            log.error("load_shedding.started", waiting=waiting, high=self._high)
+            log.error(
+                "load_shedding.started", what=self._what, waiting=waiting, high=self._high
+            )
             self._refusing = True
         wait_s = (waiting - self._low) / per_s if per_s else MAX_RETRY_S
         self._retry_after_s = min(max(wait_s, MIN_RETRY_S), MAX_RETRY_S)
@@ -102,8 +114,12 @@ class Admission:
         self._rate_limiter = dependencies.rate_limiter
         self._live_workers = live_workers
         self._process_limiter = MemoryRateLimiter()
+        marks = {"high": settings.queue_high, "low": settings.queue_low}
         self._load_shedder = LoadShedder(
-            dependencies.pool, high=settings.queue_high, low=settings.queue_low
+            dependencies.pool, count_urgent, "submissions", **marks
+        )
+        self._execution_shedder = LoadShedder(
+            dependencies.pool, executions.count_waiting, "executions", **marks
         )
         self._policy = rate_limit_policy(
             {
@@ -140,19 +156,21 @@ class Admission:
         return {**headers, "Warning": warning} if warning else headers
 
     async def admit_execution(self, request: HTTPConnection, caller: Account) -> None:
-        """Refuses an execution that comes too fast; a refused request creates nothing."""
-        if caller.role is Role.ADMIN:
-            return
-        most = self._settings.executions_per_minute_user
-        decision = await self._rate_limiter.take(
-            [
-                per_minute("execute.user", caller.id, most),
-                per_minute(
-                    "submit.ip", network_address(request), self._settings.submits_per_minute_ip
-                ),
-            ]
-        )
-        refuse(decision, "You run programs too fast")
+        """Refuses an execution that comes too fast, or that would wait for too many others; a
+        refused request creates nothing.
+        """
+        if caller.role is not Role.ADMIN:
+            settings = self._settings
+            address = network_address(request)
+            decision = await self._rate_limiter.take(
+                [
+                    per_minute("execute.user", caller.id, settings.executions_per_minute_user),
+                    per_minute("submit.ip", address, settings.submits_per_minute_ip),
+                ]
+            )
+            refuse(decision, "You run programs too fast")
+        await self._execution_shedder.check()
+        await self._live_workers.warning()
 
     async def admit_to_problem(self, problem: str, caller: Account) -> None:
         if caller.role is Role.ADMIN:

@@ -223,6 +223,10 @@ async def count_of_api(connection: Connection, api: str) -> int:
     return int(await SQL.count_of_api(connection, api=api))
 
 
+async def count_waiting(connection: Connection) -> int:
+    return int(await SQL.count_waiting(connection))
+
+
 @dataclass(frozen=True, slots=True)
 class ExecutionSource:
     files: Mapping[str, bytes]

@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
+from deemster.api import admission
 from deemster.api.app import create_app
 from deemster.store.pool import Pool, connection
 from tests.api.conftest import Api, MakeDependencies, make_user, running
+from tests.builders import make_submission
 
 PATH = "/v1/executions"
 PROGRAM = {"language": "python3", "source_code": "print(1)"}
@@ -142,3 +144,23 @@ async def test_d2_too_many_executions_are_refused(
     assert answer.status_code == 429
     assert int(answer.headers["retry-after"]) >= 1
     assert await count(pool, "work") == 2
+
+
+async def test_d1_executions_are_refused_while_too_many_wait(
+    make_dependencies: MakeDependencies, pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Waiting submissions do not count: they have other slots."""
+    monkeypatch.setattr(admission, "KEPT_S", 0.0)
+    for _ in range(3):
+        await make_submission(pool)
+    dependencies = make_dependencies(queue_high=2, queue_low=1)
+    async with running(create_app(dependencies)) as client:
+        ada = Api(client, await make_user(pool, "grace"))
+        first = (await ada.post(PATH, PROGRAM)).json()["execution_id"]
+        assert (await ada.post(PATH, PROGRAM)).status_code == 202
+        refused = await ada.post(PATH, PROGRAM)
+        assert refused.status_code == 503
+        assert refused.json()["type"].endswith("overloaded")
+        assert int(refused.headers["retry-after"]) >= 5
+        assert (await ada.delete(f"{PATH}/{first}")).status_code == 200
+        assert (await ada.post(PATH, PROGRAM)).status_code == 202

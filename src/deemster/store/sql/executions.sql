@@ -109,6 +109,10 @@ SELECT w.*, a.name AS account_name, x.args, x.io, x.limits, x.options, x.client,
 -- Counts executions that came by one compatible API.
 SELECT count(*) FROM execution x WHERE x.client ->> 'api' = :api;
 
+-- name: count_waiting$
+-- Counts executions that have not been started.
+SELECT count(*) FROM work WHERE kind = 'execution' AND state IN ('PENDING', 'QUEUED');
+
 -- name: source^
 -- Reads the source and the input of an execution.
 SELECT files, stdin FROM execution WHERE work_id = :id;
