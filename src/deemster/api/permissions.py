@@ -114,35 +114,42 @@ PERMISSIONS: Final[dict[tuple[str, str], Permission | None]] = {
 
 PISTON_PREFIXES: Final = ("/api/v2", "/api/v2/piston")
 JOBE_PREFIX: Final = "/jobe/index.php/restapi"
+JOBE_ROOT: Final = "/jobe"
 JUDGE0_PREFIXES: Final = ("/judge0", "/judge0/ce", "/judge0/extra")
+OTHER_PATHS: Final = "/{path:path}"
+"""Below a compatible API: its clients get errors in its own shape there, too."""
+METHODS: Final = ("DELETE", "GET", "PATCH", "POST", "PUT")
 MCP_PATH: Final = "/mcp"
 
 COMPAT_PERMISSIONS: Final[dict[str, dict[tuple[str, str], Permission | None]]] = {
     "judge0": {
-        (method, prefix + path): permission
-        for prefix in JUDGE0_PREFIXES
-        for (method, path), permission in {
-            ("POST", "/submissions"): SUBMIT,
-            ("GET", "/submissions"): ADMIN,
-            ("POST", "/submissions/batch"): SUBMIT,
-            ("GET", "/submissions/batch"): READ,
-            ("GET", "/submissions/{token}"): READ,
-            ("DELETE", "/submissions/{token}"): ADMIN,
-            ("GET", "/languages"): READ,
-            ("GET", "/languages/all"): READ,
-            ("GET", "/languages/{id}"): READ,
-            ("GET", "/statuses"): READ,
-            ("GET", "/config_info"): READ,
-            ("GET", "/system_info"): READ,
-            ("GET", "/statistics"): READ,
-            ("GET", "/workers"): READ,
-            ("GET", "/about"): PUBLIC,
-            ("GET", "/version"): PUBLIC,
-            ("GET", "/isolate"): PUBLIC,
-            ("GET", "/license"): PUBLIC,
-            ("POST", "/authenticate"): READ,
-            ("POST", "/authorize"): ADMIN,
-        }.items()
+        **{(method, JUDGE0_PREFIXES[0] + OTHER_PATHS): PUBLIC for method in METHODS},
+        **{
+            (method, prefix + path): permission
+            for prefix in JUDGE0_PREFIXES
+            for (method, path), permission in {
+                ("POST", "/submissions"): SUBMIT,
+                ("GET", "/submissions"): ADMIN,
+                ("POST", "/submissions/batch"): SUBMIT,
+                ("GET", "/submissions/batch"): READ,
+                ("GET", "/submissions/{token}"): READ,
+                ("DELETE", "/submissions/{token}"): ADMIN,
+                ("GET", "/languages"): READ,
+                ("GET", "/languages/all"): READ,
+                ("GET", "/languages/{id}"): READ,
+                ("GET", "/statuses"): READ,
+                ("GET", "/config_info"): READ,
+                ("GET", "/system_info"): READ,
+                ("GET", "/statistics"): READ,
+                ("GET", "/workers"): READ,
+                ("GET", "/about"): PUBLIC,
+                ("GET", "/version"): PUBLIC,
+                ("GET", "/isolate"): PUBLIC,
+                ("GET", "/license"): PUBLIC,
+                ("POST", "/authenticate"): READ,
+                ("POST", "/authorize"): ADMIN,
+            }.items()
+        },
     },
     "piston": {
         **{
@@ -157,16 +164,14 @@ COMPAT_PERMISSIONS: Final[dict[str, dict[tuple[str, str], Permission | None]]] =
                 ("DELETE", "/packages"): SUBMIT,
             }.items()
         },
-        **{
-            (method, PISTON_PREFIXES[0] + "/{path:path}"): PUBLIC
-            for method in ("DELETE", "GET", "PATCH", "POST", "PUT")
-        },
+        **{(method, PISTON_PREFIXES[0] + OTHER_PATHS): PUBLIC for method in METHODS},
     },
     "jobe": {
         ("GET", JOBE_PREFIX + "/languages"): READ,
         ("POST", JOBE_PREFIX + "/runs"): SUBMIT,
         ("GET", JOBE_PREFIX + "/files/{id}"): SUBMIT,
         ("PUT", JOBE_PREFIX + "/files/{id}"): SUBMIT,
+        **{(method, JOBE_ROOT + OTHER_PATHS): PUBLIC for method in METHODS},
     },
     "sandboxfusion": {("POST", "/run_code"): SUBMIT},
     # The tools that create something check that the token may submit.

@@ -3,15 +3,20 @@
 import base64
 import dataclasses
 import io
+import re
 import zipfile
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import httpx
 import pytest
+from judge0.base_types import Config
 
+from deemster.api import admission
 from deemster.api.app import create_app
+from deemster.api.compat.judge0_languages import judge0_languages
 from deemster.domain.account import Role, Scope
 from deemster.domain.execution import CompileResult, ExecutionResult, Stream
 from deemster.domain.ids import execution_of_uuid
@@ -24,12 +29,65 @@ from deemster.pipeline.deliver.judge0_submission import (
 )
 from deemster.store import accounts, executions
 from deemster.store.pool import Pool, connection
-from tests.api.conftest import MakeDependencies, make_user, make_worker, running
+from tests.api.conftest import (
+    CATALOGUE,
+    MakeDependencies,
+    make_user,
+    make_worker,
+    running,
+)
 
 CREATE = "/judge0/submissions"
 BATCH = f"{CREATE}/batch"
 PROGRAM = {"language_id": 71, "source_code": "print(1)"}
 CONFIG_KEYS = 39
+CONFIG = {
+    "cpu_time_limit": 5,
+    "max_cpu_time_limit": 15,
+    "cpu_extra_time": 1,
+    "max_cpu_extra_time": 5,
+    "wall_time_limit": 10,
+    "max_wall_time_limit": 20,
+    "memory_limit": 128000,
+    "max_memory_limit": 512000,
+    "stack_limit": 64000,
+    "max_stack_limit": 128000,
+    "max_processes_and_or_threads": 60,
+    "max_max_processes_and_or_threads": 120,
+    "max_file_size": 1024,
+    "max_max_file_size": 4096,
+    "number_of_runs": 1,
+    "max_number_of_runs": 20,
+    "max_extract_size": 10240,
+    "enable_callbacks": True,
+    "callbacks_max_tries": 3,
+    "callbacks_timeout": 5,
+    "enable_wait_result": True,
+    "maintenance_mode": False,
+    "enable_network": False,
+    "allow_enable_network": False,
+    "enable_batched_submissions": True,
+    "max_submission_batch_size": 20,
+    "enable_submission_delete": True,
+}
+STATUS_NAMES = {
+    1: "In Queue",
+    2: "Processing",
+    3: "Accepted",
+    4: "Wrong Answer",
+    5: "Time Limit Exceeded",
+    6: "Compilation Error",
+    7: "Runtime Error (SIGSEGV)",
+    8: "Runtime Error (SIGXFSZ)",
+    9: "Runtime Error (SIGFPE)",
+    10: "Runtime Error (SIGABRT)",
+    11: "Runtime Error (NZEC)",
+    12: "Runtime Error (Other)",
+    13: "Internal Error",
+    14: "Exec Format Error",
+}
+IDS_OF_OTHERS = {44, 47, 57, 58, 66, 70, 83, 84, 86, 87, 88}
+"""Languages of Judge0 that are not offered here."""
 
 
 @pytest.fixture
@@ -78,14 +136,17 @@ async def test_the_api_is_there_only_if_it_is_switched_on(
 
 
 INFO: dict[str, Any] = {
-    "about": lambda found: found.json()["version"] == "1.13.1",
+    "about": lambda found: (
+        found.json().keys() == {"version", "homepage", "source_code", "maintainer"}
+        and found.json()["version"] == "1.13.1"
+    ),
     "ce/about": lambda found: found.json()["version"] == "1.13.1",
     "extra/about": lambda found: found.json()["version"] == "1.13.1-extra",
     "version": lambda found: found.text == "1.13.1",
     "isolate": lambda found: "Deemster" in found.text,
     "license": lambda found: "Apache" in found.text,
     "statuses": lambda found: (
-        found.json()[13] == {"id": 14, "description": "Exec Format Error"}
+        {each["id"]: each["description"] for each in found.json()} == STATUS_NAMES
     ),
     "languages": lambda found: {"id": 71, "name": "Python (3.11.2)"} in found.json(),
     "extra/languages": lambda found: [each["id"] for each in found.json()] == [1, 10],
@@ -98,11 +159,9 @@ INFO: dict[str, Any] = {
         and found.json()["source_file"] == "main.c"
     ),
     "config_info": lambda found: (
-        len(found.json()) == CONFIG_KEYS
-        and found.json()["max_cpu_time_limit"] == 15
-        and found.json()["memory_limit"] == 128000
-        and found.json()["enable_callbacks"] is True
-        and (found.json()["callbacks_max_tries"], found.json()["callbacks_timeout"]) == (3, 5)
+        found.json().keys() == Config.model_fields.keys()
+        and len(found.json()) == CONFIG_KEYS
+        and found.json() | CONFIG == found.json()
     ),
     "workers": lambda found: (
         set(found.json()[0])
@@ -127,12 +186,58 @@ async def test_routes_that_describe_the_service(client: httpx.AsyncClient, pool:
         assert is_right(answer), (path, answer.text)
 
 
-@pytest.mark.parametrize("path", ["languages/999", "languages/x", "submissions/x"])
-async def test_what_does_not_exist_is_not_found(client: httpx.AsyncClient, path: str) -> None:
-    answer = await client.get(f"/judge0/{path}")
-    assert (answer.status_code, list(answer.json())) == (404, ["error"])
+def test_languages_have_the_ids_of_judge0() -> None:
+    found = judge0_languages(CATALOGUE, {}, extra=False)
+    assert found.keys() == set(range(43, 90)) - IDS_OF_OTHERS
+    names = {
+        43: "text",
+        45: "nasm",
+        46: "bash",
+        51: "csharp",
+        60: "go",
+        62: "java",
+        71: "python3",
+    }
+    assert {number: found[number].language.id for number in names} == names
+    assert {found[number].language.id for number in (48, 49, 50, 75)} == {"c"}
+    assert {found[number].language.id for number in (52, 53, 54, 76)} == {"cpp17"}
+    page = (Path(__file__).parents[3] / "docs" / "coming-from-judge0.md").read_text()
+    listed = re.search(r"not ([\d, and]+)\.", page)
+    assert listed is not None
+    assert set(map(int, re.findall(r"\d+", listed[1]))) == IDS_OF_OTHERS
+    extra = judge0_languages(CATALOGUE, {}, extra=True)
+    assert {number: each.language.id for number, each in extra.items()} == {
+        1: "c",
+        2: "cpp17",
+        4: "java",
+        9: "nim",
+        10: "python3",
+        22: "csharp",
+        89: "bash",
+    }
 
 
+@pytest.mark.parametrize("prefix", ["/judge0", "/judge0/ce", "/judge0/extra"])
+async def test_what_does_not_exist_is_not_found(client: httpx.AsyncClient, prefix: str) -> None:
+    for path in (
+        *("languages/999", "languages/x", "languages/-1", "languages/²"),
+        *("submissions/x", f"submissions/{uuid4()}", "submissions/%00", "nothing", "a/b/c"),
+    ):
+        answer = await client.get(f"{prefix}/{path}")
+        assert (answer.status_code, list(answer.json())) == (404, ["error"]), path
+    for method, path in (("PUT", "submissions"), ("POST", "about"), ("DELETE", "languages")):
+        answer = await client.request(method, f"{prefix}/{path}")
+        assert (answer.status_code, answer.json()) == (404, {"error": "Not Found"})
+
+
+def nested(depth: int) -> list[Any]:
+    found: list[Any] = []
+    for _ in range(depth):
+        found = [found]
+    return found
+
+
+NESTED = nested(900)
 INVALID: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "no source": ({"source_code": None}, {"source_code": "can't be blank"}),
     "no language": ({"language_id": None}, {"language_id": "can't be blank"}),
@@ -141,6 +246,43 @@ INVALID: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
         {"language_id": "language with id 1000 doesn't exist"},
     ),
     "a language that is no number": ({"language_id": [71]}, {"language_id": "doesn't exist"}),
+    "a language that is true": ({"language_id": True}, {"language_id": "doesn't exist"}),
+    "nested language": ({"language_id": NESTED}, {"language_id": "doesn't exist"}),
+    "source that is no text": ({"source_code": {}}, {"source_code": "is not a string"}),
+    "nested input": ({"stdin": NESTED}, {"stdin": "is not a string"}),
+    "expected output that is no text": (
+        {"expected_output": True},
+        {"expected_output": "is not a string"},
+    ),
+    "arguments that are no text": (
+        {"command_line_arguments": ["a"]},
+        {"command_line_arguments": "is not a string"},
+    ),
+    "NUL in arguments": ({"command_line_arguments": "a\0b"}, {"base": "NUL character"}),
+    "options that are no text": (
+        {"language_id": 50, "compiler_options": {"a": 1}},
+        {"compiler_options": "is not a string"},
+    ),
+    "files that are no text": (
+        {"additional_files": ["x"]},
+        {"additional_files": "is not a string"},
+    ),
+    "flag that is a list": (
+        {"redirect_stderr_to_stdout": [1]},
+        {"redirect_stderr_to_stdout": "is not true or false"},
+    ),
+    "number that is a list": ({"memory_limit": [1]}, {"memory_limit": "is not a number"}),
+    "number that is true": ({"stack_limit": True}, {"stack_limit": "is not a number"}),
+    "huge number": ({"memory_limit": 10**400}, {"memory_limit": "is not a number"}),
+    "negative numbers": (
+        {"stack_limit": -1, "max_file_size": -1, "max_processes_and_or_threads": 0},
+        {
+            "stack_limit": "must be greater than or equal to 0",
+            "max_file_size": "must be greater than or equal to 0",
+            "max_processes_and_or_threads": "must be greater than or equal to 1",
+        },
+    ),
+    "no runs": ({"number_of_runs": 0}, {"number_of_runs": "greater than or equal to 1"}),
     "several errors": (
         {"cpu_time_limit": 16, "cpu_extra_time": -1, "number_of_runs": "x"},
         {
@@ -248,10 +390,16 @@ MALFORMED: dict[str, tuple[str, str, Any, int, str]] = {
     "no batch": ("POST", BATCH, {}, 400, "at least one submission"),
     "large batch": ("POST", BATCH, {"submissions": [PROGRAM] * 21}, 400, "equal to 20"),
     "no tokens": ("GET", f"{BATCH}?tokens=", None, 400, "at least one submission"),
-    "many tokens": ("GET", f"{BATCH}?tokens=" + "a," * 20, None, 400, "equal to 20"),
+    "many tokens": ("GET", f"{BATCH}?tokens=" + "a," * 21, None, 400, "equal to 20"),
+    "not UTF-8": ("POST", CREATE, b'{"source_code": "\xff"}', 400, "not valid JSON"),
+    "surrogate": ("POST", CREATE, b'{"stdin": "\\ud800"}', 400, "not valid JSON"),
+    "NaN": ("POST", CREATE, b'{"cpu_time_limit": NaN}', 400, "not valid JSON"),
+    "deep JSON": ("POST", CREATE, b"[" * 100_000, 400, "not valid JSON"),
+    "long number": ("POST", CREATE, b'{"x": ' + b"9" * 10_000 + b"}", 400, "not valid JSON"),
+    "large body": ("POST", CREATE, b" " * ((32 << 20) + 1), 413, "send less"),
+    "batch that is no list": ("POST", BATCH, {"submissions": {"a": 1}}, 400, "at least one"),
     "list": ("GET", CREATE, None, 403, "role"),
     "delete": ("DELETE", f"{CREATE}/x", None, 403, "role"),
-    "authorize": ("POST", "/judge0/authorize", None, 403, "role"),
 }
 
 
@@ -271,7 +419,8 @@ async def test_tokens_come_in_judge0_s_headers_too(
     """O6"""
     user = client.headers.pop("X-Auth-Token")
     path = "/judge0/authenticate"
-    assert (await client.post(path)).status_code == 401
+    answer = await client.post(path)
+    assert (answer.status_code, answer.content) == (401, b"")
     for headers, status in (
         ({"X-Auth-Token": user}, 200),
         ({"Authorization": f"Bearer {user}"}, 200),
@@ -279,7 +428,10 @@ async def test_tokens_come_in_judge0_s_headers_too(
         ({"X-Auth-Token": user, "Authorization": "Bearer wrong"}, 401),
     ):
         answer = await client.post(path, headers=headers)
-        assert answer.status_code == status, headers
+        assert (answer.status_code, answer.content) == (status, b""), headers
+    answer = await client.post("/judge0/authorize", headers={"X-Auth-Token": user})
+    assert (answer.status_code, answer.content) == (403, b"")
+    answer = await client.post(path, headers={"X-Auth-Token": "wrong"})
     assert answer.headers["www-authenticate"].startswith("Bearer")
     both = {"X-Auth-Token": user, **admin}
     assert (await client.post("/judge0/authorize", headers=both)).status_code == 200
@@ -384,6 +536,67 @@ async def test_a_batch_has_an_answer_for_each(client: httpx.AsyncClient) -> None
             *(third["token"], None, first["token"])
         ]
     assert (await client.post(BATCH, json={"submissions": [bad]})).status_code == 422
+
+
+async def test_lists_are_split_as_in_ruby(client: httpx.AsyncClient) -> None:
+    token = await create(client)
+    answer = await client.get(f"{BATCH}?tokens= {token} ,,&fields= token,status_id,")
+    assert answer.json() == {"submissions": [{"token": token, "status_id": 1}]}
+    answer = await client.get(f"{BATCH}?tokens=,{token}&fields=,")
+    assert [each is None for each in answer.json()["submissions"]] == [True, False]
+
+
+LIMITS: dict[str, tuple[dict[str, Any], int, str]] = {
+    "rate": ({"executions_per_minute_user": 1}, 429, "You run programs too fast"),
+    "queue": ({"queue_high": 1, "queue_low": 0}, 503, "queue is full"),
+    "requests": ({"requests_per_second_user": 1}, 429, "You send requests too fast"),
+}
+
+
+@pytest.mark.parametrize("case", LIMITS)
+async def test_d1_d2_limits_have_judge0_s_shape(
+    make_dependencies: MakeDependencies,
+    pool: Pool,
+    monkeypatch: pytest.MonkeyPatch,
+    case: str,
+) -> None:
+    settings, status, text = LIMITS[case]
+    monkeypatch.setattr(admission, "KEPT_S", 0)
+    user = await make_user(pool, "ada")
+    app = create_app(make_dependencies(compat=["judge0"], **settings))
+    async with running(app) as client:
+        client.headers["X-Auth-Token"] = user.token
+        await create(client)
+        for path, body in ((CREATE, PROGRAM), (BATCH, {"submissions": [PROGRAM]})):
+            answer = await client.post(path, json=body)
+            assert answer.status_code == status, answer.text
+            assert list(answer.json()) == ["error"]
+            assert text in answer.json()["error"]
+            assert int(answer.headers["retry-after"]) >= 1
+    async with connection(pool) as acquired:
+        assert await acquired.fetchval("SELECT count(*) FROM work") == 1
+
+
+async def test_a_limit_that_is_reached_within_a_batch_is_told_for_each(
+    make_dependencies: MakeDependencies, pool: Pool
+) -> None:
+    user = await make_user(pool, "ada")
+    app = create_app(make_dependencies(compat=["judge0"], executions_per_minute_user=2))
+    async with running(app) as client:
+        client.headers["X-Auth-Token"] = user.token
+        answer = await client.post(BATCH, json={"submissions": [PROGRAM] * 3})
+    assert answer.status_code == 201
+    assert [list(each) for each in answer.json()] == [["token"], ["token"], ["base"]]
+
+
+async def test_q15_without_workers_the_operator_may_refuse(
+    make_dependencies: MakeDependencies, pool: Pool
+) -> None:
+    user = await make_user(pool, "ada")
+    app = create_app(make_dependencies(compat=["judge0"], without_workers="refuse"))
+    async with running(app) as client:
+        answer = await client.post(CREATE, json=PROGRAM, headers={"X-Auth-Token": user.token})
+    assert (answer.status_code, list(answer.json())) == (503, ["error"])
 
 
 async def test_a11_submissions_of_others_are_not_found(

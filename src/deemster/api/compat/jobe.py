@@ -28,7 +28,7 @@ from deemster.api.compat.translation import (
 from deemster.api.executions import ShownExecution
 from deemster.api.http.direct_route import DirectRoute
 from deemster.api.http.errors import TooLarge, Unauthorised, kind_of
-from deemster.api.permissions import JOBE_PREFIX
+from deemster.api.permissions import JOBE_PREFIX, JOBE_ROOT, METHODS, OTHER_PATHS
 from deemster.api.state import app_state
 from deemster.domain.account import Account
 from deemster.domain.errors import DeemsterError, LimitReached, NotFound, Refused, Unavailable
@@ -354,13 +354,22 @@ def answer_error(fault: DeemsterError) -> Response:
     return JSONResponse(message or kind.title, status, dict(kind.headers))
 
 
+async def unknown_path(_request: Request) -> Response:
+    return JSONResponse("Not Found", 404)
+
+
 routes: Final[list[BaseRoute]] = [
-    DirectRoute(JOBE_PREFIX + path, answering_errors(endpoint, answer_error), methods=[method])
-    for method, path, endpoint in (
-        ("GET", "/languages", languages),
-        ("POST", "/runs", run),
-        ("GET", "/files/{id}", find_file),
-        ("PUT", "/files/{id}", put_file),
-    )
+    *(
+        DirectRoute(
+            JOBE_PREFIX + path, answering_errors(endpoint, answer_error), methods=[method]
+        )
+        for method, path, endpoint in (
+            ("GET", "/languages", languages),
+            ("POST", "/runs", run),
+            ("GET", "/files/{id}", find_file),
+            ("PUT", "/files/{id}", put_file),
+        )
+    ),
+    DirectRoute(JOBE_ROOT + OTHER_PATHS, unknown_path, methods=list(METHODS)),
 ]
 """A HEAD request for a file is answered as a GET request."""

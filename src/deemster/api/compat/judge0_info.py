@@ -11,6 +11,7 @@ from deemster.api.authentication import BEARER
 from deemster.api.compat.judge0_config import config_info
 from deemster.api.compat.judge0_languages import Judge0Language, judge0_languages
 from deemster.api.compat.judge0_request import API
+from deemster.api.http.errors import Forbidden, Unauthorised, kind_of
 from deemster.api.lookups import installed_versions
 from deemster.api.state import app_state
 from deemster.domain.errors import NotFound
@@ -146,5 +147,9 @@ async def license_text(_request: Request) -> Response:
 
 async def authenticate(request: Request) -> Response:
     """Also answers /authorize, which needs the permissions of an admin."""
-    await BEARER(request)
+    try:
+        await BEARER(request)
+    except (Unauthorised, Forbidden) as fault:
+        kind = kind_of(type(fault))
+        return Response(status_code=kind.status, headers=dict(kind.headers))
     return Response(status_code=200)

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from deemster.api.compat.judge0_archive import BadArchive, decode, unzip
 from deemster.api.compat.judge0_languages import Judge0Language
+from deemster.api.compat.translation import is_number
 from deemster.api.models.submissions import check_web_address
 from deemster.domain.execution import ExecutionLimits, ExecutionOptions
 from deemster.domain.webhook import WebhookFormat
@@ -26,11 +27,18 @@ API: Final = "judge0"
 MOST_OPTIONS_CHARS: Final = 512
 MOST_URL_CHARS: Final = 2048
 
+RUN_SCRIPTS: Final = ("run.sh", "run")
+"""The first of these is run; and before it, the same with compile."""
 MULTI_FILE_SCRIPT: Final = f"""
-if [ -f compile ] && ! bash ./compile < /dev/null > {COMPILE_OUTPUT} 2>&1; then
-    echo > {COMPILE_FAILED}
-    exit 1
-fi
+for each in compile.sh compile; do
+    [ -f "$each" ] || continue
+    if ! bash "./$each" < /dev/null > {COMPILE_OUTPUT} 2>&1; then
+        echo > {COMPILE_FAILED}
+        exit 1
+    fi
+    break
+done
+[ ! -f run.sh ] || exec bash ./run.sh "$@"
 exec bash ./run "$@"
 """.encode()
 
@@ -92,24 +100,33 @@ class RequestReader:
     def refuse(self, name: str, message: str) -> None:
         self.errors.setdefault(name, []).append(message)
 
+    def string(self, name: str) -> str | None:
+        """Numbers are taken for text, as in Judge0."""
+        value = self._fields.get(name)
+        if value is None or isinstance(value, str):
+            return value
+        if is_number(value):
+            return str(value)
+        self.refuse(name, "is not a string")
+        return None
+
     def text(self, name: str) -> bytes | None:
         """A field that is in base64 if the request says so."""
-        value = self._fields.get(name)
+        value = self.string(name)
         if value is None:
             return None
-        content = str(value).encode(errors="surrogatepass")
-        return decode(content) if self._as_base64 else content
+        return decode(value.encode()) if self._as_base64 else value.encode()
 
     def options(self, name: str) -> tuple[str | None, list[str]]:
         """The field, and its words as a shell splits them."""
-        value = self._fields.get(name)
+        value = self.string(name)
         if value is None:
             return None, []
-        if len(str(value)) > MOST_OPTIONS_CHARS:
+        if len(value) > MOST_OPTIONS_CHARS:
             self.refuse(name, f"is too long (maximum is {MOST_OPTIONS_CHARS} characters)")
             return None, []
         try:
-            return str(value), shlex.split(str(value))
+            return value, shlex.split(value)
         except ValueError:
             self.refuse(name, "has an open quotation mark")
             return None, []
@@ -134,6 +151,9 @@ class RequestReader:
 
     def flag(self, name: str) -> bool:
         value = self._fields.get(name)
+        if isinstance(value, list | dict):
+            self.refuse(name, "is not true or false")
+            return False
         wanted = not any(value is each or value == each for each in FALSE)
         if wanted and name in NEVER:
             self.refuse(name, f"this option cannot be enabled: {NEVER[name]}")
@@ -157,11 +177,11 @@ class RequestReader:
 
     def files(self) -> dict[str, bytes]:
         """The files of the archive, which is always in base64."""
-        value = self._fields.get("additional_files")
+        value = self.string("additional_files")
         if not value:
             return {}
         try:
-            return unzip(decode(str(value).encode(errors="replace")))
+            return unzip(decode(value.encode()))
         except BadArchive as fault:
             self.refuse("additional_files", str(fault))
             return {}
@@ -239,7 +259,10 @@ def read_language(
     number = int(value) if isinstance(value, str) and re.fullmatch(r"\d{1,9}", value) else value
     found = find(number) if type(number) is int else None
     if found is None:
-        reader.refuse("language_id", f"language with id {str(value)[:20]} doesn't exist")
+        shown = (
+            str(value)[:20] if isinstance(value, str) or is_number(value) else "of this type"
+        )
+        reader.refuse("language_id", f"language with id {shown} doesn't exist")
     return found
 
 
@@ -248,7 +271,7 @@ def add_source(
 ) -> str:
     """Adds the source to the files, and returns its name; a file of the archive gives way."""
     if not language.is_multi_file:
-        if not source:
+        if not source and "source_code" not in reader.errors:
             reader.refuse("source_code", "can't be blank")
         text = source.decode(errors="replace")
         name = language.language.file_name(language.source_file, text)
@@ -258,7 +281,7 @@ def add_source(
         reader.refuse("source_code", "should be blank for multi-file programs")
     if not files:
         reader.refuse("additional_files", "can't be blank")
-    elif "run" not in files:
+    elif files.keys().isdisjoint(RUN_SCRIPTS):
         reader.refuse("additional_files", "has no script with the name run")
     files[MULTI_FILE_MAIN] = MULTI_FILE_SCRIPT
     return MULTI_FILE_MAIN

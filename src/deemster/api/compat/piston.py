@@ -22,7 +22,7 @@ from deemster.api.compat.translation import (
 )
 from deemster.api.http.direct_route import DirectRoute
 from deemster.api.http.errors import Overloaded, WrongMedia, kind_of
-from deemster.api.permissions import PISTON_PREFIXES
+from deemster.api.permissions import METHODS, OTHER_PATHS, PISTON_PREFIXES
 from deemster.api.state import app_state
 from deemster.domain.account import Account
 from deemster.domain.errors import DeemsterError, LimitReached, Refused, Unavailable
@@ -115,8 +115,6 @@ ENDPOINTS: Final = (
     ("POST", "/packages", change_packages),
     ("DELETE", "/packages", change_packages),
 )
-OTHERS: Final = "/{path:path}"
-METHODS: Final = ("DELETE", "GET", "PATCH", "POST", "PUT")
 
 routes: Final[list[BaseRoute]] = [
     *(
@@ -128,5 +126,5 @@ routes: Final[list[BaseRoute]] = [
         for slash in ("", "/")
     ),
     *piston_socket.routes,
-    DirectRoute(PISTON_PREFIXES[0] + OTHERS, unknown_path, methods=list(METHODS)),
+    DirectRoute(PISTON_PREFIXES[0] + OTHER_PATHS, unknown_path, methods=list(METHODS)),
 ]
