@@ -5,10 +5,21 @@ import secrets
 from pathlib import Path
 
 from deemster.domain.account import Account, Role
+from deemster.domain.execution import (
+    ExecutionDetails,
+    ExecutionResult,
+    NewExecution,
+    OutputChunk,
+    ProgramIo,
+    Stream,
+)
 from deemster.domain.ids import (
+    EXECUTION,
     SUBMISSION,
     WORKER,
     AccountId,
+    CodeSessionId,
+    ExecutionId,
     ProblemId,
     RevisionDigest,
     SubmissionId,
@@ -19,10 +30,12 @@ from deemster.domain.ids import (
 from deemster.domain.job import PriorityClass
 from deemster.domain.judgement import JuryCase, JuryJudgement
 from deemster.domain.lifecycle import Event
+from deemster.domain.run_status import RunStatus
+from deemster.domain.source import pack_files
 from deemster.domain.submission import NewSubmission, SubmissionDetails
 from deemster.domain.verdict import Verdict
-from deemster.pipeline.verdict.attempt import Caps, start
-from deemster.store import accounts, problems
+from deemster.pipeline.verdict.attempt import Caps, settle_execution, start
+from deemster.store import accounts, executions, problems
 from deemster.store.artifacts import Artifacts
 from deemster.store.lifecycle import advance
 from deemster.store.pool import Connection, Pool, connection
@@ -118,6 +131,61 @@ async def start_submission(
         caps=caps or Caps(),
         languages=LANGUAGES,
     )
+
+
+async def make_execution(
+    pool: Pool,
+    account: AccountId | None = None,
+    *,
+    io: ProgramIo = ProgramIo.TERMINAL,
+    session: CodeSessionId | None = None,
+) -> ExecutionId:
+    new = NewExecution(
+        id=ExecutionId(new_id(EXECUTION)),
+        account=account or await make_account(pool),
+        language="python3",
+        main="main.py",
+        files=pack_files({"main.py": b"input()"}),
+        request_digest=secrets.token_bytes(32),
+        io=io,
+        session=session,
+    )
+    async with connection(pool) as acquired:
+        await executions.insert_all(acquired, [new])
+    return new.id
+
+
+async def read_execution(acquired: Connection, work: WorkId) -> ExecutionDetails | None:
+    return await executions.details(acquired, ExecutionId(work))
+
+
+async def start_execution(pool: Pool, execution: ExecutionId) -> ExecutionDetails:
+    """Starts its first attempt, or its next one."""
+    return await start(
+        pool,
+        execution,
+        WorkerId(new_id(WORKER)),
+        read=read_execution,
+        lease_s=15,
+        caps=Caps(),
+        languages=LANGUAGES,
+    )
+
+
+async def write_output(
+    pool: Pool, details: ExecutionDetails, *contents: bytes, first: int = 1
+) -> None:
+    """Each is a chunk on stdout."""
+    chunks = [
+        (details.id, OutputChunk(details.attempt, number, Stream.STDOUT, 10 * number, content))
+        for number, content in enumerate(contents, first)
+    ]
+    async with connection(pool) as acquired:
+        await executions.add_output(acquired, chunks)
+
+
+async def end_execution(pool: Pool, details: ExecutionDetails) -> None:
+    await settle_execution(pool, details, ExecutionResult(RunStatus.OK, exit_code=0), [])
 
 
 def make_artifacts(directory: Path) -> Artifacts:

@@ -30,9 +30,8 @@ from deemster.domain.run_status import RunStatus
 from deemster.domain.source import pack_files, unpack_files
 from deemster.domain.webhook import WebhookFormat
 from deemster.store.idempotency_keys import KeyReused
-from deemster.store.lifecycle import StateChanged
 from deemster.store.notifications import INPUT_CHANNEL
-from deemster.store.pool import OUTAGES, Connection, rows_changed, statements
+from deemster.store.pool import OUTAGES, Connection, statements
 
 SQL = statements("executions")
 MAX_AHEAD: Final = 100
@@ -167,8 +166,8 @@ async def record_result(
     result: ExecutionResult,
     output: Sequence[OutputChunk],
 ) -> None:
-    """Stores the result if that attempt still runs (J12); the caller then ends it."""
-    status = await SQL.record_result(
+    """Stores the result of the attempt that the caller's transaction ends (J12)."""
+    await SQL.record_result(
         connection,
         id=execution,
         attempt=attempt,
@@ -187,10 +186,6 @@ async def record_result(
         compile=dataclasses.asdict(result.compile) if result.compile else None,
         returned_files=pack_files(result.returned_files) if result.returned_files else None,
     )
-    if not rows_changed(status):
-        raise StateChanged(
-            f"{execution} no longer runs as attempt {attempt}: its result is dropped."
-        )
 
 
 async def get(connection: Connection, execution: ExecutionId) -> ExecutionView | None:

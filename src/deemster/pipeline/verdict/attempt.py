@@ -103,8 +103,9 @@ async def settle_execution(
     Raises StateChanged, and writes nothing, if this attempt is no longer the current one.
     """
     async with transaction(pool) as connection:
-        await executions.record_result(connection, details.id, details.attempt, result, output)
+        # Locks the row of work first, as deleting does: otherwise both could wait for ever.
         await advance(connection, Event.COMPLETE, details.id, details.attempt)
+        await executions.record_result(connection, details.id, details.attempt, result, output)
 
 
 async def settle(

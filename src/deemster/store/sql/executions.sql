@@ -54,19 +54,17 @@ UPDATE execution x SET compile = :compile
  WHERE x.work_id = :id AND w.id = x.work_id AND w.attempt = :attempt AND w.state = 'RUNNING';
 
 -- name: record_result!
--- Stores the result, and output that was not stored before, while the attempt that found them still runs (J12).
+-- Stores the result of an attempt that the same transaction ends, and output that was not stored before.
 WITH new_output AS (
     INSERT INTO execution_output (work_id, attempt, number, stream, at_ms, content)
     SELECT :id, :attempt, c.* FROM unnest(:numbers::int[], :streams::smallint[], :at_ms::int[], :contents::bytea[]) c
-     WHERE EXISTS (SELECT FROM work w WHERE w.id = :id AND w.attempt = :attempt AND w.state = 'RUNNING' FOR KEY SHARE)
     ON CONFLICT DO NOTHING
 )
-UPDATE execution x
+UPDATE execution
    SET status = :status, exit_code = :exit_code, signal = :signal, cpu_ms = :cpu_ms, wall_ms = :wall_ms,
        memory_kb = :memory_kb, stdout_truncated = :stdout_truncated, stderr_truncated = :stderr_truncated,
        compile = :compile, returned_files = :returned_files
-  FROM work w
- WHERE x.work_id = :id AND w.id = x.work_id AND w.attempt = :attempt AND w.state = 'RUNNING';
+ WHERE work_id = :id;
 
 -- name: get^
 -- Reads one execution with everything but its output and its source.
@@ -127,11 +125,11 @@ SELECT c.* FROM unnest(:ids::text[], :attempts::int[], :numbers::int[], :streams
 ON CONFLICT DO NOTHING;
 
 -- name: output_after
--- Lists chunks of the newest attempt with output, after one; an older attempt's output no longer counts.
-SELECT attempt, number, stream, at_ms, content FROM execution_output
- WHERE work_id = :id AND attempt = (SELECT max(o.attempt) FROM execution_output o WHERE o.work_id = :id)
-   AND (attempt > :attempt::int OR number > :number::int)
- ORDER BY number
+-- Lists chunks of the last attempt, after one; an older attempt's output no longer counts.
+SELECT o.attempt, o.number, o.stream, o.at_ms, o.content
+  FROM execution_output o JOIN work w ON w.id = o.work_id AND w.attempt = o.attempt
+ WHERE o.work_id = :id AND (o.attempt > :attempt::int OR o.number > :number::int)
+ ORDER BY o.number
  LIMIT :limit;
 
 -- name: whole_output
