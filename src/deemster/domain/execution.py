@@ -17,6 +17,8 @@ from deemster.domain.work import WorkDetails
 
 SOURCE_BYTES: Final = 16 * MIB
 """The most of all source files together; a compatible API may send ten megabytes of them."""
+TYPED_BYTES: Final = 8 * MIB
+"""The most that is typed into one program."""
 TIMEOUT_EXIT_CODE: Final = 124
 """As `timeout` of the coreutils exits."""
 

@@ -10,8 +10,9 @@ from typing import Any, Final
 
 import asyncpg
 
-from deemster.domain.errors import NotFound, Refused
+from deemster.domain.errors import Conflict, NotFound, Refused
 from deemster.domain.execution import (
+    TYPED_BYTES,
     AcceptedExecution,
     CompileResult,
     ExecutionDetails,
@@ -26,6 +27,7 @@ from deemster.domain.execution import (
 )
 from deemster.domain.ids import AccountId, CodeSessionId, ExecutionId
 from deemster.domain.lifecycle import State
+from deemster.domain.limits import MIB
 from deemster.domain.run_status import RunStatus
 from deemster.domain.source import pack_files, unpack_files
 from deemster.domain.webhook import WebhookFormat
@@ -37,6 +39,8 @@ SQL = statements("executions")
 MAX_AHEAD: Final = 100
 """Each waiting execution of a user lowers the priority of the next, up to this many."""
 CHUNKS_READ: Final = 200
+INPUT_ROW_BYTES: Final = 64
+"""Counted for each input, so that there can't be millions of empty ones."""
 
 ExecutionInsert = tuple[AcceptedExecution, bool]
 """The execution, and whether it is new; False: the key had been used for it before."""
@@ -289,13 +293,38 @@ class TypedInput:
 
 
 async def add_input(
-    connection: Connection, execution: ExecutionId, kind: str, content: bytes = b""
+    connection: Connection,
+    execution: ExecutionId,
+    kind: str,
+    content: bytes = b"",
+    *,
+    key: str | None = None,
 ) -> bool:
-    """Returns False if the execution has ended."""
-    found = await SQL.add_input(
-        connection, id=execution, kind=kind, content=content, channel=INPUT_CHANNEL
+    """Returns False if the execution has ended. What was typed with the same key before is not
+    typed again (I1).
+    """
+    added = await SQL.add_input(
+        connection,
+        id=execution,
+        kind=kind,
+        content=content,
+        key=key,
+        row_bytes=INPUT_ROW_BYTES,
+        most_bytes=TYPED_BYTES,
+        channel=INPUT_CHANNEL,
     )
-    return found is not None
+    if added is not None:
+        return True
+    if key is not None and (first := await SQL.input_of_key(connection, id=execution, key=key)):
+        if (first["kind"], bytes(first["content"])) != (kind, content):
+            raise KeyReused
+        return True
+    view = await get(connection, execution)
+    if view is not None and view.finished_at is None:
+        raise Conflict(
+            f"{execution} has got {TYPED_BYTES // MIB} MB of input: it can get no more."
+        )
+    return False
 
 
 async def input_after(

@@ -140,13 +140,27 @@ SELECT o.stream, string_agg(o.content, ''::bytea ORDER BY o.number) AS content
  GROUP BY o.stream;
 
 -- name: add_input$
--- Stores what was typed while the execution has not ended, and wakes its worker; no row if it has ended.
-WITH typed AS (
-    INSERT INTO execution_input (work_id, kind, content)
-    SELECT w.id, :kind, :content FROM work w WHERE w.id = :id AND w.finished_at IS NULL
+-- Stores what was typed while the execution has not ended, and wakes its worker. The row of the execution counts it;
+-- its lock also makes ids visible in their order, so that the worker misses none. No row: the execution has ended, it
+-- has as much input as it may have, or the key was used.
+WITH unfinished AS (
+    SELECT id FROM work WHERE id = :id AND finished_at IS NULL FOR KEY SHARE
+), counted AS (
+    UPDATE execution x SET input_bytes = x.input_bytes + octet_length(:content::bytea) + :row_bytes::int
+      FROM unfinished u
+     WHERE x.work_id = u.id AND x.input_bytes + octet_length(:content::bytea) + :row_bytes::int <= :most_bytes::bigint
+ RETURNING x.work_id
+), typed AS (
+    INSERT INTO execution_input (work_id, kind, content, key)
+    SELECT work_id, :kind, :content::bytea, :key::text FROM counted
+    ON CONFLICT (work_id, key) WHERE key IS NOT NULL DO NOTHING
  RETURNING id
 )
 SELECT id FROM typed, pg_notify(:channel, :id);
+
+-- name: input_of_key^
+-- Reads what was typed with a key.
+SELECT kind, content FROM execution_input WHERE work_id = :id AND key = :key;
 
 -- name: input_after
 -- Lists what was typed after a moment.
