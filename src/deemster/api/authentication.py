@@ -13,6 +13,7 @@ from deemster.api.http.errors import Unauthorised, request_id_of
 from deemster.api.permissions import check_permission, permission_of
 from deemster.api.state import AppState, app_state
 from deemster.domain.account import Account, Role, Scope
+from deemster.domain.errors import Refused, Unavailable
 from deemster.domain.ids import AccountId
 from deemster.store.accounts import token_digest
 from deemster.store.audit import Actor
@@ -92,6 +93,23 @@ async def account_of_token(
     return account
 
 
+async def is_still_authorised(request: HTTPConnection, caller: Account) -> bool:
+    """Whether a long response may go on: meanwhile the token may be revoked, or the account
+    disabled or no longer an admin.
+    """
+    try:
+        current = await authenticate(request)
+    except Unavailable:
+        return True
+    except Refused:
+        return False
+    return (current.id, current.role, current.scopes) == (
+        caller.id,
+        caller.role,
+        caller.scopes,
+    )
+
+
 def session_of(request: HTTPConnection) -> bytes | None:
     """Digest of the session cookie; None if the request has a token, or no credentials."""
     if "authorization" in request.headers:
@@ -110,6 +128,6 @@ def may_see(caller: Account, owner: AccountId) -> bool:
     return caller.id == owner or caller.role is Role.ADMIN
 
 
-def actor_of(request: Request, caller: Account) -> Actor:
+def actor_of(request: HTTPConnection, caller: Account) -> Actor:
     """The caller, as the audit log names it."""
     return Actor(caller.name, caller.id, request_id_of(request))

@@ -19,6 +19,7 @@ from deemster.api.models.code_sessions import CodeSessionIn, CodeSessionPatch
 from deemster.api.models.contests import ContestIn
 from deemster.api.models.events import EventOut
 from deemster.api.models.executions import BatchIn, ExecutionIn, RunIn
+from deemster.api.models.live_input import InputIn
 from deemster.api.models.rejudgings import RejudgingIn
 from deemster.api.models.submissions import SubmissionIn
 
@@ -28,6 +29,7 @@ BODIES: Final = (
     CodeSessionPatch,
     ContestIn,
     ExecutionIn,
+    InputIn,
     LogIn,
     PasswordChange,
     RejudgingIn,

@@ -104,6 +104,11 @@ class AppState:
             live_output=live_output,
         )
 
+    def drain(self) -> None:
+        """Ends all open streams, so that the process can end."""
+        self.feed.drain()
+        self.live_output.drain()
+
     @property
     def pool(self) -> Pool:
         return self.dependencies.pool

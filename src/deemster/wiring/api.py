@@ -92,7 +92,7 @@ async def run_api(settings: Settings) -> None:
         )
         app = create_app(dependencies)
         # Otherwise the shutdown would wait for open event streams.
-        await serve(app, settings, at_end=app.state.app_state.feed.drain)
+        await serve(app, settings, at_end=app.state.app_state.drain)
 
 
 async def serve(

@@ -28,7 +28,7 @@ async def client(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
         url = f"http://127.0.0.1:{port}"
         async with httpx.AsyncClient(base_url=url, timeout=PATIENCE_S) as opened:
             yield opened
-        app.state.app_state.feed.drain()
+        app.state.app_state.drain()
         server.should_exit = True
 
 

@@ -14,7 +14,8 @@ from deemster.store.migrations import migrate
 from deemster.store.pool import Pool, ping
 from tests.api.conftest import Api
 from tests.api.feed.event_client import finish, open_stream
-from tests.builders import make_submission
+from tests.api.feed.terminal_client import open_terminal
+from tests.builders import make_execution, make_submission
 from tests.services.postgres import OwnPostgres
 from tests.waiting import until
 
@@ -76,3 +77,21 @@ async def test_streams_survive_a_restart_of_the_database(
         while again.content["state"] == "pending":
             again = await stream_client.event()
         assert again == received[0]
+
+
+async def test_a_terminal_is_closed_if_what_was_typed_cannot_be_stored(
+    ada: Api, pool: Pool, postgres: OwnPostgres
+) -> None:
+    """The client comes back, and types again what was not confirmed."""
+    execution = await make_execution(pool, ada.user.id)
+    async with open_terminal(ada, execution) as client:
+        await client.send(data="a", key="1")
+        await client.message("typed")
+        await postgres.stop()
+        await client.send(data="b", key="2")
+        assert await client.close_code() == 1013
+    await postgres.start()
+    await until(lambda: is_back(pool))
+    async with open_terminal(ada, execution) as client:
+        await client.send(data="b", key="2")
+        await client.message("typed")

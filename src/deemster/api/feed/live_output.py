@@ -1,9 +1,10 @@
 """Follows the output and states of running executions, for streams and terminals (E5, E8)."""
 
 import asyncio
+import time
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,6 +22,8 @@ log = structlog.get_logger()
 
 POLL_S: Final = 1.0
 """Pause between two looks without a notice, because notices may get lost."""
+CHECK_S: Final = 15.0
+"""Time between two checks whether the reader is still authorised."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +38,17 @@ LiveEvent = OutputChunk | ExecutionView | CompileResult | None
 """A chunk of output, a new state, that the program was compiled, or nothing for a while."""
 
 
+async def always() -> bool:
+    return True
+
+
 class LiveOutput:
     def __init__(self, pool: Pool, wait: Callable[[float], Awaitable[object]]) -> None:
         """`wait` returns the ids of executions with output, with spaces between them."""
         self._pool = pool
         self._wait = wait
         self._watchers: dict[str, set[asyncio.Event]] = defaultdict(set)
+        self._is_draining = False
 
     async def run(self) -> None:
         while True:
@@ -53,35 +61,52 @@ class LiveOutput:
         for watcher in self._watchers.get(work, ()):
             watcher.set()
 
+    def drain(self) -> None:
+        """Ends all readers before the process ends; they come back to another one."""
+        self._is_draining = True
+        for watchers in self._watchers.values():
+            for watcher in watchers:
+                watcher.set()
+
     async def follow(
-        self, execution: ExecutionId, after: OutputCursor
-    ) -> AsyncIterator[LiveEvent]:
+        self,
+        execution: ExecutionId,
+        after: OutputCursor,
+        is_authorised: Callable[[], Awaitable[bool]] = always,
+    ) -> AsyncGenerator[LiveEvent, None]:
         """Yields chunks and states in order, until the execution has ended and all its output
-        was read; None about once a second if there is nothing.
+        was read; None about once a second if there is nothing. It ends before if the process
+        does, or if the reader is no longer authorised. Close it if you leave it earlier.
         """
-        state: State | None = None
+        check_s = time.monotonic() + CHECK_S
+        async with aclosing(self._follow(execution, after)) as events:
+            async for each in events:
+                if time.monotonic() >= check_s:
+                    if not await is_authorised():
+                        return
+                    check_s = time.monotonic() + CHECK_S
+                yield each
+
+    async def _follow(
+        self, execution: ExecutionId, after: OutputCursor
+    ) -> AsyncGenerator[LiveEvent, None]:
+        shown: tuple[State, int] | None = None
         compiled: CompileResult | None = None
         with self._watching(execution) as watcher:
-            while True:
+            while not self._is_draining:
                 watcher.clear()
                 try:
-                    async with connection(self._pool) as acquired:
-                        # The state first: what is written before the end is read after it.
-                        view = await executions.get(acquired, execution)
-                        chunks = await executions.output_after(
-                            acquired, execution, attempt=after.attempt, number=after.number
-                        )
+                    view, chunks = await self._read(execution, after)
                 except Unavailable:
                     await asyncio.sleep(POLL_S)
                     yield None
                     continue
                 if view is None:
                     return  # deleted meanwhile
-                has_ended = view.state in TERMINAL
-                if not has_ended and view.state is not state:
-                    state = view.state
+                if view.state not in TERMINAL and (view.state, view.attempt) != shown:
+                    shown = view.state, view.attempt
                     yield view
-                if not has_ended and view.compile is not None and view.compile != compiled:
+                if view.state not in TERMINAL and view.compile not in (None, compiled):
                     compiled = view.compile
                     yield compiled
                 for chunk in chunks:
@@ -89,11 +114,21 @@ class LiveOutput:
                     yield chunk
                 if len(chunks) == CHUNKS_READ:
                     continue
-                if has_ended:
+                if view.state in TERMINAL:
                     yield view
                     return
                 if not await wait_for(watcher):
                     yield None
+
+    async def _read(
+        self, execution: ExecutionId, after: OutputCursor
+    ) -> tuple[ExecutionView | None, list[OutputChunk]]:
+        """Reads the state first: what is written before the end is read after it."""
+        async with connection(self._pool) as acquired:
+            view = await executions.get(acquired, execution)
+            return view, await executions.output_after(
+                acquired, execution, attempt=after.attempt, number=after.number
+            )
 
     @contextmanager
     def _watching(self, execution: ExecutionId) -> Iterator[asyncio.Event]:

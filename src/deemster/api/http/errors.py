@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
 from pydantic import Field, ValidationError
-from starlette.requests import Request
+from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
 from deemster.api.models.kinds import ResponseModel
@@ -259,5 +259,5 @@ def fault_detail(error: Mapping[str, Any]) -> str:
     return text[:1].lower() + text[1:]
 
 
-def request_id_of(request: Request) -> str:
+def request_id_of(request: HTTPConnection) -> str:
     return str(request.scope.get("request_id", ""))

@@ -1,5 +1,6 @@
 """What is typed into a running program, and the cursor of a client that comes back."""
 
+import re
 import struct
 from typing import Annotated, Final, Literal, Self
 
@@ -7,10 +8,13 @@ from pydantic import Field, model_validator
 
 from deemster.api.feed.live_output import OutputCursor
 from deemster.api.http.errors import FieldFault, Invalid
-from deemster.api.models.kinds import RequestModel
+from deemster.api.models.kinds import RequestModel, ShortText
 from deemster.api.models.programs import Base64
 
 INPUT_BYTES: Final = 64 * 1024
+INPUT_BODY_BYTES: Final = 6 * INPUT_BYTES + 1024
+"""JSON may write each byte with six characters."""
+CURSOR: Final = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})", re.ASCII)
 SignalName = Literal["SIGINT", "SIGTERM", "SIGKILL", "SIGQUIT", "SIGHUP", "SIGUSR1", "SIGUSR2"]
 
 
@@ -37,6 +41,8 @@ class InputIn(RequestModel):
             raise ValueError("send one of data, data_base64, end, signal, or rows and columns")
         if (self.rows is None) != (self.columns is None):
             raise ValueError("a size has rows and columns")
+        if len(self.stored[1]) > INPUT_BYTES:
+            raise ValueError(f"send at most {INPUT_BYTES} bytes at once")
         return self
 
     @property
@@ -52,10 +58,18 @@ class InputIn(RequestModel):
         return "data", self.data_base64 or b""
 
 
+class KeyedInputIn(InputIn):
+    """What a message on the WebSocket of a terminal may be."""
+
+    key: ShortText | None = None
+    """The input is confirmed with this key. If the connection is lost before that, the input
+    can be sent again with its key: it is typed once."""
+
+
 def parse_cursor(text: str | None) -> OutputCursor:
     if not text:
         return OutputCursor()
-    attempt, _, number = text.partition(".")
-    if not (attempt.isdecimal() and number.isdecimal() and len(text) <= 20):
+    found = CURSOR.fullmatch(text)
+    if found is None:
         raise Invalid([FieldFault("Last-Event-ID", "this is no id of an output event")])
-    return OutputCursor(int(attempt), int(number))
+    return OutputCursor(int(found[1]), int(found[2]))

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Header, Query, Request
 from starlette.responses import Response
 
-from deemster.api.authentication import Caller, authenticate
+from deemster.api.authentication import Caller, is_still_authorised
 from deemster.api.feed.messages import parse_event_id
 from deemster.api.feed.stream import MEDIA_TYPE, EventStream
 from deemster.api.feed.subscriptions import Topic
@@ -14,7 +14,6 @@ from deemster.api.lookups import account_filter, known_contest, visible_submissi
 from deemster.api.models.events import EventsQuery, StreamQuery
 from deemster.api.state import app_state, check_streams
 from deemster.domain.account import Account, Role
-from deemster.domain.errors import Refused, Unavailable
 from deemster.domain.lifecycle import TERMINAL
 from deemster.store import events
 from deemster.store.events import EventCursor
@@ -118,21 +117,11 @@ def open_stream(
 ) -> EventStream:
     state = app_state(request)
     check_streams(state, caller)
-
-    async def is_authorised() -> bool:
-        """Meanwhile the token may be revoked, or the account disabled or no longer an admin."""
-        try:
-            current = await authenticate(request)
-        except Unavailable:
-            return True
-        except Refused:
-            return False
-        return (current.id, current.role, current.scopes) == (
-            caller.id,
-            caller.role,
-            caller.scopes,
-        )
-
     return EventStream(
-        state.feed, topic, after, is_authorised, account=caller.id, seconds=seconds
+        state.feed,
+        topic,
+        after,
+        lambda: is_still_authorised(request, caller),
+        account=caller.id,
+        seconds=seconds,
     )

@@ -1,33 +1,42 @@
 """`/v1/executions/{id}`: live output, typed input, and a recording (E5, E7)."""
 
+import asyncio
 import base64
+import codecs
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, Iterable, Iterator
+from contextlib import aclosing
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Header, Query, Request
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Message, Send
 
-from deemster.api.authentication import Caller
+from deemster.api.authentication import BEARER, SECURED, Caller, is_still_authorised
 from deemster.api.executions import visible_execution
-from deemster.api.feed.live_output import OutputCursor
+from deemster.api.feed.live_output import LiveEvent, OutputCursor
+from deemster.api.feed.stream import SEND_TIMEOUT_S
+from deemster.api.http.body import read_json, request_body
 from deemster.api.http.errors import errors
+from deemster.api.http.idempotent_replay import IDEMPOTENCY_KEY, idempotency_key
 from deemster.api.models.executions import EXECUTIONS_PATH, execution_out
-from deemster.api.models.live_input import InputIn, parse_cursor
+from deemster.api.models.live_input import INPUT_BODY_BYTES, InputIn, parse_cursor
 from deemster.api.state import AppState, app_state, check_streams
+from deemster.api.typed_input import record_typing, type_in
 from deemster.domain.account import Account
 from deemster.domain.errors import Conflict
 from deemster.domain.execution import (
     CompileResult,
     ExecutionView,
     OutputChunk,
-    ProgramIo,
+    Stream,
     status_of,
 )
-from deemster.domain.ids import ExecutionId
 from deemster.domain.lifecycle import TERMINAL
+from deemster.metrics import STREAMS
 from deemster.store import executions
-from deemster.store.pool import connection
+from deemster.store.pool import connection, transaction
 
 router = APIRouter(tags=["executions"])
 
@@ -59,17 +68,41 @@ async def stream_output(
     async with connection(state.pool) as acquired:
         view = await visible_execution(acquired, caller, id)
     check_streams(state, caller)
-    body = output_messages(state, caller, view.id, cursor)
-    return StreamingResponse(body, media_type=MEDIA_TYPE, headers=STREAM_HEADERS)
+    events = state.live_output.follow(
+        view.id, cursor, lambda: is_still_authorised(request, caller)
+    )
+    return LiveStream(output_messages(state, caller, events))
+
+
+class LiveStream(StreamingResponse):
+    """Breaks the connection of a client that does not read, and leaves nothing open."""
+
+    media_type = MEDIA_TYPE
+
+    def __init__(self, messages: AsyncGenerator[bytes, None]) -> None:
+        super().__init__(messages, headers=STREAM_HEADERS)
+        self._messages = messages
+
+    async def stream_response(self, send: Send) -> None:
+        async def send_in_time(message: Message) -> None:
+            try:
+                async with asyncio.timeout(SEND_TIMEOUT_S):
+                    await send(message)
+            except TimeoutError:
+                raise ClientDisconnect from None
+
+        async with aclosing(self._messages):
+            await super().stream_response(send_in_time)
 
 
 async def output_messages(
-    state: AppState, caller: Account, execution: ExecutionId, after: OutputCursor
-) -> AsyncIterator[bytes]:
-    with state.feed.count_stream(caller.id):
-        async for each in state.live_output.follow(execution, after):
-            if not isinstance(each, CompileResult):
-                yield message_of(each)
+    state: AppState, caller: Account, events: AsyncGenerator[LiveEvent, None]
+) -> AsyncGenerator[bytes, None]:
+    with state.feed.count_stream(caller.id), STREAMS.track_inprogress():
+        async with aclosing(events):
+            async for each in events:
+                if not isinstance(each, CompileResult):
+                    yield message_of(each)
 
 
 def message_of(each: OutputChunk | ExecutionView | None) -> bytes:
@@ -103,23 +136,26 @@ def message(event: str, data: dict[str, Any], id: str | None = None) -> bytes:  
 
 
 @router.post(
-    EXECUTIONS_PATH + "/{id}/input", status_code=204, responses=errors(400, 404, 409, 413, 422)
+    EXECUTIONS_PATH + "/{id}/input",
+    status_code=204,
+    openapi_extra={**request_body(InputIn), **SECURED, **IDEMPOTENCY_KEY},
+    responses=errors(400, 404, 408, 409, 413, 415, 422),
 )
 async def type_input(
     request: Request,
-    caller: Caller,
     id: str,  # noqa: A002
-    typed: InputIn,
 ) -> Response:
     """Types into a running program, ends its input, sends it a signal or resizes its terminal.
     The execution must have been started with `io` streams or terminal.
     """
-    async with connection(app_state(request).pool) as acquired:
-        view = await visible_execution(acquired, caller, id)
-        if view.io is ProgramIo.BATCH:
-            raise Conflict(f"{id} was started without typed input: start it with io=streams.")
-        if not await executions.add_input(acquired, view.id, *typed.stored):
-            raise Conflict(f"{id} has ended: nothing can be typed any more.")
+    caller = await BEARER(request)
+    typed = await read_json(request, InputIn, INPUT_BODY_BYTES)
+    key = idempotency_key(request)
+    async with transaction(app_state(request).pool) as writing:
+        view = await visible_execution(writing, caller, id)
+        if not await type_in(writing, view, *typed.stored, key):
+            raise Conflict(f"{view.id} has ended: nothing can be typed any more.")
+        await record_typing(writing, request, caller, view)
     return Response(status_code=204)
 
 
@@ -136,13 +172,14 @@ async def download_recording(
     """The output with its times, in the format asciicast v2, for `asciinema play`."""
     async with connection(app_state(request).pool) as acquired:
         view = await visible_execution(acquired, caller, id)
-        cursor, lines = OutputCursor(), [recording_header(view)]
-        while chunks := await executions.output_after(
+        cursor, chunks = OutputCursor(), list[OutputChunk]()
+        while found := await executions.output_after(
             acquired, view.id, attempt=cursor.attempt, number=cursor.number
         ):
-            lines += [recorded(each) for each in chunks]
-            cursor = OutputCursor(chunks[-1].attempt, chunks[-1].number)
+            chunks += found
+            cursor = OutputCursor(found[-1].attempt, found[-1].number)
     headers = {"Content-Disposition": f'attachment; filename="{view.id}.cast"'}
+    lines = (recording_header(view), *recorded(chunks))
     body = "".join(f"{line}\n" for line in lines)
     return Response(body, media_type=RECORDING_TYPE, headers=headers)
 
@@ -160,6 +197,17 @@ def recording_header(view: ExecutionView) -> str:
     )
 
 
-def recorded(chunk: OutputChunk) -> str:
-    text = chunk.content.decode(errors="replace")
-    return json.dumps([chunk.at_ms / 1000, "o", text])
+def recorded(chunks: Iterable[OutputChunk]) -> Iterator[str]:
+    """A character may begin in one chunk and end in the next one of its stream."""
+    decoders = {each: codecs.getincrementaldecoder("utf-8")("replace") for each in Stream}
+    at_ms = 0
+    for chunk in chunks:
+        at_ms = chunk.at_ms
+        yield from recorded_text(at_ms, decoders[chunk.stream].decode(chunk.content))
+    for decoder in decoders.values():
+        yield from recorded_text(at_ms, decoder.decode(b"", final=True))
+
+
+def recorded_text(at_ms: int, text: str) -> Iterator[str]:
+    if text:
+        yield json.dumps([at_ms / 1000, "o", text])

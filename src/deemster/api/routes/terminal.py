@@ -2,81 +2,170 @@
 
 import asyncio
 import base64
+import json
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
 from typing import Any, Final
 
 from pydantic import ValidationError
 from starlette.routing import WebSocketRoute
+from starlette.types import Message
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from deemster.api.authentication import authenticate
+from deemster.api.admission import RateLimited
+from deemster.api.authentication import authenticate, is_still_authorised
 from deemster.api.executions import visible_execution
 from deemster.api.feed.live_output import OutputCursor
+from deemster.api.feed.stream import SEND_TIMEOUT_S
 from deemster.api.http.errors import Forbidden, Unauthorised
 from deemster.api.http.socket_token import subprotocols_of, with_socket_token
 from deemster.api.models.executions import EXECUTIONS_PATH, execution_out
-from deemster.api.models.live_input import InputIn, parse_cursor
+from deemster.api.models.live_input import INPUT_BYTES, KeyedInputIn, parse_cursor
 from deemster.api.permissions import SUBMIT, check_permission
 from deemster.api.state import AppState, app_state, check_streams
-from deemster.domain.errors import DeemsterError, NotFound
+from deemster.api.typed_input import record_typing, type_in
+from deemster.domain.account import Account
+from deemster.domain.errors import DeemsterError, NotFound, Refused, Unavailable
 from deemster.domain.execution import ExecutionView, OutputChunk, status_of
-from deemster.domain.ids import ExecutionId
 from deemster.domain.lifecycle import TERMINAL
-from deemster.store import executions
-from deemster.store.pool import connection
+from deemster.metrics import STREAMS
+from deemster.store.pool import connection, transaction
 
 SUBPROTOCOL: Final = "deemster.terminal"
 CODES: Final[Mapping[type[DeemsterError], int]] = {
     Unauthorised: 4401,
     Forbidden: 4403,
     NotFound: 4404,
+    RateLimited: 4429,
 }
 REFUSED: Final = 4400
+RESTARTING: Final = 1012
+TRY_AGAIN: Final = 1013
 
 
 async def serve_terminal(socket: WebSocket) -> None:
     await socket.accept(SUBPROTOCOL if SUBPROTOCOL in subprotocols_of(socket) else None)
-    try:
-        state = app_state(socket)
-        caller = await authenticate(with_socket_token(socket))
-        check_permission(caller, SUBMIT)
-        after = parse_cursor(socket.query_params.get("after"))
-        async with connection(state.pool) as acquired:
-            view = await visible_execution(acquired, caller, socket.path_params["id"])
-        check_streams(state, caller)
-        with state.feed.count_stream(caller.id):
-            await serve(socket, state, view.id, after)
-    except WebSocketDisconnect:
-        return
-    except DeemsterError as fault:
-        await refuse(socket, fault)
-
-
-async def serve(
-    socket: WebSocket, state: AppState, execution: ExecutionId, after: OutputCursor
-) -> None:
-    """Ends when the program has ended, or the client leaves; the program goes on then."""
-    async with asyncio.TaskGroup() as group:
-        sending = group.create_task(send_output(socket, state, execution, after))
-        receiving = group.create_task(receive_input(socket, state, execution))
-        await asyncio.wait((sending, receiving), return_when=asyncio.FIRST_COMPLETED)
-        has_ended = sending.done() and not receiving.done()
-        sending.cancel()
-        receiving.cancel()
-    if has_ended:
-        await socket.close()
-
-
-async def send_output(
-    socket: WebSocket, state: AppState, execution: ExecutionId, after: OutputCursor
-) -> None:
+    # The client may be gone before it is told why the connection is closed.
     with suppress(WebSocketDisconnect):
-        async for each in state.live_output.follow(execution, after):
-            if isinstance(each, OutputChunk):
-                await socket.send_json(output_message(each))
-            elif isinstance(each, ExecutionView):
-                await socket.send_json(state_message(each))
+        try:
+            state = app_state(socket)
+            credentials = with_socket_token(socket)
+            caller = await authenticate(credentials)
+            check_permission(caller, SUBMIT)
+            after = parse_cursor(socket.query_params.get("after"))
+            async with connection(state.pool) as acquired:
+                view = await visible_execution(acquired, caller, socket.path_params["id"])
+            check_streams(state, caller)
+            terminal = TerminalConnection(socket, credentials, state, caller, view)
+            with state.feed.count_stream(caller.id), STREAMS.track_inprogress():
+                has_ended = await terminal.serve(after)
+            await socket.close(1000 if has_ended else RESTARTING)
+        except Unavailable:
+            await socket.close(TRY_AGAIN)
+        except DeemsterError as fault:
+            code = next((CODES[each] for each in type(fault).__mro__ if each in CODES), REFUSED)
+            await socket.send_json({"type": "error", "message": str(fault), "code": fault.code})
+            await socket.close(code)
+
+
+@dataclass(slots=True)
+class TerminalConnection:
+    socket: WebSocket
+    credentials: WebSocket
+    """Has the token in its headers."""
+    state: AppState
+    caller: Account
+    view: ExecutionView
+    has_typed: bool = False
+
+    async def serve(self, after: OutputCursor) -> bool:
+        """Returns True when the program has ended, False if this process ends before.
+
+        Raises WebSocketDisconnect if the client leaves; the program goes on then.
+        """
+        try:
+            async with asyncio.TaskGroup() as group:
+                receiving = group.create_task(self._receive_input())
+                has_ended = await self._send_output(after)
+                receiving.cancel()
+        except BaseExceptionGroup as group_error:
+            raise group_error.exceptions[0] from None
+        return has_ended
+
+    async def _send_output(self, after: OutputCursor) -> bool:
+        has_ended = False
+        follow = self.state.live_output.follow
+        async with aclosing(follow(self.view.id, after, self._is_authorised)) as events:
+            async for each in events:
+                if isinstance(each, OutputChunk):
+                    await self._send(output_message(each))
+                elif isinstance(each, ExecutionView):
+                    has_ended = each.state in TERMINAL
+                    await self._send(state_message(each))
+        if not has_ended and not await self._is_authorised():
+            raise Unauthorised("This token has expired or was revoked: create a new one.")
+        return has_ended
+
+    async def _receive_input(self) -> None:
+        """Text is JSON, as for POST …/input; a binary message is typed as it is."""
+        while True:
+            message = await self.socket.receive()
+            if message["type"] == "websocket.disconnect":
+                raise WebSocketDisconnect(message.get("code", 1000))
+            await self._keep_to_rate()
+            if not await self._is_authorised():
+                raise Unauthorised("This token has expired or was revoked: create a new one.")
+            try:
+                await self._type(*input_of(message))
+            except ValidationError as fault:
+                await self._complain(str(fault.errors()[0]["msg"]))
+            except Refused as fault:
+                await self._complain(str(fault))
+
+    async def _type(self, kind: str, content: bytes, key: str | None) -> None:
+        async with transaction(self.state.pool) as writing:
+            if not await type_in(writing, self.view, kind, content, key):
+                return  # the end is told in a moment
+            if not self.has_typed:
+                await record_typing(writing, self.socket, self.caller, self.view)
+        self.has_typed = True
+        if key is not None:
+            await self._send({"type": "typed", "key": key})
+
+    async def _keep_to_rate(self) -> None:
+        """A client that types too fast waits, and what it sends waits in its connection."""
+        while True:
+            try:
+                self.state.admission.count_request(self.caller)
+            except RateLimited as fault:
+                await asyncio.sleep(fault.retry_after_s)
+            else:
+                return
+
+    async def _is_authorised(self) -> bool:
+        return await is_still_authorised(self.credentials, self.caller)
+
+    async def _complain(self, problem: str) -> None:
+        await self._send({"type": "error", "message": problem})
+
+    async def _send(self, message: dict[str, Any]) -> None:
+        try:
+            async with asyncio.timeout(SEND_TIMEOUT_S):
+                await self.socket.send_text(json.dumps(message))
+        except TimeoutError:
+            raise WebSocketDisconnect(1006) from None
+
+
+def input_of(message: Message) -> tuple[str, bytes, str | None]:
+    """The kind, the content and the key of what a client typed."""
+    data = message.get("bytes")
+    if data is None:
+        typed = KeyedInputIn.model_validate_json(message.get("text") or "")
+        return *typed.stored, typed.key
+    if len(data) > INPUT_BYTES:
+        raise Refused(f"Send at most {INPUT_BYTES} bytes at once.")
+    return "data", bytes(data), None
 
 
 def output_message(chunk: OutputChunk) -> dict[str, Any]:
@@ -93,32 +182,6 @@ def state_message(view: ExecutionView) -> dict[str, Any]:
         return {"type": "end", **execution_out(view, None).model_dump(mode="json")}
     status = status_of(view.state, view.result)
     return {"type": "status", "status": status, "attempt": view.attempt}
-
-
-async def receive_input(socket: WebSocket, state: AppState, execution: ExecutionId) -> None:
-    """Text is JSON, as for POST …/input; a binary message is typed as it is."""
-    while True:
-        message = await socket.receive()
-        if message["type"] == "websocket.disconnect":
-            return
-        data = message.get("bytes")
-        if data is not None:
-            kind, content = "data", bytes(data)
-        else:
-            try:
-                kind, content = InputIn.model_validate_json(message.get("text") or "").stored
-            except ValidationError as fault:
-                problem = str(fault.errors()[0]["msg"])
-                await socket.send_json({"type": "error", "message": problem})
-                continue
-        async with connection(state.pool) as acquired:
-            await executions.add_input(acquired, execution, kind, content)
-
-
-async def refuse(socket: WebSocket, fault: DeemsterError) -> None:
-    code = next((code for kind, code in CODES.items() if isinstance(fault, kind)), REFUSED)
-    await socket.send_json({"type": "error", "message": str(fault), "code": fault.code})
-    await socket.close(code)
 
 
 routes: Final = [WebSocketRoute(EXECUTIONS_PATH + "/{id}/terminal", serve_terminal)]
