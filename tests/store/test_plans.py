@@ -1,5 +1,6 @@
 """Frequent statements find their rows by an index."""
 
+import re
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -7,8 +8,10 @@ import pytest
 
 from deemster.store import (
     accounts,
+    code_sessions,
     counters,
     dead_letters,
+    executions,
     leases,
     outbox,
     rejudgings,
@@ -17,7 +20,7 @@ from deemster.store import (
     submission_inserts,
     submissions,
 )
-from deemster.store.pool import Pool, connection, open_pool
+from deemster.store.pool import Pool, connection, open_pool, transaction
 from tests.builders import make_problem
 
 FILL = """
@@ -53,6 +56,29 @@ EVENTS = """
 INSERT INTO work_event (work_id, event, state, attempt)
 SELECT id, 'submit', 'PENDING', 0 FROM submission"""
 
+EXECUTIONS = """
+INSERT INTO work (id, kind, account_id, language, state, attempt, priority, request_digest,
+    started_at, finished_at)
+SELECT 'exe_' || to_char(n, 'FM00000000'), 'execution', 'usr_' || n % 500, 'c',
+       CASE WHEN runs THEN 'RUNNING' ELSE 'COMPLETED' END, 1, n % 100 + 1,
+       sha256(n::text::bytea), now(),
+       CASE WHEN NOT runs THEN now() - n * interval '1 minute' END
+  FROM generate_series(1, 3000) AS n, LATERAL (SELECT n % 100 = 0 AS runs)"""
+CODE_SESSIONS = """
+INSERT INTO code_session (id, account_id, language, source, version)
+SELECT 'ses_' || to_char(n, 'FM00000000'), 'usr_' || n % 500, 'c', 'x', 1
+  FROM generate_series(1, 1000) AS n"""
+DETAILS = """
+INSERT INTO execution (work_id, session_id, files, limits)
+SELECT id, 'ses_' || to_char(substr(id, 5)::int % 900 + 1, 'FM00000000'), 'x', '{}'
+  FROM work WHERE kind = 'execution'"""
+OUTPUT = """
+INSERT INTO execution_output (work_id, attempt, number, stream, at_ms, content)
+SELECT id, 1, number, 1, 0, 'x' FROM work, generate_series(1, 3) AS number
+ WHERE kind = 'execution'"""
+INPUT = """
+INSERT INTO execution_input (work_id, kind, content, key)
+SELECT id, 'data', 'x', 'k' FROM work WHERE kind = 'execution'"""
 WEBHOOKS = """
 INSERT INTO webhook_delivery (id, work_id, account_id, kind, url, state, ended_at)
 SELECT 'whd_' || id, id, account_id, 'x', 'x',
@@ -70,6 +96,8 @@ async def full(database_url: str) -> AsyncIterator[Pool]:
             await acquired.execute(SESSIONS)
             await acquired.execute(FILL, problem.id, problem.digest)
             await acquired.execute(OUTBOX)
+            for each in (EXECUTIONS, CODE_SESSIONS, DETAILS, OUTPUT, INPUT):
+                await acquired.execute(each)
             await acquired.execute(EVENTS)
             await acquired.execute(WEBHOOKS)
             await acquired.execute(COUNTERS, problem.id)
@@ -78,7 +106,14 @@ async def full(database_url: str) -> AsyncIterator[Pool]:
 
 
 SOME = "sub_00003000"
+EXECUTION = "exe_00001500"
+SESSION = "ses_00000500"
 NEW_SUBMISSION = [[each] for each in (*["x"] * 7, b"", 1, 0, "x", b"", *["x"] * 4, True, 9)]
+NEW_EXECUTION: list[Any] = [
+    *[["x"]] * 4,
+    *([b""], [b""], ["[]"], ["batch"], [{}], [{}], [None], [1], [0], ["x"], [b""]),
+    *([None], [None], 100),
+]
 PLANS: dict[str, tuple[Any, list[Any], str]] = {
     "one submission": (submissions.SQL.get, [SOME], "submission_pkey"),
     "its place in the queue": (submissions.SQL.count_ahead, [100, SOME], "submission_line"),
@@ -130,6 +165,46 @@ PLANS: dict[str, tuple[Any, list[Any], str]] = {
     "failed webhooks": (stats.SQL.read_gauges, [30.0], "webhook_failed"),
     "the account of a name": (accounts.SQL.find_by_name, ["U7"], "account_name"),
     "credentials": (accounts.SQL.credentials, ["U7", None], "account_name"),
+    "one execution": (executions.SQL.get, [EXECUTION], "execution_pkey"),
+    "executions of a user": (
+        executions.SQL.page,
+        ["usr_7", None, None, 50],
+        "execution_of_account",
+    ),
+    "executions of all users": (
+        executions.SQL.page,
+        [None, None, None, 50],
+        "execution_pkey",
+    ),
+    "executions of a session": (
+        executions.SQL.page,
+        ["usr_7", SESSION, None, 50],
+        "execution_of_session",
+    ),
+    "waiting executions of a user": (
+        executions.SQL.insert_rows,
+        NEW_EXECUTION,
+        "submission_waiting_of_account",
+    ),
+    "new output": (
+        executions.SQL.output_after,
+        [EXECUTION, 1, 2, 200],
+        "execution_output_pkey",
+    ),
+    "output of an execution": (
+        executions.SQL.whole_output,
+        [[EXECUTION]],
+        "execution_output_pkey",
+    ),
+    "typed input": (executions.SQL.input_after, [EXECUTION, 0, 200], "execution_input_pkey"),
+    "input of a key": (executions.SQL.input_of_key, [EXECUTION, "k"], "execution_input_once"),
+    "ended executions": (executions.SQL.delete_ended, [3600.0, 500], "execution_ended"),
+    "a code session": (code_sessions.SQL.get, [SESSION, "usr_7"], "execution_of_session"),
+    "code sessions of a user": (
+        code_sessions.SQL.page,
+        ["usr_7", None, 50],
+        "code_session_of_account",
+    ),
     "the account of a session": (sessions.SQL.find_account, [b"x" * 32], "session_pkey"),
 }
 
@@ -140,7 +215,7 @@ async def test_hot_statements_use_their_index(full: Pool) -> None:
         async with connection(full) as acquired:
             rows = await acquired.fetch(f"EXPLAIN {statement.sql}", *values)
         plan = "\n".join(row[0] for row in rows)
-        if index not in plan or "Seq Scan on submission" in plan:
+        if index not in plan or re.search(r"Seq Scan on (work|execution|code_session)\b", plan):
             without_index[name] = plan
     assert not without_index, "\n\n".join(
         f"{name}:\n{plan}" for name, plan in without_index.items()
@@ -176,3 +251,16 @@ async def test_keys_are_found_one_by_one_even_by_a_plan_for_an_empty_table(
         rows = await acquired.fetch(statement, *many, 30.0, 100)
     plan = "\n".join(row[0] for row in rows)
     assert "(idempotency_key = a_1.idempotency_key)" in plan, plan
+
+
+SCANNED = """
+SELECT relname, seq_scan FROM pg_stat_xact_user_tables JOIN pg_class USING (relname)
+ WHERE reltuples > 100 ORDER BY relname"""
+
+
+async def test_deleting_executions_reads_no_whole_table(full: Pool) -> None:
+    """A plan does not show how the rows are found that refer to those that are deleted."""
+    async with transaction(full) as deleting:
+        before = [tuple(row) for row in await deleting.fetch(SCANNED)]
+        assert await executions.delete_ended(deleting, older_than_s=0, limit=100) == 100
+        assert [tuple(row) for row in await deleting.fetch(SCANNED)] == before

@@ -169,9 +169,9 @@ SELECT id, kind, content FROM execution_input WHERE work_id = :id AND id > :afte
 -- name: delete_ended$
 -- Deletes executions that ended long ago, with everything that belongs to them; returns how many.
 WITH gone AS (
-    DELETE FROM work WHERE id IN (
+    DELETE FROM work WHERE id = ANY (ARRAY(
         SELECT id FROM work WHERE kind = 'execution' AND finished_at < now() - make_interval(secs => :older_than_s)
-         ORDER BY finished_at LIMIT :limit)
+         ORDER BY finished_at LIMIT :limit))
     RETURNING id
 )
 SELECT count(*) FROM gone;
