@@ -1,7 +1,7 @@
 """Wakes waiting processes by LISTEN and NOTIFY; a notice may be lost, so they also poll."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Final
 
@@ -21,6 +21,8 @@ INPUT_CHANNEL: Final = "deemster_input"
 """Somebody typed; the payload is the execution's id."""
 OUTPUT_CHANNEL: Final = "deemster_output"
 """Executions wrote output; the payload is their ids, with spaces between them."""
+IDS_OF_NOTICE: Final = 200
+"""A payload has less than 8,000 bytes."""
 GATHER_S: Final = 0.01
 RETRY_S: Final = 1.0
 
@@ -83,9 +85,11 @@ async def notify_event(connection: Connection) -> None:
     await connection.execute("SELECT pg_notify($1, '')", EVENT_CHANNEL)
 
 
-async def notify_output(connection: Connection, executions: Iterable[ExecutionId]) -> None:
+async def notify_output(connection: Connection, executions: Sequence[ExecutionId]) -> None:
     """API processes receive it when the transaction commits."""
-    await connection.execute("SELECT pg_notify($1, $2)", OUTPUT_CHANNEL, " ".join(executions))
+    for first in range(0, len(executions), IDS_OF_NOTICE):
+        ids = " ".join(executions[first : first + IDS_OF_NOTICE])
+        await connection.execute("SELECT pg_notify($1, $2)", OUTPUT_CHANNEL, ids)
 
 
 async def notify_stop(connection: Connection, work: WorkId) -> None:

@@ -39,6 +39,8 @@ class OutputLog:
         self.pending: list[OutputChunk] = []
         self._on_output = on_output
         self._number = 0
+        self._taken = 0
+        """Number of the last chunk that may be stored; it must not grow any more."""
         self._tail = b""
         self._started = time.monotonic()
 
@@ -71,15 +73,25 @@ class OutputLog:
 
     def clear(self) -> None:
         """Drops what is not stored yet: of several runs, the last one's output counts."""
-        self.pending.clear()
+        self.pending = []
+
+    def take(self) -> list[OutputChunk]:
+        """Removes what is pending, to store it."""
+        taken, self.pending = self.pending, []
+        self._taken = self._number
+        return taken
+
+    def give_back(self, chunks: list[OutputChunk]) -> None:
+        """Nobody knows whether they were stored: they will be stored again, as they are."""
+        self.pending[:0] = chunks
 
     def _mergeable(self, stream: Stream) -> int | None:
-        if self.pending and self.pending[-1].stream is stream:
-            return len(self.pending) - 1
-        if len(self.pending) < MOST_PENDING:
+        growing = [at for at, each in enumerate(self.pending) if each.number > self._taken]
+        if growing and self.pending[-1].stream is stream:
+            return growing[-1]
+        if len(growing) < MOST_PENDING:
             return None
-        indices = range(len(self.pending) - 1, -1, -1)
-        return next((each for each in indices if self.pending[each].stream is stream), None)
+        return next((at for at in reversed(growing) if self.pending[at].stream is stream), None)
 
 
 class OutputRecorder:
@@ -116,7 +128,8 @@ class OutputRecorder:
         finally:
             # A write that fails returns its chunks.
             async with self._writing:
-                self._logs.pop(execution, None)
+                if self._logs.get(execution) is output:  # not that of a newer attempt
+                    del self._logs[execution]
 
     async def _run(self) -> None:
         while True:
@@ -132,14 +145,13 @@ class OutputRecorder:
             except Exception:  # output that is not shown at once must not end the worker
                 log.exception("output.crashed")
                 await asyncio.sleep(RETRY_S)
+                self._has_output.set()
 
     async def _write(self) -> None:
         async with self._writing:
-            taken = [(each, each.pending[:]) for each in self._logs.values() if each.pending]
+            taken = [(each, each.take()) for each in self._logs.values() if each.pending]
             if not taken:
                 return
-            for output, chunks in taken:
-                del output.pending[: len(chunks)]
             try:
                 async with transaction(self._pool) as connection:
                     # Losing it in a crash of the server loses nothing: the run is repeated.
@@ -151,5 +163,5 @@ class OutputRecorder:
                     await notify_output(connection, [each.execution for each, _ in taken])
             except BaseException:
                 for output, chunks in taken:
-                    output.pending[:0] = chunks
+                    output.give_back(chunks)
                 raise
