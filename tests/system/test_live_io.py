@@ -12,6 +12,7 @@ from deemster.domain.execution import (
     OutputChunk,
     ProgramIo,
     Stream,
+    error_of,
     status_of,
 )
 from deemster.domain.ids import ExecutionId
@@ -121,3 +122,29 @@ async def test_a_silent_program_without_input_is_ended(open_service: OpenService
         execution = await service.execute("python3", "input()", io=ProgramIo.TERMINAL)
         shown = await service.execution(execution)
         assert status_of(shown.view.state, shown.view.result) == "TIMEOUT"
+        assert error_of(shown.view) == (
+            "TimeoutError",
+            "The program was ended because nothing was typed or printed for too long.",
+        )
+
+
+@pytest.mark.parametrize("io", [ProgramIo.STREAMS, ProgramIo.TERMINAL])
+async def test_e7_a_program_that_reads_nothing_can_be_interrupted(
+    open_service: OpenService, io: ProgramIo
+) -> None:
+    """More was typed than fits into the buffers on the way to the program."""
+    source = "print('on', flush=True)\nimport time\ntime.sleep(1e6)"
+    async with open_service() as service:
+        service.start("relay", "worker")
+        execution = await service.execute("python3", source, io=io, stdin=b"x\n" * 100_000)
+        async with reading(service, execution) as reader:
+            await reader.until(lambda seen: b"on" in seen.text[Stream.STDOUT])
+            for _ in range(4):
+                await type_in(service, execution, "data", b"y\n" * 30_000)
+            await type_in(service, execution, "signal", b"SIGINT")
+            await reader.until(lambda seen: seen.end)
+        assert reader.end is not None
+        assert error_of(reader.end) == (
+            "RuntimeError",
+            "The program was ended by the signal SIGINT.",
+        )

@@ -246,13 +246,15 @@ def error_of(view: ExecutionView) -> tuple[str, str] | None:
         return INTERNAL_ERROR, view.failure or "Deemster could not run the program."
     if view.result is None or view.result.status is RunStatus.OK:
         return None
-    return ERROR_TYPES[view.result.status], message_of(view.result, view.limits)
+    return ERROR_TYPES[view.result.status], message_of(view.result, view.limits, view.io)
 
 
-def message_of(result: ExecutionResult, limits: ExecutionLimits) -> str:
+def message_of(
+    result: ExecutionResult, limits: ExecutionLimits, io: ProgramIo = ProgramIo.BATCH
+) -> str:
     messages = {
         RunStatus.TIME_LIMIT: f"The program used more than {limits.cpu_ms / 1000:g} s of CPU.",
-        RunStatus.WALL_LIMIT: f"The program ran for more than {limits.wall_ms / 1000:g} s.",
+        RunStatus.WALL_LIMIT: wall_message(result, limits, io),
         RunStatus.MEMORY_LIMIT: f"The program used more than {limits.memory_bytes // MIB} MB.",
         RunStatus.OUTPUT_LIMIT: (
             f"The program wrote more than {limits.output_bytes} bytes to stdout or stderr."
@@ -265,6 +267,12 @@ def message_of(result: ExecutionResult, limits: ExecutionLimits) -> str:
     if result.status is RunStatus.SIGNALLED:
         return f"The program was ended by the signal {signal_name(result.signal or 0)}."
     return messages.get(result.status, "Deemster could not run the program.")
+
+
+def wall_message(result: ExecutionResult, limits: ExecutionLimits, io: ProgramIo) -> str:
+    if io is not ProgramIo.BATCH and result.wall_ms < limits.wall_ms:
+        return "The program was ended because nothing was typed or printed for too long."
+    return f"The program ran for more than {limits.wall_ms / 1000:g} s."
 
 
 def signal_name(number: int) -> str:

@@ -234,4 +234,5 @@ def stderr_of(view: ExecutionView, output: Mapping[Stream, bytes]) -> bytes:
     if view.result is None or view.result.status not in TIMEOUTS:
         return stderr
     separator = b"\n" if stderr and not stderr.endswith(b"\n") else b""
-    return stderr + separator + message_of(view.result, view.limits).encode() + b"\n"
+    note = message_of(view.result, view.limits, view.io)
+    return stderr + separator + note.encode() + b"\n"

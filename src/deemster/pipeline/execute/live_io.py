@@ -8,7 +8,6 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
-from deemster.domain.errors import Refused
 from deemster.domain.execution import ExecutionDetails, ProgramIo, Stream
 from deemster.domain.run_status import RunStatus
 from deemster.pipeline.execute.output_recorder import OutputLog
@@ -25,6 +24,8 @@ from deemster.store.executions import TypedInput
 SIZE: Final = struct.Struct("!HH")
 """Rows and columns of a terminal, as a resize stores them."""
 SIGNALS: Final = {each.name: each for each in signal.Signals}
+MOMENT_S: Final = 0.2
+"""A signal waits this long for what was typed before it."""
 
 
 class LiveProgram:
@@ -39,6 +40,8 @@ class LiveProgram:
         self._idle_s = idle_s
         self._active = asyncio.Event()
         self._is_idle = False
+        self._unwritten: asyncio.Queue[TypedInput] = asyncio.Queue()
+        """At most as much as may be typed into one program."""
 
     async def run(
         self, boxes: Boxes, command: Command, stage: Stage | None, collect: Collect | None
@@ -59,6 +62,7 @@ class LiveProgram:
         async with asyncio.TaskGroup() as group:
             helpers = [
                 group.create_task(self._feed(run)),
+                group.create_task(self._write(run)),
                 group.create_task(self._end_when_idle(run)),
             ]
             try:
@@ -83,24 +87,38 @@ class LiveProgram:
             self._output.add(Stream.STDERR if is_error else Stream.STDOUT, chunk.data)
 
     async def _feed(self, run: TerminalRun | StreamedRun) -> None:
+        """A program that does not read its input must still get signals and sizes."""
         if self._details.stdin:
-            await run.write(self._details.stdin)
+            self._unwritten.put_nowait(TypedInput(0, "data", self._details.stdin))
         async for typed in self._inputs.follow(self._details.id):
             self._active.set()
-            # What can't be done any more, or makes no sense here, must not end the program.
-            with suppress(Refused, OSError):
-                await self._apply(run, typed)
-
-    async def _apply(self, run: TerminalRun | StreamedRun, typed: TypedInput) -> None:
-        match typed.kind:
-            case "data":
-                await run.write(typed.content)
-            case "end":
-                await run.end_input()
-            case "resize" if isinstance(run, TerminalRun):
+            if typed.kind in {"data", "end"}:
+                self._unwritten.put_nowait(typed)
+            elif typed.kind == "resize" and isinstance(run, TerminalRun):
                 run.resize(*SIZE.unpack(typed.content))
-            case "signal":
-                await send_signal(run, typed.content.decode(errors="replace"))
+            elif typed.kind == "signal":
+                await self._send_signal(run, typed.content.decode(errors="replace"))
+
+    async def _write(self, run: TerminalRun | StreamedRun) -> None:
+        while True:
+            typed = await self._unwritten.get()
+            if typed.kind == "data":
+                await run.write(typed.content)
+            else:
+                await run.end_input()
+            self._unwritten.task_done()
+
+    async def _send_signal(self, run: TerminalRun | StreamedRun, name: str) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(MOMENT_S):
+                await self._unwritten.join()
+        if name == "SIGINT" and isinstance(run, TerminalRun):
+            # A program that has turned signals off reads it as a key, if it reads at all.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(MOMENT_S):
+                    await run.interrupt()
+        elif name in SIGNALS:
+            run.send_signal(SIGNALS[name])
 
     async def _end_when_idle(self, run: TerminalRun | StreamedRun) -> None:
         while True:
@@ -112,10 +130,3 @@ class LiveProgram:
                 self._is_idle = True
                 run.cancel()
                 return
-
-
-async def send_signal(run: TerminalRun | StreamedRun, name: str) -> None:
-    if name == "SIGINT" and isinstance(run, TerminalRun):
-        await run.interrupt()
-    elif name in SIGNALS:
-        run.send_signal(SIGNALS[name])
