@@ -88,6 +88,12 @@ PROGRAMS: dict[str, tuple[str, str, dict[str, Any], dict[str, Any]]] = {
         {"options": ExecutionOptions(compile_args=["-DN=42"])},
         {"status": "COMPLETED", "stdout": "42"},
     ),
+    "NUL characters of the compiler": (
+        "c",
+        "int main() { return x; }",
+        {"options": ExecutionOptions(compile_args=["-wrapper", r"/bin/echo,-e,a\0b"])},
+        {"status": "FAILED", "error_type": "CompileError"},
+    ),
     "several runs": (
         "python3",
         "print('once')",

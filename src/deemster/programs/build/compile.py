@@ -227,6 +227,7 @@ def diagnostics(report: Report) -> str:
     """The compiler's messages up to SHOWN_BYTES, with the user's own file names."""
     output = report.stdout + report.stderr
     text = output[:SHOWN_BYTES].decode(errors="replace").replace(f"{CODE_DIR}/", "")
+    text = text.replace("\0", "\N{REPLACEMENT CHARACTER}")  # Postgres can't store it
     if len(output) > SHOWN_BYTES:
         text += f"\n… and {(len(output) - SHOWN_BYTES) // 1024 + 1:,} KB more."
     return text
