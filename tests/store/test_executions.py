@@ -7,6 +7,7 @@ import pytest
 from deemster.domain.ids import CODE_SESSION, CodeSessionId, new_id
 from deemster.domain.lifecycle import Event
 from deemster.pipeline.verdict.cancel import cancel_in
+from deemster.pipeline.verdict.delete_code_session import delete_code_session
 from deemster.pipeline.verdict.retry import requeue
 from deemster.store import code_sessions, executions
 from deemster.store.lifecycle import StateChanged
@@ -61,3 +62,25 @@ async def test_an_execution_is_settled_while_its_session_is_deleted(pool: Pool) 
         group.create_task(settle())
         await until(lambda: is_waiting_for_a_lock(pool))
         await code_sessions.delete(deleting, session)
+
+
+async def test_a_session_is_deleted_with_more_executions_than_fit_into_one_statement(
+    pool: Pool,
+) -> None:
+    """E6"""
+    account = await make_account(pool)
+    session = CodeSessionId(new_id(CODE_SESSION))
+    async with transaction(pool) as writing:
+        await code_sessions.add(writing, session, account, language="c", source="", most=1)
+    for _ in range(5):
+        execution = await make_execution(pool, account, session=session)
+        await end_execution(pool, await start_execution(pool, execution))
+    other = await make_execution(pool, account)
+    waiting = await make_execution(pool, account, session=session)
+    async with connection(pool) as acquired:
+        assert await code_sessions.delete_ended_executions(acquired, session, limit=2) == 2
+    assert await delete_code_session(pool, session, account)
+    assert not await delete_code_session(pool, session, account)
+    async with connection(pool) as acquired:
+        assert await executions.get(acquired, waiting) is None
+        assert await acquired.fetchval("SELECT array_agg(id) FROM work") == [other]

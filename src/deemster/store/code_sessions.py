@@ -1,13 +1,14 @@
 """Code sessions and their versions; one guarded statement saves, and none overwrites (E2)."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from deemster.domain.code_session import KEPT_BYTES, KEPT_VERSIONS, CodeSession, CodeVersion
 from deemster.domain.ids import AccountId, CodeSessionId, ExecutionId
 from deemster.store.pool import Connection, statements
 
 SQL = statements("code_sessions")
+DELETED_AT_ONCE: Final = 500
 
 
 async def add(
@@ -94,6 +95,13 @@ async def unfinished_executions(
 ) -> list[ExecutionId]:
     rows = SQL.unfinished_executions(connection, id=session)
     return [ExecutionId(row["id"]) async for row in rows]
+
+
+async def delete_ended_executions(
+    connection: Connection, session: CodeSessionId, *, limit: int = DELETED_AT_ONCE
+) -> int:
+    """Returns how many were deleted."""
+    return int(await SQL.delete_ended_executions(connection, id=session, limit=limit))
 
 
 async def delete(connection: Connection, session: CodeSessionId) -> None:

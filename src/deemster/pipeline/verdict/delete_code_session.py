@@ -6,16 +6,22 @@ from deemster.domain.errors import Conflict, NotFound
 from deemster.domain.ids import AccountId, CodeSessionId
 from deemster.pipeline.verdict.cancel import cancel_in
 from deemster.store import code_sessions
-from deemster.store.pool import Pool, transaction
+from deemster.store.pool import Pool, connection, transaction
 
 
 async def delete_code_session(pool: Pool, session: CodeSessionId, account: AccountId) -> bool:
     """Returns False if the account has no such session."""
-    async with transaction(pool) as connection:
-        if not await code_sessions.lock(connection, session, account):
+    async with connection(pool) as acquired:
+        if await code_sessions.get(acquired, session, account) is None:
             return False
-        for execution in await code_sessions.unfinished_executions(connection, session):
+        # There may be more of them than one statement can delete in time.
+        while await code_sessions.delete_ended_executions(acquired, session):
+            pass
+    async with transaction(pool) as writing:
+        if not await code_sessions.lock(writing, session, account):
+            return False
+        for execution in await code_sessions.unfinished_executions(writing, session):
             with suppress(Conflict, NotFound):  # it has ended, or was deleted, in between
-                await cancel_in(connection, execution)
-        await code_sessions.delete(connection, session)
+                await cancel_in(writing, execution)
+        await code_sessions.delete(writing, session)
     return True

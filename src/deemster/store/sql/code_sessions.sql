@@ -77,6 +77,17 @@ SELECT w.id FROM work w JOIN execution x ON x.work_id = w.id
  WHERE x.session_id = :id AND w.finished_at IS NULL
  ORDER BY w.id;
 
+-- name: delete_ended_executions$
+-- Deletes some executions of a session that have ended; returns how many.
+WITH gone AS (
+    DELETE FROM work WHERE id = ANY (ARRAY(
+        SELECT w.id FROM work w JOIN execution x ON x.work_id = w.id
+         WHERE x.session_id = :id AND w.finished_at IS NOT NULL
+         LIMIT :limit))
+    RETURNING id
+)
+SELECT count(*) FROM gone;
+
 -- name: delete_executions!
 -- Deletes all executions of a session, with their output.
 DELETE FROM work WHERE id IN (SELECT work_id FROM execution WHERE session_id = :id);
