@@ -1,4 +1,4 @@
-"""Decides whether a submission is accepted now: rate limits, load, live workers (D1, D2)."""
+"""Decides whether a program is accepted now: rate limits, load, live workers (D1, D2)."""
 
 import math
 from collections.abc import Awaitable, Callable, Sequence
@@ -75,7 +75,7 @@ class LoadShedder:
 
 MINUTE_S: Final = 60
 WORKERS_KEPT_S: Final = 1.0
-WARNING: Final = '199 deemster "No worker takes jobs: the submission waits until one does."'
+WARNING: Final = '199 deemster "No worker takes jobs: the program waits until one does."'
 
 
 class RateLimited(LimitReached):
@@ -95,12 +95,12 @@ class LiveWorkers:
         return await self._workers.get(None)
 
     async def warning(self) -> str | None:
-        """A header for submissions that no worker would judge; the setting may refuse them."""
+        """A header for programs that no worker would run; the setting may refuse them."""
         if await self.get():
             return None
         if self._dependencies.settings.without_workers == "accept":
             return WARNING
-        raise NoWorkers("No worker takes jobs, so nothing can be judged: try again later.")
+        raise NoWorkers("No worker takes jobs, so nothing can be run: try again later.")
 
     async def _read(self, _: None) -> Sequence[WorkerView]:
         async with connection(self._dependencies.pool) as acquired:
@@ -171,6 +171,10 @@ class Admission:
             refuse(decision, "You run programs too fast")
         await self._execution_shedder.check()
         await self._live_workers.warning()
+
+    async def warning_headers(self) -> dict[str, str]:
+        """Of the response to an accepted execution (Q15)."""
+        return {} if await self._live_workers.get() else {"Warning": WARNING}
 
     async def admit_to_problem(self, problem: str, caller: Account) -> None:
         if caller.role is Role.ADMIN:

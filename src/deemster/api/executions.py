@@ -5,12 +5,15 @@ from dataclasses import dataclass
 from typing import Final
 
 from starlette.requests import HTTPConnection
+from starlette.responses import Response
 
 from deemster.api.admission import Admission
 from deemster.api.feed.feed import Feed
+from deemster.api.http.body import json_response
 from deemster.api.lookups import may_see
+from deemster.api.models.executions import EXECUTIONS_PATH, accepted_out
 from deemster.domain.account import Account
-from deemster.domain.errors import NotFound
+from deemster.domain.errors import NotFound, Refused, Unavailable
 from deemster.domain.execution import AcceptedExecution, ExecutionView, Stream
 from deemster.domain.ids import GENERATED_ID, ExecutionId
 from deemster.domain.lifecycle import TERMINAL
@@ -37,10 +40,24 @@ class Executions:
     async def start(
         self, request: HTTPConnection, caller: Account, asked: ExecuteRequest
     ) -> AcceptedExecution:
-        """Checks the caller's limits, and accepts the execution; it runs later."""
-        await self.admission.admit_execution(request, caller)
+        """Checks the caller's limits, and accepts the execution; it runs later.
+
+        A repeat with its key gets the first answer, whatever the limits are by then (I1).
+        """
+        try:
+            await self.admission.admit_execution(request, caller)
+        except (Refused, Unavailable):
+            first = await self.accept.first_answer(caller, asked)
+            if first is None:
+                raise
+            return first
         accepted, _ = await self.accept.execute(caller, asked)
         return accepted
+
+    async def accepted_response(self, accepted: AcceptedExecution) -> Response:
+        headers = {"Location": f"{EXECUTIONS_PATH}/{accepted.id}"}
+        headers |= await self.admission.warning_headers()
+        return json_response(accepted_out(accepted), 202, headers)
 
     async def wait(self, execution: ExecutionId, wait_s: float) -> ShownExecution | None:
         """Returns the execution when it has ended; None: it has not after so many seconds."""

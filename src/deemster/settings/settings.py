@@ -133,11 +133,11 @@ class Settings(BaseSettings):
     strangers_per_minute_ip: AtLeast1 = 60
     """Maximum number of refused tokens and log-ins from one IP address per minute."""
     queue_high: AtLeast1 = 50_000
-    """Number of waiting submissions at which the API starts to refuse new ones."""
+    """Number of waiting submissions, or executions, at which the API refuses new ones."""
     queue_low: AtLeast0 = 40_000
     """Number of waiting submissions at which the API accepts new ones again."""
     without_workers: Literal["accept", "refuse"] = "accept"
-    """Whether the API accepts or refuses submissions while no worker runs."""
+    """Whether the API accepts or refuses programs while no worker runs."""
 
     webhook_allow_private: bool = False
     """Whether webhooks may go to private and local addresses."""

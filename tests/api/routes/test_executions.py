@@ -7,8 +7,9 @@ import pytest
 
 from deemster.api import admission
 from deemster.api.app import create_app
+from deemster.domain.account import Role
 from deemster.store.pool import Pool, connection
-from tests.api.conftest import Api, MakeDependencies, make_user, running
+from tests.api.conftest import Api, MakeDependencies, make_user, make_worker, running
 from tests.builders import make_submission
 
 PATH = "/v1/executions"
@@ -46,6 +47,32 @@ async def test_i1_a_key_starts_one_execution(ada: Api, pool: Pool) -> None:
         422,
         "idempotency_key_reused",
     )
+
+
+async def test_i1_a_repeat_gets_its_first_answer_whatever_the_limits_are(
+    make_dependencies: MakeDependencies, pool: Pool
+) -> None:
+    async with running(create_app(make_dependencies(executions_per_minute_user=1))) as client:
+        ada = Api(client, await make_user(pool, "ada"))
+        first = await ada.post(PATH, PROGRAM, key="k")
+        again = await ada.post(PATH, PROGRAM, key="k")
+        assert (again.status_code, again.json()) == (202, first.json())
+        assert (await ada.post(PATH, PROGRAM, key="other")).status_code == 429
+        reused = await ada.post(PATH, {**PROGRAM, "stdin": "x"}, key="k")
+        assert reused.status_code == 422
+
+
+async def test_i1_a_batch_is_repeated_with_its_key(ada: Api, pool: Pool) -> None:
+    body = {"executions": [PROGRAM] * 100}
+    key = "k" * 252
+    first = await ada.post(f"{PATH}/batch", body, key=key)
+    assert first.status_code == 202, first.text
+    assert (await ada.post(f"{PATH}/batch", body, key=key)).json() == first.json()
+    one = await ada.post(PATH, PROGRAM, key=f"{key}.99")
+    assert one.json() == first.json()["executions"][99]
+    assert await count(pool, "execution") == 100
+    assert (await ada.post(f"{PATH}/batch", body, key=key + "k")).status_code == 422
+    assert await count(pool, "execution") == 100
 
 
 REFUSED: dict[str, dict[str, Any]] = {
@@ -153,14 +180,42 @@ async def test_d1_executions_are_refused_while_too_many_wait(
     monkeypatch.setattr(admission, "KEPT_S", 0.0)
     for _ in range(3):
         await make_submission(pool)
-    dependencies = make_dependencies(queue_high=2, queue_low=1)
-    async with running(create_app(dependencies)) as client:
+    async with running(create_app(make_dependencies(queue_high=2, queue_low=1))) as client:
         ada = Api(client, await make_user(pool, "grace"))
-        first = (await ada.post(PATH, PROGRAM)).json()["execution_id"]
+        admin = Api(client, await make_user(pool, "root", Role.ADMIN))
+        first = await ada.post(PATH, PROGRAM, key="k")
         assert (await ada.post(PATH, PROGRAM)).status_code == 202
-        refused = await ada.post(PATH, PROGRAM)
-        assert refused.status_code == 503
-        assert refused.json()["type"].endswith("overloaded")
-        assert int(refused.headers["retry-after"]) >= 5
-        assert (await ada.delete(f"{PATH}/{first}")).status_code == 200
+        for each in (ada, admin):
+            answer = await each.post(PATH, PROGRAM)
+            assert answer.status_code == 503
+            assert int(answer.headers["retry-after"]) >= 1
+        assert (await ada.post(PATH, PROGRAM, key="k")).json() == first.json()
+        assert await count(pool, "execution") == 2
+        assert (await ada.delete(first.headers["location"])).status_code == 200
         assert (await ada.post(PATH, PROGRAM)).status_code == 202
+
+
+async def test_q15_without_a_worker_executions_are_accepted_with_a_warning_or_refused(
+    make_dependencies: MakeDependencies, pool: Pool
+) -> None:
+    user = await make_user(pool, "ada")
+    async with running(create_app(make_dependencies())) as client:
+        answer = await Api(client, user).post(PATH, PROGRAM)
+        assert (answer.status_code, answer.headers["warning"][:3]) == (202, "199")
+    async with running(create_app(make_dependencies(without_workers="refuse"))) as client:
+        assert (await Api(client, user).post(PATH, PROGRAM)).status_code == 503
+    await make_worker(pool)
+    async with running(create_app(make_dependencies())) as client:
+        answer = await Api(client, user).post(PATH, PROGRAM)
+        assert (answer.status_code, answer.headers.get("warning")) == (202, None)
+
+
+async def test_a_list_does_not_read_returned_files(ada: Api, pool: Pool) -> None:
+    """They may have megabytes each."""
+    await ada.post(PATH, PROGRAM)
+    async with connection(pool) as acquired:
+        await acquired.execute(
+            "UPDATE execution SET status = 'ok', returned_files = 'nonsense'"
+        )
+        await acquired.execute("UPDATE execution SET cpu_ms = 1, wall_ms = 1, memory_kb = 1")
+    assert len((await ada.get(PATH)).json()["items"]) == 1

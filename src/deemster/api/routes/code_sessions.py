@@ -34,10 +34,8 @@ from deemster.api.models.code_sessions import (
 )
 from deemster.api.models.executions import (
     BATCH_BYTES,
-    EXECUTIONS_PATH,
     AcceptedExecutionOut,
     RunIn,
-    accepted_out,
 )
 from deemster.api.state import app_state
 from deemster.domain.code_session import check_source
@@ -174,8 +172,7 @@ async def run_session(
         idempotency_key(request),
     )
     accepted = await state.executions.start(request, caller, replace(run, session=session.id))
-    headers = {"Location": f"{EXECUTIONS_PATH}/{accepted.id}"}
-    return json_response(accepted_out(accepted), 202, headers)
+    return await state.executions.accepted_response(accepted)
 
 
 @router.delete(PATH + "/{id}", status_code=204, responses=errors(404))

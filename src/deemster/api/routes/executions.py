@@ -1,6 +1,6 @@
 """`/v1/executions`: run a program without a problem, show what came of it, list, end (E4)."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
@@ -8,14 +8,20 @@ from starlette.responses import Response
 from deemster.api.authentication import BEARER, SECURED, Caller, actor_of
 from deemster.api.executions import visible_execution
 from deemster.api.http.body import json_response, read_json, request_body
-from deemster.api.http.errors import errors
-from deemster.api.http.idempotent_replay import IDEMPOTENCY_KEY, idempotency_key
+from deemster.api.http.errors import FieldFault, Invalid, errors
+from deemster.api.http.idempotent_replay import (
+    HEADER,
+    IDEMPOTENCY_KEY,
+    MAX_CHARS,
+    idempotency_key,
+)
 from deemster.api.http.paging import cut
 from deemster.api.http.webhook_url import check_webhook_url
 from deemster.api.lookups import account_filter
 from deemster.api.models.executions import (
     BATCH_BYTES,
     EXECUTIONS_PATH,
+    MOST_IN_BATCH,
     AcceptedExecutionOut,
     BatchIn,
     BatchItemOut,
@@ -38,6 +44,7 @@ from deemster.store import executions
 from deemster.store.pool import connection
 
 router = APIRouter(tags=["executions"])
+LONGEST_BATCH_KEY: Final = MAX_CHARS - len(f".{MOST_IN_BATCH - 1}")
 
 
 @router.post(
@@ -53,8 +60,7 @@ async def execute(request: Request) -> Response:
     state = app_state(request)
     asked = await read_json(request, ExecutionIn, BATCH_BYTES)
     accepted = await start(request, state, caller, asked, idempotency_key(request))
-    headers = {"Location": f"{EXECUTIONS_PATH}/{accepted.id}"}
-    return json_response(accepted_out(accepted), 202, headers)
+    return await state.executions.accepted_response(accepted)
 
 
 @router.post(
@@ -66,12 +72,17 @@ async def execute(request: Request) -> Response:
 )
 async def execute_batch(request: Request) -> Response:
     """Accepts up to 100 programs. Each has its own answer: one that is refused does not stop
-    the others. With an idempotency key, each has the key with its number after a dot.
+    the others. With an idempotency key of up to 252 characters, each has the key with its
+    number, from 0, after a dot.
     """
     caller = await BEARER(request)
     state = app_state(request)
     asked = await read_json(request, BatchIn, BATCH_BYTES)
     key = idempotency_key(request)
+    if key is not None and len(key) > LONGEST_BATCH_KEY:
+        raise Invalid(
+            [FieldFault(HEADER, f"a batch's has at most {LONGEST_BATCH_KEY} characters")]
+        )
     answers = []
     for number, each in enumerate(asked.executions):
         try:

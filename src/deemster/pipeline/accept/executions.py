@@ -11,6 +11,7 @@ from deemster.domain.account import Account
 from deemster.domain.errors import Refused, Unavailable
 from deemster.domain.execution import (
     SOURCE_BYTES,
+    AcceptedExecution,
     ExecutionLimits,
     ExecutionOptions,
     NewExecution,
@@ -87,10 +88,10 @@ class ExecutionAccept:
             new = self._prepare(account, request, digest)
         except (Refused, Unavailable):
             # A request that fails now may have succeeded before, with the same key.
-            first = await self._first_answer(account, request, digest)
+            first = await self.first_answer(account, request)
             if first is None:
                 raise
-            return first
+            return first, False
         accepted, is_new = await self._group_commit.write(new)
         if is_new:
             self._on_accepted()
@@ -131,18 +132,19 @@ class ExecutionAccept:
             session=request.session,
         )
 
-    async def _first_answer(
-        self, account: Account, request: ExecuteRequest, digest: bytes
-    ) -> ExecutionInsert | None:
+    async def first_answer(
+        self, account: Account, request: ExecuteRequest
+    ) -> AcceptedExecution | None:
+        """What the request got before, with the same key."""
         if request.idempotency_key is None:
             return None
         async with connection(self._pool) as acquired:
             found = await executions.find_replay(
-                acquired, account.id, request.idempotency_key, digest
+                acquired, account.id, request.idempotency_key, request_digest(request)
             )
         if isinstance(found, Refused):
             raise found
-        return found
+        return found[0] if found else None
 
 
 def ceiling_of(settings: Settings) -> ExecutionLimits:

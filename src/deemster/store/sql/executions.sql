@@ -77,10 +77,10 @@ SELECT w.*, a.name AS account_name, x.args, x.io, x.limits, x.options, x.client,
  WHERE w.id = :id;
 
 -- name: page
--- Lists executions, newest first, starting before one.
+-- Lists executions without what they returned, newest first, starting before one.
 SELECT w.*, a.name AS account_name, x.args, x.io, x.limits, x.options, x.client, x.session_id, x.status, x.exit_code,
        x.signal, x.cpu_ms, x.wall_ms, x.memory_kb AS used_kb, x.stdout_truncated, x.stderr_truncated, x.compile,
-       x.returned_files
+       NULL AS returned_files
   FROM work w
   JOIN execution x ON x.work_id = w.id
   JOIN account a ON a.id = w.account_id
