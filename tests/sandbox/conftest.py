@@ -160,20 +160,36 @@ class OpenBoxes:
 
     def __init__(self) -> None:
         self._closing = asyncio.Event()
-        self._opened: dict[Layers, asyncio.Future[Boxes]] = {}
+        self._opened: dict[tuple[Layers, bool], asyncio.Future[Boxes]] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self.trees: list[RunnerTree] = []
 
     async def with_layers(self, layers: Layers) -> Boxes:
-        if layers not in self._opened:
-            opened = self._opened[layers] = asyncio.get_running_loop().create_future()
-            self._tasks.append(asyncio.create_task(self._keep_open(layers, opened)))
-        return await self._opened[layers]
+        return await self._open(layers, share_cpus=False)
 
-    async def _keep_open(self, layers: Layers, opened: asyncio.Future[Boxes]) -> None:
+    async def interactive(self) -> Boxes:
+        """Boxes that share cores, as executions have them."""
+        return await self._open(Layers.ALL, share_cpus=True)
+
+    async def _open(self, layers: Layers, *, share_cpus: bool) -> Boxes:
+        kind = layers, share_cpus
+        if kind not in self._opened:
+            opened = self._opened[kind] = asyncio.get_running_loop().create_future()
+            self._tasks.append(asyncio.create_task(self._keep_open(*kind, opened)))
+        return await self._opened[kind]
+
+    async def _keep_open(
+        self, layers: Layers, share_cpus: bool, opened: asyncio.Future[Boxes]
+    ) -> None:
+        cpus = sorted(os.sched_getaffinity(0)) if share_cpus else ()
         try:
             async with Boxes.open(
-                layers=layers, profiles=(*STANDARD_PROFILES, JAVA), binds=BINDS, runner=RUNNER
+                layers=layers,
+                profiles=(*STANDARD_PROFILES, JAVA),
+                binds=BINDS,
+                runner=RUNNER,
+                cpus=cpus,
+                share_cpus=share_cpus,
             ) as boxes:
                 self.trees.append(RunnerTree(boxes.runner_pid))
                 opened.set_result(boxes)

@@ -7,13 +7,17 @@
     Args, Stdin, Limits,      how to run it
       Profile, Address space,
       Data
-    Terminal: yes             it runs on a terminal instead of pipes
+    Terminal: yes             it runs only on a terminal
+    Terminal: no              it is about pipes, and runs only on them
     After data: yes           the previous run in the same box had test data
     Twice: yes                a second run, with the argument `again`, is checked
     At least                  the least CPU time or memory in the report
     Machine                   the only architecture on which it applies
     Compile                   more options for gcc
     As root                   which trials need a box with more than one uid
+
+Each attack runs in a box for judged programs and, with all layers, in one for executions: on
+a terminal, with half of a core that it shares.
 
 An attack prints `started` first. It prints `held` and exits with 0 only if each attempt
 failed as expected; otherwise it prints what got through. After each attack, `witness.c` checks
@@ -211,21 +215,54 @@ async def test_the_sandbox_withstands(
     trial.skip_if_not_applicable()
     boxes = await open_boxes.with_layers(trial.layers)
     command = trial.command(build(trial.source), secret, host_port)
+    await attack(boxes, command, trial, secret, trial.head)
+    await check_box(boxes, build)
+
+
+async def attack(
+    boxes: Boxes, command: Command, trial: Trial, secret: Path, head: dict[str, str]
+) -> None:
     if "After data" in trial.head:
         before = Command(("/bin/cat", "/data/secret"), data=secret)
         assert (await run(boxes, before, {})).stdout == b"the jury's answer"
     if "Twice" in trial.head:
-        first = await run(boxes, command, trial.head)
+        first = await run(boxes, command, head)
         assert first.status is RunStatus.OK or describe(first) in trial.endings
         command = replace(command, argv=(*command.argv, "again"))
-    report = await run(boxes, command, trial.head)
+    report = await run(boxes, command, head)
     check(trial, command, report)
+
+
+INTERACTIVE = [trial for trial in TRIALS if trial.key == "Expect"]
+HALF_A_CORE = 0.5 if os.geteuid() == 0 else 0
+"""An ordinary user may have no quota of CPU time to give."""
+
+
+@pytest.mark.parametrize("trial", INTERACTIVE, ids=str)
+async def test_an_interactive_box_withstands(
+    trial: Trial,
+    open_boxes: OpenBoxes,
+    build: Callable[[Path], Path],
+    secret: Path,
+    host_port: int,
+) -> None:
+    """X7, E9: the same as an execution, which has half of a core that it shares."""
+    trial.skip_if_not_applicable()
+    boxes = await open_boxes.interactive()
+    command = trial.command(build(trial.source), secret, host_port)
+    asked = {"processes": 50, **_quantities(trial.head.get("Limits", ""))}
+    limits = replace(command.limits, cores=HALF_A_CORE, processes=asked["processes"])
+    head = {"Terminal": "yes", **trial.head}
+    await attack(boxes, replace(command, limits=limits), trial, secret, head)
     await check_box(boxes, build)
 
 
-async def run_on_terminal(boxes: Boxes, command: Command) -> Report:
+async def run_on_terminal(boxes: Boxes, command: Command, head: dict[str, str]) -> Report:
     """Returns the report with the output as the program wrote it."""
     async with boxes.open_terminal(command) as terminal:
+        if head.get("Stdin") != "never closed":
+            await terminal.write(head.get("Stdin", "").encode())
+            await terminal.end_input()
         output = b""
         while chunk := await terminal.read():
             output += chunk
@@ -243,8 +280,8 @@ async def run(boxes: Boxes, command: Command, head: dict[str, str]) -> Report:
             stack.callback(os.close, stdin)
             stack.callback(os.close, writer)
         async with asyncio.timeout(PATIENCE_S):
-            if "Terminal" in head:
-                return await run_on_terminal(boxes, command)
+            if head.get("Terminal") == "yes":
+                return await run_on_terminal(boxes, command, head)
             return await boxes.run(command, stdin=stdin)
 
 

@@ -1,6 +1,7 @@
 /* Rules: X7 J2
  * Attack: writes output without end by calls that copy no data.
  * Each: sendfile splice tee vmsplice
+ * Terminal: no
  * Expect: output_limit
  * Without SECCOMP: output_limit
  * Limits: output_bytes=256KiB

@@ -1,5 +1,6 @@
 /* Rules: J5 X2 X7
  * Attack: looks for descriptors, variables and names that it inherited from the host.
+ * Terminal: no
  * Expect: ok
  * Without SECCOMP: ok
  * Without UTS: nonzero_exit 1

@@ -1,6 +1,7 @@
 /* Rules: X7
  * Attack: opens its input for writing, to change what other runs read.
  * Stdin: the judge's input
+ * Terminal: no
  * Expect: ok
  * Without SECCOMP: ok
  * Without ALL: ok
