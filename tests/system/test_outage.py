@@ -5,7 +5,11 @@ from pathlib import Path
 
 import asyncpg
 
+from deemster.domain.errors import Unavailable
+from deemster.domain.execution import ProgramIo, Stream
+from deemster.store import executions
 from deemster.store.migrations import migrate
+from deemster.store.pool import Pool, connection, ping
 from tests.services.ports import reserved_port
 from tests.services.postgres import OwnPostgres
 from tests.services.redis import OwnRedis
@@ -113,3 +117,40 @@ async def execute(url: str, statement: str) -> None:
         await connection.execute(statement)
     finally:
         await connection.close()
+
+
+async def is_back(pool: Pool) -> bool:
+    try:
+        await ping(pool)
+    except Unavailable:
+        return False
+    return True
+
+
+async def test_output_that_was_stored_survives_a_crash_of_the_database(
+    tmp_path: Path, redis_url: str, queue_env: str
+) -> None:
+    """E8: the program goes on meanwhile, so nobody would write it again."""
+    lines = 4
+    source = (
+        f"import sys\nfor _ in range({lines}): print(sys.stdin.readline(), end='', flush=True)"
+    )
+    async with OwnPostgres(tmp_path / "servers") as postgres:
+        await migrate(postgres.url)
+        async with Service.open(tmp_path, postgres.url, redis_url, queue_env) as service:
+            service.start("relay", "worker")
+            execution = await service.execute("python3", source, io=ProgramIo.STREAMS)
+            for number in range(1, lines + 1):
+                async with connection(service.pool) as acquired:
+                    await executions.add_input(acquired, execution, "data", b"line\n")
+
+                async def is_stored(number: int = number) -> bool:
+                    count = "SELECT max(number) FROM execution_output"
+                    return (await service.value(count) or 0) >= number
+
+                await until(is_stored)
+                await postgres.kill()
+                await postgres.start()
+                await until(lambda: is_back(service.pool))
+            shown = await service.execution(execution)
+            assert (shown.view.attempt, shown.output) == (1, {Stream.STDOUT: b"line\n" * lines})

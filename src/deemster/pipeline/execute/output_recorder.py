@@ -154,8 +154,6 @@ class OutputRecorder:
                 return
             try:
                 async with transaction(self._pool) as connection:
-                    # Losing it in a crash of the server loses nothing: the run is repeated.
-                    await connection.execute("SET LOCAL synchronous_commit TO off")
                     await executions.add_output(
                         connection,
                         ((each.execution, chunk) for each, chunks in taken for chunk in chunks),
