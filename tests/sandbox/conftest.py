@@ -155,6 +155,14 @@ async def assert_gone(*trees: RunnerTree) -> None:
     await until(lambda: not traces(), why=lambda: "\n".join(traces()))
 
 
+def is_gone(path: Path, made_ns: int) -> bool:
+    """Tells whether a terminal is gone; another one may have its number by now."""
+    try:
+        return path.stat().st_ctime_ns != made_ns
+    except FileNotFoundError:
+        return True
+
+
 class OpenBoxes:
     """Boxes by their layers; a task for each keeps them open over many tests."""
 

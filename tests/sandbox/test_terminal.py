@@ -25,7 +25,15 @@ from deemster.domain.run_status import RunStatus
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Command, Layers
 from deemster.sandbox.terminal import DEFAULT_SIZE, TerminalRun, TerminalSize
-from tests.sandbox.conftest import PATIENT, RUNNER, RunnerTree, assert_gone, open_files, shell
+from tests.sandbox.conftest import (
+    PATIENT,
+    RUNNER,
+    RunnerTree,
+    assert_gone,
+    is_gone,
+    open_files,
+    shell,
+)
 from tests.waiting import PATIENCE_S, until
 
 pytestmark = pytest.mark.rootless
@@ -74,14 +82,6 @@ def pair_identity(master: int) -> tuple[Path, int]:
     number = struct.unpack("=I", fcntl.ioctl(master, TIOCGPTN, bytes(4)))[0]
     path = Path(f"/dev/pts/{number}")
     return path, path.stat().st_ctime_ns
-
-
-def is_gone(path: Path, made_ns: int) -> bool:
-    """Tells whether a terminal is gone; another one may have its number by now."""
-    try:
-        return path.stat().st_ctime_ns != made_ns
-    except FileNotFoundError:
-        return True
 
 
 def open_masters() -> list[str]:

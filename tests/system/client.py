@@ -25,6 +25,11 @@ MAY_PASS = {503}
 @dataclass(frozen=True, slots=True)
 class Client:
     http: httpx.AsyncClient
+    token: str
+
+    @property
+    def terminal_url(self) -> str:
+        return str(self.http.base_url).replace("http", "ws", 1).rstrip("/")
 
     async def submit(self, program: Program, key: str) -> SubmissionId:
         body = {
@@ -89,4 +94,4 @@ async def client_of(service: Service, port: int) -> AsyncIterator[Client]:
         headers={"Authorization": f"Bearer {token}"},
         timeout=10,
     ) as http:
-        yield Client(http)
+        yield Client(http, token)

@@ -23,6 +23,7 @@ HOLDERS = """
 SELECT l.work_id, l.attempt, split_part(w.process, ':', 2)::int AS pid
   FROM lease l JOIN worker w ON w.id = l.worker_id
 """
+AT_TERMINALS = HOLDERS + " JOIN execution x USING (work_id) WHERE x.io = 'terminal'"
 STILL = "SELECT count(*) FROM lease WHERE work_id = $1 AND attempt = $2"
 
 
@@ -66,8 +67,11 @@ class Mischief:
         return kill
 
     async def _some(self, role: str) -> Member:
+        """Of the workers, one that has an open terminal, if there is one."""
         running = await until(lambda: self.service.fleet.running(role))
-        return self.chance.choice(running)
+        pids = {row["pid"] for row in await self.service.fetch(AT_TERMINALS)}
+        at_terminals = [member for member in running if member.pid in pids]
+        return self.chance.choice(at_terminals or running)
 
     async def kill_runner(self) -> None:
         def look() -> list[int]:

@@ -21,10 +21,18 @@ from tests.system.mischief import Act, Mischief
 from tests.system.programs import MIXED
 from tests.system.service import Service
 from tests.system.traces import Watch
-from tests.system.truth import Ledger, assert_exactly_once, until_all_ended, until_at_rest
+from tests.system.truth import (
+    Ledger,
+    assert_exactly_once,
+    assert_typed_once,
+    until_all_ended,
+    until_at_rest,
+)
+from tests.system.typist import ANSWERS, LINES, PROGRAM, READY, Typist
 from tests.waiting import until
 
 CLIENTS = 4
+TYPISTS = 2
 IN_FLIGHT = 30
 """So many are unfinished at a time: they flow for as long as the mischief lasts."""
 LULL_S = 4.0
@@ -64,7 +72,7 @@ ATTEMPTS = 100
 async def test_whatever_is_killed_every_submission_gets_its_verdict_once(
     tmp_path: Path, store: str
 ) -> None:
-    """Q1, Q2, Q5, Q6, I1, I3, S2, S6, J12."""
+    """Q1, Q2, Q5, Q6, I1, I3, S2, S6, J12, E7, E8."""
     await kill_test(tmp_path, store, submissions=80, rounds=1)
 
 
@@ -87,18 +95,26 @@ async def kill_test(
         flow = Flow(service, client, chance, submissions)
         async with asyncio.TaskGroup() as group:
             group.create_task(flow.run())
-            await disturb(service, mischief, chance, rounds, submissions)
+            await disturb(flow, mischief, chance, rounds, submissions)
             flow.calm.set()
         if hurry:
             await mischief.let_locks_run_out()
         await until_all_ended(service, flow.ledger)
         await until_at_rest(service)
-        await assert_exactly_once(service, flow.ledger, flow.executions)
+        typed = [typist.execution for typist in flow.typists]
+        await assert_exactly_once(service, flow.ledger, [*flow.executions, *typed])
+        await assert_typed_once(service, typed, LINES)
         for submission, program in flow.ledger.items():
             assert (await client.look(submission))["verdict"] == program.verdict
         for execution, result in flow.executions.items():
             shown = await client.execution(execution)
             assert (shown["status"], shown["stdout"]) == result, shown
+        for typist in flow.typists:
+            shown = await client.execution(typist.execution)
+            assert shown["status"] == "COMPLETED", shown
+            assert shown["stdout"] == typist.text
+            assert typist.text.partition(READY)[2] == ANSWERS
+        assert any(typist.cuts for typist in flow.typists), "nobody was cut off"
         await service.until_all_listen()
         mischief.watch.look()
         assert set((await service.fleet.leave_all()).values()) == {0}
@@ -145,6 +161,7 @@ class Flow:
     ledger: Ledger = field(default_factory=dict)
     executions: dict[ExecutionId, tuple[str, str]] = field(default_factory=dict)
     """The status and the output that each must have."""
+    typists: list[Typist] = field(default_factory=list)
     calm: asyncio.Event = field(default_factory=asyncio.Event)
     begun: int = 0
 
@@ -152,6 +169,17 @@ class Flow:
         async with asyncio.TaskGroup() as group:
             for _ in range(CLIENTS):
                 group.create_task(self._submit_some())
+            for number in range(TYPISTS):
+                group.create_task(self._type_some(f"typist-{number}"))
+
+    async def _type_some(self, name: str) -> None:
+        """Terminals are open, and somebody types, as long as the mischief lasts."""
+        while not self.calm.is_set():
+            key = f"{name}-{len(self.typists)}"
+            execution = await self.client.execute(PROGRAM, key)
+            typist = Typist(self.client.terminal_url, self.client.token, execution, self.chance)
+            self.typists.append(typist)
+            await typist.run()
 
     async def _submit_some(self) -> None:
         while self.begun < self.wanted or not self.calm.is_set():
@@ -177,13 +205,15 @@ class Flow:
 
 
 async def disturb(
-    service: Service, mischief: Mischief, chance: random.Random, rounds: int, submissions: int
+    flow: Flow, mischief: Mischief, chance: random.Random, rounds: int, submissions: int
 ) -> None:
     """Every act once a round, in any order, spread over all that flows."""
     acts = [act for _ in range(rounds) for act in shuffled(mischief.acts(), chance)]
     most = 2 * submissions * EVENTS_EACH // len(acts)
     for name, act in acts:
-        await some_progress(service, chance.randint(1, most))
+        await some_progress(flow.service, chance.randint(1, most))
+        with suppress(AssertionError):  # no program can start, or not for a while
+            await until(lambda: any(each.is_typing for each in flow.typists), LULL_S)
         await asyncio.sleep(chance.uniform(0, 0.2))
         print(name)
         await act()

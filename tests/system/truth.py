@@ -1,7 +1,6 @@
 """What has to hold when all is over, whatever happened meanwhile."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
 
 from deemster.domain.ids import ExecutionId, SubmissionId
 from deemster.domain.lifecycle import TERMINAL_EVENTS, State
@@ -38,10 +37,11 @@ async def until_at_rest(service: Service) -> None:
 async def assert_exactly_once(
     service: Service,
     ledger: Mapping[SubmissionId, Program],
-    executions: Mapping[ExecutionId, Any] | None = None,
+    executions: Iterable[ExecutionId] = (),
 ) -> None:
-    """One row, one end, one verdict and the right one, one event for it, counted once."""
-    executions = executions or {}
+    """One row, one end, one verdict and the right one, one event for it, counted once. No chunk
+    of the output of an execution is missing.
+    """
     works = await service.fetch("SELECT id, attempt FROM work")
     attempts = {row["id"]: row["attempt"] for row in works}
     rows = await service.fetch("SELECT id, state, verdict, attempt, failure FROM submission")
@@ -60,12 +60,26 @@ async def assert_exactly_once(
              FROM work_event GROUP BY work_id""",
         sorted(TERMINAL_EVENTS),
     )
-    assert {row["work_id"] for row in ends} == ledger.keys() | executions.keys()
+    assert {row["work_id"] for row in ends} == {*ledger, *executions}
     assert all(row["ends"] == row["submits"] == 1 for row in ends)
     assert all(row["starts"] == attempts[row["work_id"]] for row in ends)
     judged = await service.fetch("SELECT submission_id, attempt FROM judgement")
     assert {row["submission_id"]: row["attempt"] for row in judged} == {
         id_: row["attempt"] for id_, row in found.items()
     }
+    gaps = await service.fetch(
+        """SELECT work_id, attempt, count(*), max(number) FROM execution_output
+            GROUP BY work_id, attempt HAVING max(number) <> count(*)"""
+    )
+    assert gaps == []
     async with connection(service.pool) as acquired:
         assert await counters.find_mismatches(acquired) == []
+
+
+async def assert_typed_once(
+    service: Service, executions: Sequence[ExecutionId], lines: int
+) -> None:
+    rows = await service.fetch(
+        "SELECT work_id, count(*) AS lines FROM execution_input GROUP BY work_id"
+    )
+    assert {row["work_id"]: row["lines"] for row in rows} == dict.fromkeys(executions, lines)

@@ -1,0 +1,103 @@
+"""Somebody at a terminal: types line by line, is cut off, comes back and goes on (E7)."""
+
+import asyncio
+import base64
+import json
+import random
+from dataclasses import dataclass
+from typing import Any, Final
+
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidHandshake
+
+from deemster.domain.ids import ExecutionId
+from tests.waiting import PATIENCE_S
+
+LINES: Final = 5
+READY: Final = "ready\r\n"
+PROGRAM: Final = {
+    "language": "python3",
+    "source_code": f"""
+import sys
+import termios
+modes = termios.tcgetattr(0)
+modes[3] &= ~termios.ECHO
+termios.tcsetattr(0, termios.TCSANOW, modes)
+print("ready", flush=True)
+for _ in range({LINES}):
+    print("got", sys.stdin.readline().strip(), flush=True)
+""",
+    "io": "terminal",
+}
+ANSWERS: Final = "".join(f"got line {number}\r\n" for number in range(LINES))
+"""What the program writes after it is ready. Before that, the terminal may echo what was typed
+into an earlier attempt.
+"""
+PAUSE_S: Final = 0.05
+LONGEST_THOUGHT_S: Final = 0.3
+
+
+@dataclass(slots=True)
+class Typist:
+    url: str
+    token: str
+    execution: ExecutionId
+    chance: random.Random
+    text: str = ""
+    """The output of the last attempt."""
+    last: str = ""
+    confirmed: int = 0
+    """How many lines the server has."""
+    cuts: int = 0
+    """How often the connection was lost."""
+    is_typing: bool = False
+    end: dict[str, Any] | None = None
+
+    async def run(self) -> None:
+        path = f"/v1/executions/{self.execution}/terminal?after="
+        headers = {"Authorization": f"Bearer {self.token}"}
+        async with asyncio.timeout(PATIENCE_S):
+            while self.end is None:
+                try:
+                    url = self.url + path + self.last
+                    async with connect(url, additional_headers=headers) as socket:
+                        await self._talk(socket)
+                except (ConnectionClosed, InvalidHandshake, OSError):
+                    self.cuts += self.is_typing
+                finally:
+                    self.is_typing = False
+                await asyncio.sleep(PAUSE_S)
+
+    async def _talk(self, socket: ClientConnection) -> None:
+        asked = False
+        while self.end is None:
+            if self._is_asked() and not asked:
+                self.is_typing = True
+                await asyncio.sleep(self.chance.uniform(0, LONGEST_THOUGHT_S))
+                line = {"data": f"line {self.confirmed}\n", "key": str(self.confirmed)}
+                await socket.send(json.dumps(line))
+                asked = True
+            message = json.loads(await socket.recv())
+            if message["type"] == "typed":
+                assert message["key"] == str(self.confirmed)
+                self.confirmed += 1
+                asked = False
+            else:
+                self._see(message)
+
+    def _is_asked(self) -> bool:
+        """Whether the program waits for the next line."""
+        answers = self.text.partition(READY)[2]
+        return READY in self.text and answers.count("got") == self.confirmed < LINES
+
+    def _see(self, message: dict[str, Any]) -> None:
+        match message["type"]:
+            case "output":
+                if message["id"].partition(".")[0] != self.last.partition(".")[0]:
+                    self.text = ""
+                self.last = message["id"]
+                self.text += base64.b64decode(message["data_base64"]).decode()
+            case "end":
+                self.end = message
+            case "error":
+                raise AssertionError(message)
