@@ -1,6 +1,7 @@
 """An execution: a program that is run once, without a problem, and what came of it (E4)."""
 
 import signal as signals
+import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -19,6 +20,8 @@ SOURCE_BYTES: Final = 16 * MIB
 """The most of all source files together; a compatible API may send ten megabytes of them."""
 TYPED_BYTES: Final = 8 * MIB
 """The most that is typed into one program."""
+SIZE: Final = struct.Struct("!HH")
+"""Rows and columns of a terminal, as typed input has them."""
 TIMEOUT_EXIT_CODE: Final = 124
 """As `timeout` of the coreutils exits."""
 

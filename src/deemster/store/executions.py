@@ -12,6 +12,7 @@ import asyncpg
 
 from deemster.domain.errors import Conflict, NotFound, Refused
 from deemster.domain.execution import (
+    SIZE,
     TYPED_BYTES,
     AcceptedExecution,
     CompileResult,
@@ -39,6 +40,7 @@ SQL = statements("executions")
 MAX_AHEAD: Final = 100
 """Each waiting execution of a user lowers the priority of the next, up to this many."""
 CHUNKS_READ: Final = 200
+RESIZES_READ: Final = 1000
 INPUT_ROW_BYTES: Final = 64
 """Counted for each input, so that there can't be millions of empty ones."""
 
@@ -332,6 +334,18 @@ async def input_after(
 ) -> list[TypedInput]:
     rows = SQL.input_after(connection, id=execution, after=after, limit=limit)
     return [TypedInput(row["id"], row["kind"], bytes(row["content"])) async for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Resize:
+    at: datetime
+    rows: int
+    columns: int
+
+
+async def resizes(connection: Connection, execution: ExecutionId) -> list[Resize]:
+    rows = SQL.resizes(connection, id=execution, limit=RESIZES_READ)
+    return [Resize(row["at"], *SIZE.unpack(row["content"])) async for row in rows]
 
 
 async def delete_ended(connection: Connection, *, older_than_s: float, limit: int) -> int:

@@ -152,3 +152,25 @@ async def test_e7_a_recording_has_characters_that_chunks_have_cut(ada: Api, pool
     assert all(line[1] == "o" and line[2] for line in lines)
     times = [line[0] for line in lines]
     assert times == sorted(times)
+
+
+async def test_e7_a_recording_has_the_sizes_of_the_terminal(ada: Api, pool: Pool) -> None:
+    body = {"language": "python3", "source_code": "1", "io": "terminal", "columns": 100}
+    execution = (await ada.post("/v1/executions", body)).json()["execution_id"]
+
+    async def head_and_lines() -> tuple[dict[str, Any], list[Any]]:
+        answer = await ada.get(path_of(execution, "recording"))
+        head, *lines = map(json.loads, answer.text.splitlines())
+        return head, lines
+
+    head, lines = await head_and_lines()
+    assert (head["width"], head["height"], lines) == (100, 24, [])
+    await ada.post(path_of(execution, "input"), {"rows": 40, "columns": 120})
+    running = await start_execution(pool, execution)
+    await ada.post(path_of(execution, "input"), {"rows": 50, "columns": 132})
+    await write_output(pool, running, b"early", b"late")
+    async with connection(pool) as acquired:
+        await acquired.execute("UPDATE execution_output SET at_ms = 3600000 * (number - 1)")
+    head, lines = await head_and_lines()
+    assert (head["width"], head["height"]) == (120, 40)
+    assert [line[1:] for line in lines] == [["o", "early"], ["r", "132x50"], ["o", "late"]]

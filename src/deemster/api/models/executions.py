@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from deemster.api.http.paging import Page, PageQuery
-from deemster.api.models.kinds import RequestModel, ResponseModel, ShortText
+from deemster.api.models.kinds import RequestModel, ResponseModel, ShortText, TerminalSide
 from deemster.api.models.programs import Base64, ProgramIn
 from deemster.api.models.submissions import check_web_address
 from deemster.domain.execution import (
@@ -74,6 +74,9 @@ class RunIn(RequestModel):
     io: Literal["batch", "streams", "terminal"] = "batch"
     """`streams`: input can be typed while the program runs. `terminal`: the program has a
     terminal, too."""
+    rows: TerminalSide = 24
+    """Size of the terminal when the program starts."""
+    columns: TerminalSide = 80
 
     @model_validator(mode="after")
     def _has_one_input(self) -> Self:
@@ -96,7 +99,9 @@ class RunIn(RequestModel):
             args=self.args,
             io=ProgramIo(self.io),
             limits=self.limits.to_limits(default),
-            options=ExecutionOptions(compile_args=self.compile_args),
+            options=ExecutionOptions(
+                compile_args=self.compile_args, rows=self.rows, columns=self.columns
+            ),
             idempotency_key=key,
         )
 

@@ -4,7 +4,14 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Annotated, Final
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, StringConstraints
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+)
 
 FIRST_YEAR: Final = 1970
 LAST_YEAR: Final = 9000
@@ -24,6 +31,7 @@ ShortText = Annotated[
     str, StringConstraints(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]*$")
 ]
 """A name or an id; Postgres can't store control characters."""
+TerminalSide = Annotated[int, Field(ge=1, le=1000)]
 
 
 def check_year(moment: datetime) -> datetime:

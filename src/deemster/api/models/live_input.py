@@ -1,15 +1,15 @@
 """What is typed into a running program, and the cursor of a client that comes back."""
 
 import re
-import struct
 from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
 from deemster.api.feed.live_output import OutputCursor
 from deemster.api.http.errors import FieldFault, Invalid
-from deemster.api.models.kinds import RequestModel, ShortText
+from deemster.api.models.kinds import RequestModel, ShortText, TerminalSide
 from deemster.api.models.programs import Base64
+from deemster.domain.execution import SIZE
 
 INPUT_BYTES: Final = 64 * 1024
 INPUT_BODY_BYTES: Final = 6 * INPUT_BYTES + 1024
@@ -25,8 +25,8 @@ class InputIn(RequestModel):
     data_base64: Base64 | None = None
     end: bool = False
     signal: SignalName | None = None
-    rows: Annotated[int, Field(ge=1, le=1000)] | None = None
-    columns: Annotated[int, Field(ge=1, le=1000)] | None = None
+    rows: TerminalSide | None = None
+    columns: TerminalSide | None = None
 
     @model_validator(mode="after")
     def _has_one(self) -> Self:
@@ -52,7 +52,7 @@ class InputIn(RequestModel):
         if self.signal is not None:
             return "signal", self.signal.encode()
         if self.rows is not None and self.columns is not None:
-            return "resize", struct.pack("!HH", self.rows, self.columns)
+            return "resize", SIZE.pack(self.rows, self.columns)
         if self.data is not None:
             return "data", self.data.encode()
         return "data", self.data_base64 or b""

@@ -36,6 +36,7 @@ from deemster.domain.execution import (
 from deemster.domain.lifecycle import TERMINAL
 from deemster.metrics import STREAMS
 from deemster.store import executions
+from deemster.store.executions import Resize
 from deemster.store.pool import connection, transaction
 
 router = APIRouter(tags=["executions"])
@@ -178,36 +179,43 @@ async def download_recording(
         ):
             chunks += found
             cursor = OutputCursor(found[-1].attempt, found[-1].number)
+        resizes = await executions.resizes(acquired, view.id)
     headers = {"Content-Disposition": f'attachment; filename="{view.id}.cast"'}
-    lines = (recording_header(view), *recorded(chunks))
-    body = "".join(f"{line}\n" for line in lines)
+    body = "".join(f"{json.dumps(line)}\n" for line in recording(view, chunks, resizes))
     return Response(body, media_type=RECORDING_TYPE, headers=headers)
 
 
-def recording_header(view: ExecutionView) -> str:
+def recording(
+    view: ExecutionView, chunks: Iterable[OutputChunk], resizes: Iterable[Resize]
+) -> Iterator[object]:
+    """A size from before the start, also of an earlier attempt, is the first size."""
     started = view.started_at or view.submitted_at
-    return json.dumps(
-        {
-            "version": 2,
-            "width": view.options.columns,
-            "height": view.options.rows,
-            "timestamp": int(started.timestamp()),
-            "title": f"{view.language} {view.id}",
-        }
-    )
+    rows, columns = view.options.rows, view.options.columns
+    lines: list[tuple[float, str, str]] = []
+    for each in resizes:
+        if each.at <= started:
+            rows, columns = each.rows, each.columns
+        else:
+            at_s = round((each.at - started).total_seconds(), 3)
+            lines.append((at_s, "r", f"{each.columns}x{each.rows}"))
+    yield {
+        "version": 2,
+        "width": columns,
+        "height": rows,
+        "timestamp": int(started.timestamp()),
+        "title": f"{view.language} {view.id}",
+    }
+    yield from sorted([*lines, *recorded(chunks)], key=lambda line: line[0])
 
 
-def recorded(chunks: Iterable[OutputChunk]) -> Iterator[str]:
+def recorded(chunks: Iterable[OutputChunk]) -> Iterator[tuple[float, str, str]]:
     """A character may begin in one chunk and end in the next one of its stream."""
     decoders = {each: codecs.getincrementaldecoder("utf-8")("replace") for each in Stream}
-    at_ms = 0
+    at_s = 0.0
     for chunk in chunks:
-        at_ms = chunk.at_ms
-        yield from recorded_text(at_ms, decoders[chunk.stream].decode(chunk.content))
+        at_s = chunk.at_ms / 1000
+        if text := decoders[chunk.stream].decode(chunk.content):
+            yield at_s, "o", text
     for decoder in decoders.values():
-        yield from recorded_text(at_ms, decoder.decode(b"", final=True))
-
-
-def recorded_text(at_ms: int, text: str) -> Iterator[str]:
-    if text:
-        yield json.dumps([at_ms / 1000, "o", text])
+        if text := decoder.decode(b"", final=True):
+            yield at_s, "o", text

@@ -2,13 +2,12 @@
 
 import asyncio
 import signal
-import struct
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
-from deemster.domain.execution import ExecutionDetails, ProgramIo, Stream
+from deemster.domain.execution import SIZE, ExecutionDetails, ProgramIo, Stream
 from deemster.domain.run_status import RunStatus
 from deemster.pipeline.execute.output_recorder import OutputLog
 from deemster.pipeline.execute.typed_input import TypedInputs
@@ -21,8 +20,6 @@ from deemster.sandbox.terminal import TerminalRun, TerminalSize
 from deemster.sandbox.wire import Report
 from deemster.store.executions import TypedInput
 
-SIZE: Final = struct.Struct("!HH")
-"""Rows and columns of a terminal, as a resize stores them."""
 SIGNALS: Final = {each.name: each for each in signal.Signals}
 MOMENT_S: Final = 0.2
 """A signal waits this long for what was typed before it."""

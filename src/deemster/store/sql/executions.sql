@@ -166,6 +166,10 @@ SELECT kind, content FROM execution_input WHERE work_id = :id AND key = :key;
 -- Lists what was typed after a moment.
 SELECT id, kind, content FROM execution_input WHERE work_id = :id AND id > :after::bigint ORDER BY id LIMIT :limit;
 
+-- name: resizes
+-- Lists the sizes that the terminal of an execution got, in order.
+SELECT at, content FROM execution_input WHERE work_id = :id AND kind = 'resize' ORDER BY id LIMIT :limit;
+
 -- name: delete_ended$
 -- Deletes executions that ended long ago, with everything that belongs to them; returns how many.
 WITH gone AS (
