@@ -41,7 +41,7 @@ async def test_output_of_an_older_attempt_is_not_shown_for_a_newer_one(pool: Poo
     await end_execution(pool, second)
     async with connection(pool) as acquired:
         assert await executions.output_after(acquired, execution) == []
-        assert await executions.whole_output(acquired, [execution]) == {}
+        assert await executions.whole_output(acquired, execution) == {}
 
 
 async def test_an_execution_is_settled_while_its_session_is_deleted(pool: Pool) -> None:

@@ -11,7 +11,8 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 from websockets.typing import Subprotocol
 
-from deemster.api.routes.terminal import SUBPROTOCOL, TOKEN_PREFIX
+from deemster.api.http.socket_token import TOKEN_PREFIX
+from deemster.api.routes.terminal import SUBPROTOCOL
 from deemster.domain.ids import ExecutionId
 from tests.api.conftest import Api
 from tests.waiting import PATIENCE_S
