@@ -112,7 +112,7 @@ NEW_SUBMISSION = [[each] for each in (*["x"] * 7, b"", 1, 0, "x", b"", *["x"] * 
 NEW_EXECUTION: list[Any] = [
     *[["x"]] * 4,
     *([b""], [b""], ["[]"], ["batch"], [{}], [{}], [None], [1], [0], ["x"], [b""]),
-    *([None], [None], 100),
+    *([None], [None], [None], 100),
 ]
 PLANS: dict[str, tuple[Any, list[Any], str]] = {
     "one submission": (submissions.SQL.get, [SOME], "submission_pkey"),
@@ -193,7 +193,7 @@ PLANS: dict[str, tuple[Any, list[Any], str]] = {
     ),
     "output of an execution": (
         executions.SQL.whole_output,
-        [[EXECUTION]],
+        [EXECUTION],
         "execution_output_pkey",
     ),
     "typed input": (executions.SQL.input_after, [EXECUTION, 0, 200], "execution_input_pkey"),
