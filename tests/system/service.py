@@ -10,7 +10,7 @@ from typing import Any, Self
 from deemster.api.executions import ShownExecution
 from deemster.domain.errors import Unavailable
 from deemster.domain.execution import ExecutionLimits
-from deemster.domain.ids import ExecutionId, ProblemId, SubmissionId
+from deemster.domain.ids import ExecutionId, ProblemId, SubmissionId, WorkId
 from deemster.domain.job import PriorityClass
 from deemster.domain.lifecycle import TERMINAL
 from deemster.domain.submission import SubmissionView
@@ -178,7 +178,7 @@ class Service:
         assert found is not None, submission
         return found
 
-    async def events(self, submission: SubmissionId) -> list[str]:
+    async def events(self, submission: WorkId) -> list[str]:
         rows = await self.fetch(
             "SELECT event FROM work_event WHERE work_id = $1 ORDER BY id",
             submission,

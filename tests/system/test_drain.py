@@ -3,6 +3,9 @@
 import signal
 from pathlib import Path
 
+from deemster.domain.execution import ProgramIo, Stream
+from deemster.store import executions
+from deemster.store.pool import connection
 from tests.services.ports import reserved_port
 from tests.system.client import client_of
 from tests.system.conftest import OpenService
@@ -65,6 +68,34 @@ async def test_a_second_signal_gives_the_run_back_at_once_and_another_judges_it(
         assert (await service.events(submission))[-2:] == ["start", "complete"]
         await until_at_rest(service)
         await assert_exactly_once(service, {submission: slow})
+
+
+async def test_a_worker_told_to_end_does_not_wait_for_people_at_terminals(
+    open_service: OpenService, tmp_path: Path
+) -> None:
+    """Another worker starts the program again, with what was typed before."""
+    async with open_service() as service:
+        service.start("relay", "keeper")
+        worker = service.fleet.start("worker", "first")
+        source = "print('hi', input('name? '), input())"
+        execution = await service.execute("python3", source, io=ProgramIo.TERMINAL)
+
+        async def has_output() -> bool:
+            return bool(await service.value("SELECT count(*) FROM execution_output"))
+
+        await until(has_output)
+        async with connection(service.pool) as acquired:
+            await executions.add_input(acquired, execution, "data", b"ada\n")
+        watch = Watch(service.fleet)
+        watch.look()
+        assert await service.fleet.leave(worker) == 0
+        assert (await service.events(execution))[2:4] == ["start", "rescue"]
+        await watch.nothing_is_left(tmp_path)
+        service.fleet.start("worker", "second")
+        async with connection(service.pool) as acquired:
+            await executions.add_input(acquired, execution, "data", b"bob\n")
+        shown = await service.execution(execution)
+        assert shown.output[Stream.STDOUT].endswith(b"hi ada bob\r\n")
 
 
 async def test_a_worker_drained_by_an_admin_stays_idle_until_it_is_resumed(

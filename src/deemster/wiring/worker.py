@@ -9,7 +9,9 @@ from pathlib import Path
 import structlog
 
 from deemster.domain.errors import Unavailable
+from deemster.domain.execution import ExecutionDetails, ProgramIo
 from deemster.domain.job import QueueName
+from deemster.domain.work import WorkDetails
 from deemster.pipeline.execute.output_recorder import OutputRecorder
 from deemster.pipeline.execute.typed_input import TypedInputs
 from deemster.pipeline.judge.prepared_problem import PreparedProblem, PreparedProblems
@@ -181,12 +183,15 @@ async def open_executing(
 async def serve_worker(
     heartbeat: Heartbeat, consumer: Consumers, listener: Listener, build_tools: BuildTools
 ) -> None:
-    """SIGTERM drains; a second one stops at once and returns running jobs (Q14)."""
+    """SIGTERM drains, and returns jobs that wait for people; a second one stops at once and
+    returns all running jobs (Q14).
+    """
     async with asyncio.TaskGroup() as group:
 
         def on_signal(times: int) -> None:
             log.info("worker.draining" if times == 1 else "worker.stopping")
             consumer.drain()
+            heartbeat.running_jobs.give_back(waits_for_people)
             group.create_task(quietly(heartbeat.drain()))
             if times > 1:
                 group.create_task(consumer.stop())
@@ -201,6 +206,11 @@ async def serve_worker(
             for service in services:
                 service.cancel()
     await quietly(heartbeat.leave())
+
+
+def waits_for_people(details: WorkDetails) -> bool:
+    """Nobody knows how long they take. The program is started again, with what they typed."""
+    return isinstance(details, ExecutionDetails) and details.io is not ProgramIo.BATCH
 
 
 async def quietly(work: Awaitable[None]) -> None:

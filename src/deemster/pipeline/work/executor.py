@@ -114,7 +114,11 @@ class JobExecutor(Generic[D, R]):
             except asyncio.CancelledError:
                 await asyncio.shield(self._return(details))
                 raise
-            result = await self._record(details, running, outcome)
+            if running.is_returned and isinstance(outcome, Exception):
+                await asyncio.shield(self._return(details))
+                result = "returned"
+            else:
+                result = await self._record(details, running, outcome)
             self.on_end()
         log.info(
             "job.done",
@@ -127,8 +131,10 @@ class JobExecutor(Generic[D, R]):
         )
 
     async def _run_stage(self, details: D, running: RunningJob) -> R | Exception:
+        # The worker may be ending already.
+        deadline_s = 0 if running.is_returned else self.stage.deadline_s(details)
         try:
-            async with asyncio.timeout(self.stage.deadline_s(details)) as running.scope:
+            async with asyncio.timeout(deadline_s) as running.scope:
                 return await self.stage.run(details, running.count)
         except TimeoutError as fault:
             if running.scope is not None and running.scope.expired():

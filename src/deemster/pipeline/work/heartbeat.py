@@ -3,7 +3,7 @@
 import asyncio
 import os
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +38,8 @@ class RunningJob:
     scope: asyncio.Timeout | None = None
     lost: bool = False
     """The job was rescued or cancelled, so its result no longer counts."""
+    is_returned: bool = False
+    """The worker ends and the job would take too long, so it goes back to the queue."""
     done: int = 0
     total: int = 0
 
@@ -49,8 +51,16 @@ class RunningJob:
         """Ends the timeout scope at once, which kills the program."""
         if not self.lost:
             self.lost = True
-            if self.scope is not None:
-                self.scope.reschedule(asyncio.get_running_loop().time())
+            self._end_scope()
+
+    def give_back(self) -> None:
+        """Also kills the program, which another worker starts again."""
+        self.is_returned = True
+        self._end_scope()
+
+    def _end_scope(self) -> None:
+        if self.scope is not None:
+            self.scope.reschedule(asyncio.get_running_loop().time())
 
 
 class RunningJobs:
@@ -58,6 +68,7 @@ class RunningJobs:
         self._pool = pool
         self.worker = worker
         self._running: dict[WorkId, RunningJob] = {}
+        self._gives_back: Callable[[WorkDetails], bool] = lambda _: False
 
     def __len__(self) -> int:
         return len(self._running)
@@ -65,7 +76,7 @@ class RunningJobs:
     @contextmanager
     def tracked(self, details: WorkDetails, parts: int) -> Iterator[RunningJob]:
         """`parts` are counted as progress: the cases of a submission."""
-        job = RunningJob(details, total=parts)
+        job = RunningJob(details, total=parts, is_returned=self._gives_back(details))
         self._running[details.id] = job
         try:
             yield job
@@ -93,6 +104,13 @@ class RunningJobs:
         if job is not None and not job.lost:
             log.info("run.abandoned", **id_field(work), attempt=job.details.attempt)
             job.abandon()
+
+    def give_back(self, chosen: Callable[[WorkDetails], bool]) -> None:
+        """Returns these jobs to the queue, also those that start from now on."""
+        self._gives_back = chosen
+        for job in self._running.values():
+            if chosen(job.details):
+                job.give_back()
 
     def abandon_all(self) -> None:
         for work in list(self._running):
