@@ -1,12 +1,20 @@
 """O5: migrations run once, in order, under a lock, and have a dry run."""
 
 import asyncio
+from pathlib import Path
 
 import asyncpg
 import pytest
 
 from deemster.domain.errors import Refused
+from deemster.domain.ids import AccountId, SubmissionId
+from deemster.domain.lifecycle import Event, State
+from deemster.domain.verdict import Verdict
+from deemster.store import executions, outbox, submissions
+from deemster.store.lifecycle import advance
 from deemster.store.migrations import apply, migrate, shipped
+from deemster.store.pool import connection, open_pool
+from tests.builders import end_execution, make_execution, start_execution
 from tests.conftest import NewDatabase
 
 
@@ -71,3 +79,28 @@ async def test_names_that_differ_only_in_case_are_refused(empty_url: str) -> Non
     await opened.execute("UPDATE account SET name = 'Ada-2' WHERE name = 'Ada'")
     await opened.close()
     assert (await migrate(empty_url))[0].version == 4
+
+
+BEFORE_EXECUTIONS = Path(__file__).with_name("before_executions.sql")
+KEPT = ("work", "work_event", "judgement", "lease", "outbox", "dead_letter", "webhook_attempt")
+
+
+async def test_o5_submissions_from_before_executions_are_kept(empty_url: str) -> None:
+    opened = await asyncpg.connect(empty_url)
+    await apply(opened, [each for each in shipped() if each.version < 6])
+    await opened.execute(BEFORE_EXECUTIONS.read_text())
+    await migrate(empty_url)
+    found = {name: await opened.fetchval(f"SELECT count(*) FROM {name}") for name in KEPT}
+    assert found == {**dict.fromkeys(KEPT, 1), "work": 4}
+    async with open_pool(empty_url, name="test") as pool, connection(pool) as acquired:
+        view = await submissions.get(acquired, SubmissionId("sub_1"))
+        assert view is not None
+        assert (view.verdict, view.state) == (Verdict.ACCEPTED, State.COMPLETED)
+        due = await outbox.claim(acquired, limit=9, claim_s=9)
+        assert [each.job.work for each in due] == ["sub_4"]
+        await advance(acquired, Event.RESCUE, SubmissionId("sub_2"), 1)
+        execution = await make_execution(pool, AccountId("usr_1"))
+        await end_execution(pool, await start_execution(pool, execution))
+        assert await executions.delete_ended(acquired, older_than_s=0, limit=9) == 1
+    assert await opened.fetchval("SELECT count(*) FROM work") == 4
+    await opened.close()
