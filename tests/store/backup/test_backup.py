@@ -10,21 +10,37 @@ import psycopg
 import pytest
 
 from deemster.domain.errors import Refused
-from deemster.domain.ids import SubmissionId
+from deemster.domain.ids import (
+    CODE_SESSION,
+    AccountId,
+    CodeSessionId,
+    SubmissionId,
+    new_id,
+)
 from deemster.domain.submission import SubmissionView
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.accept.service import AcceptService, SubmitRequest
 from deemster.pipeline.verdict.attempt import settle
 from deemster.programs.build.languages import load_catalogue
 from deemster.settings import Settings, load_settings
-from deemster.store import counters, submissions
+from deemster.store import code_sessions, counters, executions, submissions
 from deemster.store.artifacts import Artifacts
 from deemster.store.backup.restore import restore_backup
 from deemster.store.backup.write import write_backup
 from deemster.store.embedded import run_cluster
 from deemster.store.inline_artifacts import INLINE_MAX_BYTES, fetch
-from deemster.store.pool import Pool, connection, open_pool
-from tests.builders import judged, make_person, make_problem, queue_submission, start_submission
+from deemster.store.pool import Pool, connection, open_pool, transaction
+from tests.builders import (
+    end_execution,
+    judged,
+    make_execution,
+    make_person,
+    make_problem,
+    queue_submission,
+    start_execution,
+    start_submission,
+    write_output,
+)
 from tests.conftest import NewDatabase
 
 LARGE = b"# " + b"x" * (INLINE_MAX_BYTES + 10) + b"\n"
@@ -59,7 +75,23 @@ async def fill(pool: Pool, artifacts: Artifacts) -> list[SubmissionId]:
         await queue_submission(pool, submission)
         running = await start_submission(pool, submission)
         await settle(pool, artifacts, running, judged(verdict))
+    await fill_executions(pool, account.id)
     return ids
+
+
+async def fill_executions(pool: Pool, account: AccountId) -> None:
+    """One that has ended, and one of a session that runs."""
+    session = CodeSessionId(new_id(CODE_SESSION))
+    async with transaction(pool) as writing:
+        await code_sessions.add(writing, session, account, language="c", source="x", most=1)
+    for of_session in (None, session):
+        execution = await make_execution(pool, account, session=of_session)
+        running = await start_execution(pool, execution)
+        await write_output(pool, running, b"one\n", b"\xff\0")
+        async with connection(pool) as acquired:
+            await executions.add_input(acquired, execution, "data", b"typed", key="k")
+        if of_session is None:
+            await end_execution(pool, running)
 
 
 async def visible_state(pool: Pool, artifacts: Artifacts, ids: list[SubmissionId]) -> list[Any]:
@@ -73,6 +105,20 @@ async def visible_state(pool: Pool, artifacts: Artifacts, ids: list[SubmissionId
             details = await submissions.submission_details(acquired, each)
             assert details is not None
             found.append((view, await fetch(acquired, artifacts, details.source)))
+    return found
+
+
+async def visible_executions(pool: Pool) -> list[Any]:
+    """Reads executions with their output, what was typed, and their session."""
+    found: list[Any] = []
+    async with connection(pool) as acquired:
+        for view in await executions.page(acquired, account=None, before=None, limit=9):
+            output = await executions.output_after(acquired, view.id)
+            typed = await executions.input_after(acquired, view.id, 0)
+            session = view.session and await code_sessions.get(
+                acquired, view.session, view.account
+            )
+            found.append((view, output, typed, session))
     return found
 
 
@@ -121,7 +167,10 @@ async def test_o5_a_fresh_data_directory_gets_everything_back(
         open_pool(cluster.url, name="test") as pool,
     ):
         after = await visible_state(pool, Artifacts.open(None, fresh.data_dir), service.ids)
+        restored = await visible_executions(pool)
     assert after == before
+    assert restored == await visible_executions(service.pool)
+    assert [len(output) for _, output, _, _ in restored] == [2, 2]
     assert [view.verdict for view, _ in after] == [Verdict.ACCEPTED, Verdict.WRONG_ANSWER, None]
     assert LARGE in after[1][1]
     assert (fresh.data_dir / "secret.key").read_text() == "the key\n"
