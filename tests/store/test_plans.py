@@ -184,8 +184,14 @@ PLANS: dict[str, tuple[Any, list[Any], str]] = {
     "waiting executions of a user": (
         executions.SQL.insert_rows,
         NEW_EXECUTION,
-        "submission_waiting_of_account",
+        "execution_unfinished",
     ),
+    "live executions of a user": (
+        executions.SQL.count_live,
+        ["usr_0"],
+        "execution_unfinished",
+    ),
+    "waiting executions": (executions.SQL.count_waiting, [], "submission_line"),
     "new output": (
         executions.SQL.output_after,
         [EXECUTION, 1, 2, 200],

@@ -75,6 +75,7 @@ class LoadShedder:
 
 MINUTE_S: Final = 60
 WORKERS_KEPT_S: Final = 1.0
+RETRY_S: Final = 15.0
 WARNING: Final = '199 deemster "No worker takes jobs: the program waits until one does."'
 
 
@@ -111,6 +112,7 @@ class Admission:
     def __init__(self, dependencies: Dependencies, live_workers: LiveWorkers) -> None:
         settings = dependencies.settings
         self._settings = settings
+        self._pool = dependencies.pool
         self._rate_limiter = dependencies.rate_limiter
         self._live_workers = live_workers
         self._process_limiter = MemoryRateLimiter()
@@ -171,6 +173,20 @@ class Admission:
             refuse(decision, "You run programs too fast")
         await self._execution_shedder.check()
         await self._live_workers.warning()
+
+    async def admit_live(self, caller: Account) -> None:
+        """Refuses typed input to a user who has as many such executions as one may have: their
+        programs run as long as people take, and others must find a slot.
+        """
+        most = self._settings.live_executions_per_user
+        if caller.role is Role.ADMIN:
+            return
+        async with connection(self._pool) as acquired:
+            if await executions.count_live(acquired, caller.id) < most:
+                return
+        raise RateLimited(
+            f"You have {most} programs with typed input: end one of them.", RETRY_S, limit=most
+        )
 
     async def warning_headers(self) -> dict[str, str]:
         """Of the response to an accepted execution (Q15)."""

@@ -14,7 +14,7 @@ from deemster.api.lookups import may_see
 from deemster.api.models.executions import EXECUTIONS_PATH, accepted_out
 from deemster.domain.account import Account
 from deemster.domain.errors import NotFound, Refused, Unavailable
-from deemster.domain.execution import AcceptedExecution, ExecutionView, Stream
+from deemster.domain.execution import AcceptedExecution, ExecutionView, ProgramIo, Stream
 from deemster.domain.ids import GENERATED_ID, ExecutionId
 from deemster.domain.lifecycle import TERMINAL
 from deemster.pipeline.accept.executions import ExecuteRequest, ExecutionAccept
@@ -46,6 +46,8 @@ class Executions:
         """
         try:
             await self.admission.admit_execution(request, caller)
+            if asked.io is not ProgramIo.BATCH:
+                await self.admission.admit_live(caller)
         except (Refused, Unavailable):
             first = await self.accept.first_answer(caller, asked)
             if first is None:

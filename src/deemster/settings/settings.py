@@ -191,6 +191,8 @@ class Settings(BaseSettings):
     """Time after its last use after which such a file is deleted, in hours."""
     executions_per_minute_user: AtLeast1 = 120
     """Maximum number of executions of one user per minute."""
+    live_executions_per_user: AtLeast1 = 4
+    """Maximum number of executions of one user that wait for typed input, or will."""
     code_sessions_per_user: AtLeast1 = 100
     """Maximum number of live-coding sessions of one user."""
     most_executions: AtLeast1 | None = None

@@ -228,6 +228,11 @@ async def count_waiting(connection: Connection) -> int:
     return int(await SQL.count_waiting(connection))
 
 
+async def count_live(connection: Connection, account: AccountId) -> int:
+    """Counts the account's unfinished executions whose input is typed."""
+    return int(await SQL.count_live(connection, account=account))
+
+
 @dataclass(frozen=True, slots=True)
 class ExecutionSource:
     files: Mapping[str, bytes]

@@ -195,6 +195,24 @@ async def test_d1_executions_are_refused_while_too_many_wait(
         assert (await ada.post(PATH, PROGRAM)).status_code == 202
 
 
+async def test_d2_a_user_has_few_programs_that_wait_for_people(
+    make_dependencies: MakeDependencies, pool: Pool
+) -> None:
+    live = {**PROGRAM, "io": "terminal"}
+    app = create_app(make_dependencies(live_executions_per_user=2))
+    async with running(app) as client:
+        ada = Api(client, await make_user(pool, "ada"))
+        first = await ada.post(PATH, live, key="k")
+        assert (await ada.post(PATH, {**PROGRAM, "io": "streams"})).status_code == 202
+        assert (await ada.post(PATH, live)).status_code == 429
+        assert (await ada.post(PATH, live, key="k")).json() == first.json()
+        assert (await ada.post(PATH, PROGRAM)).status_code == 202
+        bob = Api(client, await make_user(pool, "bob"))
+        assert (await bob.post(PATH, live)).status_code == 202
+        assert (await ada.delete(first.headers["location"])).status_code == 200
+        assert (await ada.post(PATH, live)).status_code == 202
+
+
 async def test_q15_without_a_worker_executions_are_accepted_with_a_warning_or_refused(
     make_dependencies: MakeDependencies, pool: Pool
 ) -> None:

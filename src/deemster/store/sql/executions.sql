@@ -111,6 +111,11 @@ SELECT count(*) FROM execution x WHERE x.client ->> 'api' = :api;
 -- Counts executions that have not been started.
 SELECT count(*) FROM work WHERE kind = 'execution' AND state IN ('PENDING', 'QUEUED');
 
+-- name: count_live$
+-- Counts the unfinished executions of an account whose input is typed.
+SELECT count(*) FROM work w JOIN execution x ON x.work_id = w.id
+ WHERE w.account_id = :account AND w.kind = 'execution' AND w.finished_at IS NULL AND x.io <> 'batch';
+
 -- name: source^
 -- Reads the source and the input of an execution.
 SELECT files, stdin FROM execution WHERE work_id = :id;
