@@ -16,6 +16,21 @@ from tests.waiting import PATIENCE_S
 SCRIPT = Path(__file__).parent / "piston_script.py"
 NPM_SCRIPT = SCRIPT.with_suffix(".mjs")
 BROKEN_C = "int main() { return x; }"
+JAVA = """
+public class Hello {
+    public static void main(String[] args) {
+        System.out.println("hello");
+    }
+}
+"""
+CODERUNNER = (
+    ("c", "__tester__.c", '#include <stdio.h>\nint main() { puts("hello"); }'),
+    ("cpp", "__tester__.cpp", '#include <iostream>\nint main() { std::cout << "hello\\n"; }'),
+    ("java", "Hello.java", JAVA),
+    ("nodejs", "__tester__.nodejs", "console.log('hello')"),
+    ("python3", "__tester__.python3", "print('hello')"),
+)
+"""As CodeRunner names the files of these languages."""
 
 
 async def test_clients_of_piston_jobe_and_sandboxfusion_work_unchanged(
@@ -80,6 +95,17 @@ async def check_jobe(http: httpx.AsyncClient) -> None:
     }
     ran = (await http.post(f"{root}/runs", json={"run_spec": spec})).json()
     assert (ran["outcome"], ran["stdout"]) == (15, "from a file and stdin\n"), ran
+    for language, name, source in CODERUNNER:
+        spec = {
+            "language_id": language,
+            "sourcecode": source,
+            "sourcefilename": name,
+            "input": "",
+            "file_list": [],
+            "parameters": {"cputime": 10, "numprocs": 100, "memorylimit": 200},
+        }
+        ran = (await http.post(f"{root}/runs", json={"run_spec": spec})).json()
+        assert (ran["outcome"], ran["stdout"]) == (15, "hello\n"), (language, ran)
     spec = {"language_id": "c", "sourcecode": BROKEN_C}
     ran = (await http.post(f"{root}/runs", json={"run_spec": spec})).json()
     assert (ran["outcome"], "error" in ran["cmpinfo"]) == (11, True), ran

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TypeVar
@@ -11,6 +11,7 @@ import pytest
 
 from deemster.api.app import create_app
 from deemster.api.executions import ShownExecution
+from deemster.domain.errors import LostRace
 from deemster.domain.execution import (
     CompileResult,
     ExecutionDetails,
@@ -60,26 +61,51 @@ class SettlingWorker:
             # A request that is refused starts no execution.
             found = await until(lambda: self._next_or_answer(asked))
             assert isinstance(found, str), found
-            details = await start(
-                self.pool,
-                ExecutionId(found),
-                self.id,
-                read=read_execution,
-                lease_s=60,
-                caps=Caps(),
-                languages=VERSIONS,
-            )
-            chunks = [
-                OutputChunk(details.attempt, number, stream, 0, content)
-                for number, (stream, content) in enumerate(output, start=1)
-            ]
-            await settle_execution(self.pool, details, result, chunks)
+            details = await self._settle(ExecutionId(found), result, output)
             return await asked, details
 
+    @asynccontextmanager
+    async def settling_all(self) -> AsyncIterator[None]:
+        """Within the block, every execution ends well at once."""
+        async with asyncio.TaskGroup() as group:
+            task = group.create_task(self._settle_all())
+            yield
+            task.cancel()
+
+    async def _settle_all(self) -> None:
+        while True:
+            found = await until(self._next)
+            with suppress(LostRace):  # the client did not wait
+                await self._settle(ExecutionId(str(found)), GOOD, ())
+
+    async def _settle(
+        self, execution: ExecutionId, result: ExecutionResult, output: Output
+    ) -> ExecutionDetails:
+        details = await start(
+            self.pool,
+            execution,
+            self.id,
+            read=read_execution,
+            lease_s=60,
+            caps=Caps(),
+            languages=VERSIONS,
+        )
+        chunks = [
+            OutputChunk(details.attempt, number, stream, 0, content)
+            for number, (stream, content) in enumerate(output, start=1)
+        ]
+        await settle_execution(self.pool, details, result, chunks)
+        return details
+
     async def _next_or_answer(self, asked: asyncio.Task[T]) -> object:
+        return await self._next() or (asked.result() if asked.done() else None)
+
+    async def _next(self) -> str | None:
         async with connection(self.pool) as acquired:
-            found = await acquired.fetchval("SELECT id FROM work WHERE state = 'PENDING'")
-        return found or (asked.result() if asked.done() else None)
+            found: str | None = await acquired.fetchval(
+                "SELECT id FROM work WHERE state = 'PENDING'"
+            )
+        return found
 
 
 async def as_coroutine(request: Awaitable[T]) -> T:

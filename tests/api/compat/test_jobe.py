@@ -67,10 +67,14 @@ async def test_a_run_with_every_field(ada: Api, worker: SettlingWorker) -> None:
             "disklimit": 10,
             "numprocs": 7,
             "streamsize": 0.5,
-            "compileargs": ["-Wall"],
+            "compileargs": ["-Wall -DX='a b'"],
             "linkargs": ["-lm"],
             "interpreterargs": [],
-            "runargs": ["a b"],
+            "runargs": ["a b", "'c d'"],
+            "debug": 1,
+            "sourcefilename": "prog.c",
+            "jobeserver": "jobe.example.org",
+            "jobeapikey": "x",
         },
         debug=True,
     )
@@ -91,7 +95,8 @@ async def test_a_run_with_every_field(ada: Api, worker: SettlingWorker) -> None:
         "data.bin": b"\xff\0",
         "x.h": b"\xff\0",
     }
-    assert (details.main, details.stdin, list(details.args)) == ("prog.c", b"in", ["a b"])
+    assert (details.main, details.stdin) == ("prog.c", b"in")
+    assert list(details.args) == ["a", "b", "c d"]
     limits = details.limits
     assert (limits.cpu_ms, limits.wall_ms, limits.processes) == (3000, 6000, 7)
     assert (limits.memory_bytes, limits.file_bytes, limits.output_bytes) == (
@@ -99,7 +104,7 @@ async def test_a_run_with_every_field(ada: Api, worker: SettlingWorker) -> None:
         10 * MIB,
         MIB // 2,
     )
-    assert list(details.options.compile_args) == ["-Wall", "-lm"]
+    assert list(details.options.compile_args) == ["-Wall", "-DX=a b", "-lm"]
 
 
 async def test_defaults_are_those_of_jobe_and_zero_is_the_ceiling(
@@ -142,6 +147,15 @@ REFUSED: list[tuple[object, str]] = [
     (spec(parameters={"cputime": "soon"}), "'cputime' must be a number"),
     (spec(parameters={"cputime": -1}), "'cputime' must be a number"),
     (spec(parameters={"runargs": "x"}), "runargs must be an array of strings"),
+    (spec(parameters={"runargs": ["'x"]}), "runargs have an open quotation mark"),
+    (spec(parameters={"runargs": ["a\0b"]}), "NUL"),
+    (spec(language_id=["c"]), "'language_id' of run_spec must be a string"),
+    (spec(sourcefilename={}), "must be a string"),
+    (spec(file_list=[["abcdefgh", "a\0b"]]), "the name is invalid"),
+    (spec(file_list=[[1, "x"]]), "the id is invalid"),
+    (spec(parameters={"numprocs": -5}), "'numprocs' must be a number"),
+    (spec(parameters={"memorylimit": [1]}), "'memorylimit' must be a number"),
+    (spec(parameters={"memorylimit": 10**400}), "'memorylimit' must be a number"),
     (spec(parameters={"compileargs": ["-O"]}), "Python 3 is not compiled"),
     (
         spec(language_id="c", parameters={"interpreterargs": ["-O"]}),
@@ -163,6 +177,22 @@ async def test_a_bad_request_is_refused_and_leaves_nothing(
     assert (answer.status_code, "missing" in answer.json()) == (404, True)
     async with connection(pool) as acquired:
         assert await acquired.fetchval("SELECT count(*) FROM work") == 0
+
+
+async def test_errors_of_http_are_texts_in_json(ada: Api) -> None:
+    headers = ada.user.headers
+    for path in ("/jobe", "/jobe/", "/jobe/index.php/restapi/nothing", "/jobe/x/y"):
+        for method in ("GET", "POST", "PUT", "DELETE"):
+            answer = await ada.client.request(method, path, headers=headers)
+            assert answer.status_code == 404
+            if path != "/jobe":
+                assert answer.json() == "Not Found"
+    for content in (b"{", b"\xff", b'{"a": "\\ud800"}', b'{"a": NaN}', b"[" * 100_000):
+        for method, path in (("POST", RUNS), ("PUT", ROOT + "/files/abcdefgh")):
+            answer = await ada.client.request(method, path, content=content, headers=headers)
+            assert (answer.status_code, type(answer.json())) == (400, str)
+    answer = await ada.client.post(RUNS, content=bytes((32 << 20) + 1), headers=headers)
+    assert (answer.status_code, type(answer.json())) == (400, str)
 
 
 async def test_overload_is_an_outcome(

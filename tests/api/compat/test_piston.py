@@ -176,6 +176,12 @@ REFUSED: list[tuple[object, str]] = [
     ({**PROGRAM, "language": "java"}, "java-* runtime is unknown"),
     ({**PROGRAM, "version": "2.x"}, "python-2.x runtime is unknown"),
     ({**PROGRAM, "stdin": 1}, "stdin must be a string"),
+    ({**PROGRAM, "stdin": {}}, "stdin must be a string"),
+    (with_file(content="x", name=False), "files[1].name must be a string"),
+    (with_file(content="x", name="a\0b"), "can't be the name of a source file"),
+    (with_file(content="x", name="/etc/x"), "can't be the name of a source file"),
+    ({**PROGRAM, "files": [{"content": "1"}] * 300}, "at most 256 are allowed"),
+    ({**PROGRAM, "language": "x" * 5000}, "x-* runtime is unknown"),
     ({**PROGRAM, "args": "x"}, "args must be an array of strings"),
     ({**PROGRAM, "args": ["a\0"]}, "NUL"),
     (

@@ -89,7 +89,22 @@ REFUSED: list[tuple[object, str]] = [
     ({**PROGRAM, "run_timeout": 0}, "run_timeout"),
     ({**PROGRAM, "memory_limit_MB": 1024}, "memory_limit_MB is above 512"),
     ({**PROGRAM, "memory_limit_MB": 0}, "memory_limit_MB"),
-    ({**PROGRAM, "language": "c", "compile_timeout": 999}, "compile_timeout is above"),
+    ({**PROGRAM, "language": "c", "compile_timeout": 500}, "compile_timeout is above"),
+    ({**PROGRAM, "compile_timeout": 1e18}, "compile_timeout"),
+    ({**PROGRAM, "run_timeout": -1}, "run_timeout"),
+    ({**PROGRAM, "run_timeout": "soon"}, "run_timeout"),
+    ({**PROGRAM, "memory_limit_MB": -2}, "memory_limit_MB"),
+    ({**PROGRAM, "memory_limit_MB": 10**400}, "memory_limit_MB"),
+    ({**PROGRAM, "code": ["x"]}, "code"),
+    ({**PROGRAM, "language": 5}, "language"),
+    ({**PROGRAM, "stdin": {}}, "stdin"),
+    ({**PROGRAM, "files": ["x"]}, "files"),
+    ({**PROGRAM, "files": {"x": 5}}, "files.x"),
+    ({**PROGRAM, "files": {"a\0b": ""}}, "can't be the name of a source file"),
+    ({**PROGRAM, "fetch_files": "x"}, "fetch_files"),
+    ({**PROGRAM, "fetch_files": ["a\0b"]}, "NUL"),
+    ({**PROGRAM, "fetch_files": ["x"] * 300}, "too many files to return"),
+    ({**PROGRAM, "args": [1]}, "args"),
     ({**PROGRAM, "files": {"x": "%"}}, "The file 'x' is not valid base64"),
     ({**PROGRAM, "files": {"../x": ""}}, "can't be the name of a source file"),
     ({**PROGRAM, "files": {"main.py": ""}}, "two files have the name"),
@@ -110,7 +125,25 @@ async def test_a_bad_request_is_a_sandbox_error_and_leaves_nothing(
     async with connection(pool) as acquired:
         assert await acquired.fetchval("SELECT count(*) FROM work") == 0
     answer = await ada.client.post(PATH, json=PROGRAM)
-    assert answer.status_code == 401
+    assert (answer.status_code, list(answer.json())) == (401, ["detail"])
+
+
+async def test_a_body_that_is_no_json_is_a_sandbox_error(ada: Api) -> None:
+    for content in (b"{", b"\xff", b'{"a": "\\ud800"}', b'{"a": NaN}', b"[" * 100_000):
+        answer = await ada.client.post(PATH, content=content, headers=ada.user.headers)
+        assert (answer.status_code, answer.json()["status"]) == (200, "SandboxError")
+    large = bytes((32 << 20) + 1)
+    answer = await ada.client.post(PATH, content=large, headers=ada.user.headers)
+    assert answer.json()["status"] == "SandboxError"
+    assert answer.headers["connection"] == "close"
+
+
+def test_languages_have_sandboxfusion_s_names() -> None:
+    for name in (
+        *("python", "cpp", "nodejs", "go", "java", "php", "csharp", "bash", "typescript"),
+        *("sql", "rust", "lua", "R", "perl", "ruby", "scala"),
+    ):
+        assert name.lower() in (CATALOGUE.named(name).id, *CATALOGUE.named(name).aliases)
 
 
 SHORT = {**PROGRAM, "compile_timeout": 0.2, "run_timeout": 0.3}

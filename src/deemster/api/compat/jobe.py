@@ -4,6 +4,7 @@ import base64
 import binascii
 import math
 import re
+import shlex
 from dataclasses import replace
 from typing import Any, Final
 
@@ -87,6 +88,8 @@ SIZES: Final = {
     "numprocs": ("processes", 1),
 }
 ARGUMENTS: Final = ("compileargs", "linkargs", "interpreterargs", "runargs")
+OF_CODERUNNER: Final = ("debug", "jobeapikey", "jobeserver", "sourcefilename")
+"""CodeRunner honours these itself, and sends them with the others."""
 
 
 async def languages(request: Request) -> Response:
@@ -169,7 +172,7 @@ async def execute_request(request: Request, caller: Account, spec: Object) -> Ex
     except Refused:
         language = None
     if language is None or language.id not in await installed(state):
-        raise Refused(f"Language '{spec['language_id']}' is not known")
+        raise Refused(f"Language '{spec['language_id'][:100]}' is not known")
     parameters = spec.get("parameters") or {}
     check_parameters(language, parameters)
     wanted = wanted_files(spec.get("file_list") or [])
@@ -188,14 +191,11 @@ async def execute_request(request: Request, caller: Account, spec: Object) -> Ex
         files=files,
         main=main,
         stdin=(spec.get("input") or "").encode(),
-        args=text_list(parameters.get("runargs"), "runargs"),
+        args=words(parameters, "runargs"),
         limits=limits_of(parameters, state.executions.accept.most),
         options=ExecutionOptions(
-            compile_args=(
-                *text_list(parameters.get("compileargs"), "compileargs"),
-                *text_list(parameters.get("linkargs"), "linkargs"),
-            ),
-            interpreter_args=text_list(parameters.get("interpreterargs"), "interpreterargs"),
+            compile_args=(*words(parameters, "compileargs"), *words(parameters, "linkargs")),
+            interpreter_args=words(parameters, "interpreterargs"),
         ),
         client={"api": "jobe"},
     )
@@ -206,10 +206,10 @@ def check_spec(spec: Object) -> None:
         if spec.get(name) is None:
             raise Refused(f"run_spec is missing the required attribute '{name}'")
     for name in ("sourcecode", "language_id", "sourcefilename", "input"):
-        if not isinstance(spec.get(name) or "", str):
+        if not isinstance(spec.get(name), str | None):
             raise Refused(f"The attribute '{name}' of run_spec must be a string")
     for name in ("file_list", "parameters"):
-        if not isinstance(spec.get(name) or [], list | dict):
+        if not isinstance(spec.get(name), list | dict | None):
             raise Refused(f"The attribute '{name}' of run_spec is invalid")
     refuse_unknown(spec, SPEC_FIELDS, "attribute")
 
@@ -217,11 +217,19 @@ def check_spec(spec: Object) -> None:
 def check_parameters(language: Language, parameters: Any) -> None:
     if not isinstance(parameters, dict):
         raise Refused("The attribute 'parameters' of run_spec must be an object")
-    refuse_unknown(parameters, {"cputime", *SIZES, *ARGUMENTS}, "parameter")
+    refuse_unknown(parameters, {"cputime", *SIZES, *ARGUMENTS, *OF_CODERUNNER}, "parameter")
     if parameters.get("interpreterargs") and compiles(language):
         raise Refused(f"{language.name} is compiled: leave interpreterargs out")
     if not compiles(language) and (parameters.get("compileargs") or parameters.get("linkargs")):
         raise Refused(f"{language.name} is not compiled: leave compileargs and linkargs out")
+
+
+def words(parameters: Object, name: str) -> list[str]:
+    """Jobe joins arguments to a command line, so one of them may have several words."""
+    try:
+        return shlex.split(" ".join(text_list(parameters.get(name), name)))
+    except ValueError:
+        raise Refused(f"{name} have an open quotation mark") from None
 
 
 def refuse_unknown(given: Object, known: set[str], what: str) -> None:

@@ -31,13 +31,13 @@ def check_fields(body: Object) -> None:
     for number, file in enumerate(files):
         if not isinstance(file, dict) or not isinstance(file.get("content"), str):
             raise Refused(f"files[{number}].content is required as a string")
-        if not isinstance(file.get("name") or "", str):
+        if not isinstance(file.get("name"), str | None):
             raise Refused(f"files[{number}].name must be a string")
         if (file.get("encoding") or "utf8") not in ENCODINGS:
             raise Refused(f"files[{number}].encoding must be one of {', '.join(ENCODINGS)}")
     if not any((file.get("encoding") or "utf8") == "utf8" for file in files):
         raise Refused("files must include at least one utf8 encoded file")
-    if not isinstance(body.get("stdin") or "", str):
+    if not isinstance(body.get("stdin"), str | None):
         raise Refused("stdin must be a string")
     text_list(body.get("args"), "args")
 

@@ -57,7 +57,10 @@ PAUSE_S: Final = 0.5
 NO_LIMIT: Final = -1
 LEAST_MB: Final = 1
 
-Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+MOST_SECONDS: Final = 600
+"""Bounds how long a request waits, also for languages without a compiler."""
+
+Seconds = Annotated[float, Field(gt=0, le=MOST_SECONDS, allow_inf_nan=False)]
 
 
 def check_memory(memory_mb: int) -> int:
@@ -252,7 +255,7 @@ def answer_error(fault: DeemsterError) -> Response:
         return JSONResponse({"detail": str(fault)}, kind.status, dict(kind.headers))
     if isinstance(fault, LimitReached | Unavailable):
         return JSONResponse({"detail": kind.detail or str(fault)}, 504)
-    return JSONResponse(sandbox_error(str(fault) or kind.title))
+    return JSONResponse(sandbox_error(str(fault) or kind.title), headers=dict(kind.headers))
 
 
 routes: Final[list[BaseRoute]] = [
