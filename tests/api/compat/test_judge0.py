@@ -17,18 +17,22 @@ from judge0.base_types import Config
 from deemster.api import admission
 from deemster.api.app import create_app
 from deemster.api.compat.judge0_languages import judge0_languages
+from deemster.api.compat.judge0_request import execute_request
 from deemster.domain.account import Role, Scope
 from deemster.domain.execution import CompileResult, ExecutionResult, Stream
-from deemster.domain.ids import execution_of_uuid
+from deemster.domain.ids import execution_of_uuid, new_execution_id
 from deemster.domain.lifecycle import State
 from deemster.domain.run_status import RunStatus
+from deemster.pipeline.accept.executions import ceiling_of
 from deemster.pipeline.deliver.judge0_submission import (
     COMPILE_FAILED,
     COMPILE_OUTPUT,
     Judge0Submission,
 )
+from deemster.settings import Settings
 from deemster.store import accounts, executions
 from deemster.store.pool import Pool, connection
+from tests.api.compat.conftest import shown
 from tests.api.conftest import (
     CATALOGUE,
     MakeDependencies,
@@ -536,6 +540,9 @@ async def test_a_batch_has_an_answer_for_each(client: httpx.AsyncClient) -> None
             *(third["token"], None, first["token"])
         ]
     assert (await client.post(BATCH, json={"submissions": [bad]})).status_code == 422
+    # A batch never waits, and its answer has no other fields.
+    answer = await client.post(f"{BATCH}?wait=true&fields=x", json={"submissions": [PROGRAM]})
+    assert (answer.status_code, list(answer.json()[0])) == (201, ["token"])
 
 
 async def test_lists_are_split_as_in_ruby(client: httpx.AsyncClient) -> None:
@@ -609,6 +616,8 @@ async def test_a11_submissions_of_others_are_not_found(
     path = f"{CREATE}/{token}"
     assert (await client.get(path)).status_code == 200
     assert (await client.get(path, headers=other)).status_code == 404
+    answer = await client.get(f"{BATCH}?tokens={token}", headers=other)
+    assert answer.json() == {"submissions": [None]}
     # An execution that did not come by this API has no fields of Judge0.
     user = {"Authorization": f"Bearer {client.headers['X-Auth-Token']}"}
     body = {"language": "python3", "source_code": "1"}
@@ -645,6 +654,61 @@ async def test_admins_list_and_delete(
     answer = await client.delete(f"{path}?fields=source_code,status_id", headers=admin)
     assert answer.json() == {"source_code": "cHJpbnQoMSk=\n", "status_id": 13}
     assert (await client.get(path)).status_code == 404
+
+
+def test_every_field_reaches_the_execution() -> None:
+    most = ceiling_of(Settings(data_dir=Path("/nowhere")))
+    find = judge0_languages(CATALOGUE, {}, extra=False).get
+    fields: dict[str, Any] = {
+        "language_id": 50,
+        "source_code": "int main() {}",
+        "stdin": "in",
+        "compiler_options": "-O2 -DX='a b'",
+        "command_line_arguments": "a 'b c'",
+        "number_of_runs": 3,
+        "cpu_time_limit": 1.5,
+        "wall_time_limit": "2.5",
+        "memory_limit": 4096,
+        "stack_limit": 1000,
+        "max_processes_and_or_threads": 7,
+        "max_file_size": 12,
+        "redirect_stderr_to_stdout": "true",
+        "additional_files": zipped(**{"./d/x.h": b"x"}),
+    }
+    asked = execute_request(fields, as_base64=False, find_language=find, most=most)
+    assert (asked.language, asked.main, asked.stdin) == ("c", "main.c", b"in")
+    assert asked.files == {"main.c": b"int main() {}", "d/x.h": b"x"}
+    assert list(asked.args) == ["a", "b c"]
+    assert list(asked.options.compile_args) == ["-O2", "-DX=a b"]
+    assert (asked.options.runs, asked.options.stderr_to_stdout) == (3, True)
+    assert dataclasses.asdict(asked.limits) == {
+        "cpu_ms": 1500,
+        "wall_ms": 2500,
+        "memory_bytes": 4096 << 10,
+        "processes": 7,
+        "output_bytes": 12 << 10,
+        "file_bytes": 12 << 10,
+        "stack_bytes": 1000 << 10,
+        "cores": most.cores,
+    }
+    unlimited = {"cpu_time_limit": 0, "stack_limit": 0, "max_file_size": 0}
+    limits = execute_request(
+        {**fields, **unlimited}, as_base64=False, find_language=find, most=most
+    ).limits
+    assert (limits.cpu_ms, limits.stack_bytes) == (2500, 0)
+    assert (limits.output_bytes, limits.file_bytes) == (most.output_bytes, most.file_bytes)
+
+
+def test_base64_covers_the_message_and_has_short_lines() -> None:
+    result = ExecutionResult(RunStatus.SIGNALLED, signal=11)
+    ended = shown(result, stdout=b"x" * 50, stderr=b"").view
+    client_fields = {"language": {"id": 50, "name": "C"}, "checks_syntax": False}
+    view = dataclasses.replace(ended, id=new_execution_id(), client=client_fields)
+    submission = Judge0Submission(view, {Stream.STDOUT: b"x" * 50})
+    found = submission.fields(["message", "stdout", "stderr"], None, as_base64=True)
+    assert found["stderr"] is None
+    assert base64.b64decode(found["message"]) == b"Caught fatal signal 11"
+    assert [len(line) for line in found["stdout"].split("\n")] == [60, 8, 0]
 
 
 OK = RunStatus.OK
