@@ -207,17 +207,17 @@ async def page(
     before: ExecutionId | None,
     limit: int,
 ) -> list[ExecutionView]:
-    """Lists executions, newest first."""
+    """Lists executions without the files that they returned, newest first."""
     rows = SQL.page(connection, account=account, session=session, before=before, limit=limit)
     return [view_from_row(row) async for row in rows]
 
 
-async def page_of_api(
+async def ids_of_api(
     connection: Connection, api: str, *, limit: int, offset: int
-) -> list[ExecutionView]:
+) -> list[ExecutionId]:
     """Lists executions that came by one compatible API, newest first."""
-    rows = SQL.page_of_api(connection, api=api, limit=limit, offset=offset)
-    return [view_from_row(row) async for row in rows]
+    rows = SQL.ids_of_api(connection, api=api, limit=limit, offset=offset)
+    return [ExecutionId(row["id"]) async for row in rows]
 
 
 async def count_of_api(connection: Connection, api: str) -> int:

@@ -501,7 +501,7 @@ async def test_all_fields_are_shown_with_their_defaults(client: httpx.AsyncClien
 
 
 async def test_base64_covers_source_input_and_expected_output(
-    client: httpx.AsyncClient,
+    client: httpx.AsyncClient, admin: dict[str, str]
 ) -> None:
     """As in Ruby, line breaks and missing padding do no harm."""
     body = {
@@ -519,9 +519,13 @@ async def test_base64_covers_source_input_and_expected_output(
         "stdin": "AP8=\n",
         "expected_output": None,
     }
-    plain = await client.get(path)
-    assert plain.status_code == 400
-    assert "use base64_encoded=true" in plain.json()["error"]
+    query = "fields=stdin"
+    for shown_by in (path, f"{BATCH}?tokens={token}&{query}"):
+        plain = await client.get(shown_by)
+        assert plain.status_code == 400
+        assert "use base64_encoded=true" in plain.json()["error"]
+    plain = await client.get(f"{CREATE}?{query}", headers=admin)
+    assert (plain.status_code, "one or more" in plain.json()["error"]) == (400, True)
 
 
 async def test_a_batch_has_an_answer_for_each(client: httpx.AsyncClient) -> None:

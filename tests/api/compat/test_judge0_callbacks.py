@@ -15,6 +15,7 @@ from deemster.domain.ids import ExecutionId
 from deemster.domain.run_status import RunStatus
 from deemster.domain.webhook import WebhookFormat
 from deemster.pipeline.deliver import dispatcher
+from deemster.pipeline.deliver.judge0_submission import COMPILE_FAILED, COMPILE_OUTPUT
 from deemster.pipeline.deliver.sender import DeliveryFault
 from deemster.pipeline.verdict.cancel import cancel
 from deemster.store import webhooks
@@ -31,6 +32,15 @@ ENDS: dict[str, tuple[ExecutionResult, list[tuple[Stream, bytes]], int]] = {
     "accepted": (GOOD, [(Stream.STDOUT, b"1\n")], 3),
     "output that is not text": (GOOD, [(Stream.STDOUT, b"\xff" * 50)], 4),
     "killed": (replace(GOOD, status=RunStatus.SIGNALLED, signal=11), [], 7),
+    "compile script": (
+        replace(
+            GOOD,
+            status=RunStatus.NONZERO_EXIT,
+            returned_files={COMPILE_FAILED: b"\n", COMPILE_OUTPUT: b"why"},
+        ),
+        [],
+        6,
+    ),
     "too slow": (replace(GOOD, status=RunStatus.TIME_LIMIT), [(Stream.STDERR, b"e")], 5),
 }
 

@@ -125,14 +125,20 @@ async def show_batch(request: Request) -> Response:
     for token in tokens:
         try:
             shown = await find(request, caller, token)
-            answers.append(
-                await shown_fields(app_state(request), shown, names, as_base64=as_base64)
-            )
         except NotFound:
             answers.append(None)
-        except NotUtf8:
-            raise Judge0Error(400, NOT_UTF8.format(SEVERAL)) from None
+        else:
+            answers.append(await one_of_several(request, shown, names, as_base64=as_base64))
     return JSONResponse({"submissions": answers})
+
+
+async def one_of_several(
+    request: Request, shown: ShownExecution, names: Sequence[str], *, as_base64: bool
+) -> dict[str, Any]:
+    try:
+        return await shown_fields(app_state(request), shown, names, as_base64=as_base64)
+    except NotUtf8:
+        raise Judge0Error(400, NOT_UTF8.format(SEVERAL)) from None
 
 
 async def show_page(request: Request) -> Response:
@@ -146,19 +152,14 @@ async def show_page(request: Request) -> Response:
     state = app_state(request)
     async with connection(state.pool) as acquired:
         total = await executions.count_of_api(acquired, API)
-        views = await executions.page_of_api(
-            acquired, API, limit=per_page, offset=min((page - 1) * per_page, total)
-        )
-        found = [
-            ShownExecution(each, await executions.whole_output(acquired, each.id))
-            for each in views
-        ]
-    try:
-        answers = [
-            await shown_fields(state, each, names, as_base64=as_base64) for each in found
-        ]
-    except NotUtf8:
-        raise Judge0Error(400, NOT_UTF8.format(SEVERAL)) from None
+        offset = min((page - 1) * per_page, total)
+        ids = await executions.ids_of_api(acquired, API, limit=per_page, offset=offset)
+    answers = []
+    for each in ids:
+        # One after the other: their files and output can be large.
+        with suppress(NotFound):  # it was deleted meanwhile
+            shown = await state.executions.read(each)
+            answers.append(await one_of_several(request, shown, names, as_base64=as_base64))
     pages = max(1, -(-total // per_page))
     meta = {
         "current_page": page,

@@ -149,6 +149,8 @@ class WebhookDispatcher:
         if claimed.format is WebhookFormat.JUDGE0:
             assert isinstance(subject, ExecutionView), "submissions have no callbacks"
             async with connection(self._pool) as reading:
+                # With the files that it returned, which the claim does not read.
+                subject = await executions.get(reading, subject.id) or subject
                 output = await executions.whole_output(reading, subject.id)
             method, body = "PUT", callback_body(subject, output)
             timeout_s = min(timeout_s, CALLBACK_TIMEOUT_S)

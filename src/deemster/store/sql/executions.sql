@@ -91,17 +91,9 @@ SELECT w.*, a.name AS account_name, x.args, x.io, x.limits, x.options, x.client,
  ORDER BY w.id DESC
  LIMIT :limit;
 
--- name: page_of_api
--- Lists executions that came by one compatible API, newest first.
-SELECT w.*, a.name AS account_name, x.args, x.io, x.limits, x.options, x.client, x.session_id, x.status, x.exit_code,
-       x.signal, x.cpu_ms, x.wall_ms, x.memory_kb AS used_kb, x.stdout_truncated, x.stderr_truncated, x.compile,
-       x.returned_files
-  FROM work w
-  JOIN execution x ON x.work_id = w.id
-  JOIN account a ON a.id = w.account_id
- WHERE w.kind = 'execution' AND x.client ->> 'api' = :api
- ORDER BY w.id DESC
- LIMIT :limit OFFSET :offset;
+-- name: ids_of_api
+-- Lists the ids of executions that came by one compatible API, newest first.
+SELECT x.work_id AS id FROM execution x WHERE x.client ->> 'api' = :api ORDER BY x.work_id DESC LIMIT :limit OFFSET :offset;
 
 -- name: count_of_api$
 -- Counts executions that came by one compatible API.

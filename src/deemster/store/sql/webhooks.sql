@@ -36,7 +36,8 @@ WITH RECURSIVE hosts AS (
 )
 SELECT c.id AS delivery_id, c.kind AS event_kind, c.url, c.format, c.tries, c.claimed_until, now() AS claimed_at,
        s.*, x.args, x.io, x.limits, x.options, x.client, x.session_id, x.status, x.exit_code, x.signal, x.cpu_ms,
-       x.wall_ms, x.memory_kb AS used_kb, x.stdout_truncated, x.stderr_truncated, x.compile, x.returned_files, a.name AS account_name, COALESCE(k.generation, 1) AS generation,
+       x.wall_ms, x.memory_kb AS used_kb, x.stdout_truncated, x.stderr_truncated, x.compile,
+       NULL::bytea AS returned_files, a.name AS account_name, COALESCE(k.generation, 1) AS generation,
        COALESCE(k.rotated_at > now() - make_interval(secs => :overlap_s::float), false) AS overlaps
   FROM claimed c
   JOIN work s ON s.id = c.work_id
