@@ -50,6 +50,7 @@ class Notifier:
                 task.cancel()
 
     def notify(self) -> None:
+        """Sends a NOTIFY as soon as the caller lets other tasks run."""
         self._urgent.set()
         self._called.set()
 
@@ -59,25 +60,30 @@ class Notifier:
 
     async def _run(self) -> None:
         while True:
-            await self._called.wait()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(GATHER_S):
-                    await self._urgent.wait()
-            is_urgent = self._urgent.is_set()
-            self._called.clear()
-            self._urgent.clear()
-            await self._send()
-            if is_urgent:
-                await asyncio.sleep(GATHER_S)
+            try:
+                # The same connection all the time: to get one takes turns of the event loop, in
+                # which other tasks go first.
+                async with connection(self._pool) as acquired:
+                    while True:
+                        await self._send_next(acquired)
+            except Unavailable:
+                pass  # the listener polls
+            except Exception:  # a lost notice must not end the process
+                log.exception("wake.not_sent", channel=self._channel)
+            self._called.set()
+            await asyncio.sleep(RETRY_S)
 
-    async def _send(self) -> None:
-        try:
-            async with connection(self._pool) as acquired:
-                await acquired.execute("SELECT pg_notify($1, '')", self._channel)
-        except Unavailable:
-            pass  # the listener polls
-        except Exception:  # a lost notice must not end the process
-            log.exception("wake.not_sent", channel=self._channel)
+    async def _send_next(self, acquired: Connection) -> None:
+        await self._called.wait()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(GATHER_S):
+                await self._urgent.wait()
+        is_urgent = self._urgent.is_set()
+        self._called.clear()
+        self._urgent.clear()
+        await acquired.execute("SELECT pg_notify($1, '')", self._channel)
+        if is_urgent:
+            await asyncio.sleep(GATHER_S)
 
 
 async def notify_event(connection: Connection) -> None:

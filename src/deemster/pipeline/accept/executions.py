@@ -1,5 +1,6 @@
 """Checks an execution against the operator's ceiling, and writes it with its job and event."""
 
+import asyncio
 import dataclasses
 import hashlib
 import json
@@ -95,6 +96,7 @@ class ExecutionAccept:
         accepted, is_new = await self._group_commit.write(new)
         if is_new:
             self._on_accepted()
+            await asyncio.sleep(0)  # the relay is woken before the response is written
         return accepted, is_new
 
     def default_for(self, io: ProgramIo) -> ExecutionLimits:

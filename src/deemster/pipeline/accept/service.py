@@ -1,5 +1,6 @@
 """Checks a submission and writes it with its outbox row and event in one statement."""
 
+import asyncio
 import hashlib
 import json
 import time
@@ -106,6 +107,7 @@ class AcceptService:
         accepted, is_new = await self._group_commit.write(insert)
         if is_new:
             self._on_accepted()
+            await asyncio.sleep(0)  # the relay is woken before the response is written
         return accepted, is_new
 
     def forget(self, problem: ProblemId) -> None:

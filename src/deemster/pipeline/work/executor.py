@@ -120,6 +120,7 @@ class JobExecutor(Generic[D, R]):
             else:
                 result = await self._record(details, running, outcome)
             self.on_end()
+        await asyncio.sleep(0)  # clients are told before the log and the queue
         log.info(
             "job.done",
             **id_field(details.id),
