@@ -15,6 +15,7 @@ from deemster.cli.exit_codes import ExitCode
 from deemster.cli.options import AsJson, Language
 from deemster.cli.output import print_error, print_json
 from deemster.cli.run_output import OutputStream, as_object, explain
+from deemster.domain import language as domain
 from deemster.domain.errors import Refused, Unavailable
 from deemster.domain.limits import MIB, Limits
 from deemster.domain.run_status import RunStatus
@@ -93,13 +94,7 @@ def default_wall_s(time_s: float, stdin: int | bytes) -> float:
 async def run_file(
     file: Path, language_name: str | None, stdin: int | bytes, limits: Limits, as_json: bool
 ) -> ExitCode:
-    content = read_source(file)
-    catalogue = load_catalogue()
-    if language_name:
-        language = catalogue.named(language_name)
-    else:
-        language = catalogue.for_file(file.name, content.decode(errors="replace"))
-    source = single_file(language, file.name, content)
+    language, source = read_program(file, language_name)
     toolchain = await Toolchains().require(language)
     program = Program(source, toolchain, limits, stdin)
     return await (run_to_json(program) if as_json else run_to_terminal(program))
@@ -162,6 +157,17 @@ async def compile_and_run(
             stderr=stderr,
         )
         return report, built.compilation
+
+
+def read_program(file: Path, language_name: str | None) -> tuple[domain.Language, Source]:
+    """The program in a file; the file's name and text tell the language if none is given."""
+    content = read_source(file)
+    catalogue = load_catalogue()
+    if language_name:
+        language = catalogue.named(language_name)
+    else:
+        language = catalogue.for_file(file.name, content.decode(errors="replace"))
+    return language, single_file(language, file.name, content)
 
 
 def read_source(file: Path) -> bytes:

@@ -18,6 +18,7 @@ from deemster.programs.build.fingerprint import (
 )
 from deemster.programs.build.precompile import Precompiled
 from deemster.programs.build.toolchain import Toolchain
+from deemster.programs.failure import explain_end
 from deemster.programs.scratch import OutputCollector
 from deemster.programs.workspace import make_directory, write_files
 from deemster.sandbox.boxes import Boxes
@@ -209,18 +210,7 @@ def failure_reason(report: Report, step: CompileStep) -> str:
     output = report.stdout or report.stderr
     if report.status is RunStatus.OK or (report.status is RunStatus.NONZERO_EXIT and output):
         return ""
-    limits = step.limits
-    reasons = {
-        RunStatus.NONZERO_EXIT: f"failed with exit code {report.exit_code}",
-        RunStatus.SIGNALLED: f"was ended by signal {report.signal}",
-        RunStatus.TIME_LIMIT: f"needed more than {limits.cpu_ms / 1000:.0f} s of CPU time",
-        RunStatus.WALL_LIMIT: f"did not finish within {limits.wall_ms / 1000:.0f} s",
-        RunStatus.MEMORY_LIMIT: f"needed more than {limits.memory_bytes // MIB} MB of memory",
-        RunStatus.OUTPUT_LIMIT: f"wrote more than {limits.output_bytes // MIB} MB",
-        RunStatus.FORBIDDEN_SYSCALL: f"used the forbidden system call {report.syscall}",
-    }
-    reason = reasons.get(report.status, f"was stopped ({report.status})")
-    return f"The compiler {reason}."
+    return f"The compiler {explain_end(report, step.limits)}."
 
 
 def diagnostics(report: Report) -> str:

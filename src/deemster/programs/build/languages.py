@@ -3,10 +3,10 @@
 import errno
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -45,6 +45,10 @@ COMPILE_PLACEHOLDERS = frozenset(
 PRECOMPILE_PLACEHOLDERS = frozenset({"code", "output", "memory_mb"})
 RUN_PLACEHOLDERS = frozenset({"code", "entry", "heap_mb", "memory_mb", "stack_mb"})
 
+M = TypeVar("M", bound=BaseModel)
+Steps = Mapping[str, tuple[Iterable[str], AbstractSet[str]]]
+"""Commands by their key in the file, with the placeholders that each may have."""
+
 
 def load_catalogue(directory: Path | None = None) -> Catalogue:
     """The languages in a directory; by default those that come with Deemster."""
@@ -63,15 +67,18 @@ def shipped_directory(name: str) -> Path:
 
 
 def load_language(file: Path) -> Language:
+    language = read_toml(file, LanguageFile).to_domain()
+    check_placeholders(file, language)
+    return language
+
+
+def read_toml(file: Path, model: type[M]) -> M:
     try:
-        read = LanguageFile.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
+        return model.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:
         raise Refused(f"{file} is not valid TOML: {fault}.") from fault
     except ValidationError as fault:
         raise Refused(f"{file}: {describe(fault)}") from fault
-    language = read.to_domain()
-    check_placeholders(file, language)
-    return language
 
 
 def describe(fault: ValidationError) -> str:
@@ -94,8 +101,12 @@ def check_placeholders(file: Path, language: Language) -> None:
     if language.precompile:
         steps["precompile.argv"] = (language.precompile.argv, PRECOMPILE_PLACEHOLDERS)
         steps["precompile.use"] = (language.precompile.use, frozenset({"data"}))
+    refuse_unknown_placeholders(file, steps, language.tools.keys())
+
+
+def refuse_unknown_placeholders(file: Path, steps: Steps, tools: AbstractSet[str]) -> None:
     for key, (argv, known) in steps.items():
-        for name in sorted(placeholders(argv) - known - language.tools.keys()):
+        for name in sorted(placeholders(argv) - known - tools):
             raise Refused(f"{file}: the key {key} has the unknown placeholder {{{name}}}.")
 
 

@@ -9,10 +9,10 @@ from asyncio.subprocess import DEVNULL, PIPE, STDOUT
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from deemster.domain.errors import Refused, Unavailable
-from deemster.domain.language import Language, LanguageId, fill
+from deemster.domain.language import Language, LanguageId, VersionQuery, fill
 
 SEARCH_PATH = ("/usr/local/bin", "/usr/bin", "/bin")
 """Fixed, so that the PATH of the user who starts Deemster doesn't choose the compiler."""
@@ -34,15 +34,38 @@ FileStamp = tuple[int, int, int]
 """Size, modification time and inode of a file, which change when it is written."""
 
 
+class Tooled(Protocol):
+    """A language or an analyser: which tools it needs, and how to ask for their version."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def tools(self) -> Mapping[str, tuple[str, ...]]: ...
+    @property
+    def version(self) -> VersionQuery: ...
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTools:
+    paths: Mapping[str, str]
+    """The path of each tool, with links such as /etc/alternatives resolved."""
+    version: str
+    stamps: tuple[FileStamp | None, ...]
+    """The tools' stamps from before the version was read."""
+
+    @property
+    def is_unchanged(self) -> bool:
+        return stamps_of(self.paths.values()) == self.stamps
+
+
 @dataclass(frozen=True, slots=True)
 class Toolchain:
     language: Language
     tools: Mapping[str, str]
-    """The path of each tool, with links such as /etc/alternatives resolved."""
+    """The path of each tool, as in `FoundTools`."""
     version: str
     binds: tuple[Path, ...] = ()
     stamps: tuple[FileStamp | None, ...] = ()
-    """The tools' stamps from before the version was read."""
 
     @property
     def is_unchanged(self) -> bool:
@@ -172,31 +195,50 @@ def stamps_of(paths: Iterable[str]) -> tuple[FileStamp | None, ...]:
 
 
 async def discover(language: Language) -> Toolchain | Missing:
+    found = await find_tools(language)
+    if isinstance(found, str):
+        return Missing(language, found)
+    binds = find_binds(language)
+    return Toolchain(language, found.paths, found.version, binds, found.stamps)
+
+
+async def find_tools(
+    wanted: Tooled, places: Mapping[str, str] | None = None
+) -> FoundTools | str:
+    """The tools, or the reason why they can't be used."""
     try:
-        tools = await asyncio.to_thread(locate, language)
+        paths = await asyncio.to_thread(locate_tools, wanted, places)
     except OSError as fault:  # a directory was removed during the search
-        return Missing(language, f"{language.name} can't be looked for ({fault.strerror})")
-    if isinstance(tools, Missing):
-        return tools
-    stamps = stamps_of(tools.values())
-    argv = fill(language.version.argv, tools)
-    match = re.search(language.version.pattern, await version_output(argv))
+        return f"{wanted.name} can't be looked for ({fault.strerror})"
+    if isinstance(paths, str):
+        return paths
+    stamps = stamps_of(paths.values())
+    argv = fill(wanted.version.argv, paths)
+    match = re.search(wanted.version.pattern, await version_output(argv))
     if match is None:
-        reason = f"{language.name} is broken: `{' '.join(argv)}` printed no version"
-        return Missing(language, reason)
-    version = match.expand(language.version.text)
-    return Toolchain(language, tools, version, find_binds(language), stamps)
+        return f"{wanted.name} is broken: `{' '.join(argv)}` printed no version"
+    return FoundTools(paths, match.expand(wanted.version.text), stamps)
 
 
 def locate(language: Language) -> dict[str, str] | Missing:
-    """The path of every tool; a candidate may refer to the directory of an earlier tool."""
+    paths = locate_tools(language)
+    return Missing(language, paths) if isinstance(paths, str) else paths
+
+
+def locate_tools(
+    wanted: Tooled, places: Mapping[str, str] | None = None
+) -> dict[str, str] | str:
+    """The path of every tool, or the reason why there is none.
+
+    A candidate may refer to the directory of an earlier tool, and to `places` by name.
+    """
     tools: dict[str, str] = {}
-    directories: dict[str, str] = {}
-    for name, candidates in language.tools.items():
+    directories = dict(places or {})
+    for name, candidates in wanted.tools.items():
         path = first_file(fill(candidates, tools | directories))
         if path is None:
             tool = Path(candidates[0]).name
-            return Missing(language, f"{language.name} needs {tool}, which is not installed")
+            return f"{wanted.name} needs {tool}, which is not installed"
         tools[name] = str(path)
         directories[f"{name}_dir"] = str(path.parent)
     return tools
@@ -232,7 +274,11 @@ def version_key(path: Path) -> list[tuple[int, str]]:
 
 
 def find_binds(language: Language) -> tuple[Path, ...]:
-    return tuple(path for pattern in language.binds for path in sorted(matching(pattern)))
+    return paths_matching(language.binds)
+
+
+def paths_matching(patterns: Iterable[str]) -> tuple[Path, ...]:
+    return tuple(path for pattern in patterns for path in sorted(matching(pattern)))
 
 
 async def version_output(argv: tuple[str, ...]) -> str:
