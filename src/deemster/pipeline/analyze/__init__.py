@@ -1,0 +1,1 @@
+"""Analyses programs with static analysers in the sandbox; results are SARIF."""
