@@ -13,7 +13,10 @@ PAGES = sorted(
         *ROOT.glob("*.md"),
         *(ROOT / ".github").rglob("*.md"),
         *(ROOT / "docs").rglob("*.md"),
-        *(ROOT / folder / "README.md" for folder in ("languages", "runner", "samples")),
+        *(
+            ROOT / folder / "README.md"
+            for folder in ("analyzers", "languages", "runner", "samples")
+        ),
         ROOT / "tests" / "vm" / "README.md",
     }
 )

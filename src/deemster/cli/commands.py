@@ -33,6 +33,9 @@ COMMANDS: Final = {
         "Run the keeper, which rescues stuck submissions, sends webhooks and deletes old data.",
     ),
     "run": CommandEntry("run:run", "Run one program in the sandbox."),
+    "analyze": CommandEntry(
+        "analyze:analyze", "Look for mistakes in one program without running it."
+    ),
     "problem": CommandEntry("problem:app", "Check, create, import, list and retire problems."),
     "exec": CommandEntry(
         "exec:execute", "Run a program on a running service, and show its output while it runs."
