@@ -219,7 +219,8 @@ class Boxes:
                 slot.close()  # the runner replaces this slot anyway
             raise SandboxFault(
                 f"The sandbox could not run {command.argv[0]}: step {result.raw.step} failed "
-                f"({os.strerror(result.raw.error)})."
+                f"({os.strerror(result.raw.error)}).",
+                step=result.raw.step,
             )
         slot.mounts = mounts
         return make_report(result.raw, command.limits, result.stdout, result.stderr)

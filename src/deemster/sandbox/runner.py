@@ -28,6 +28,11 @@ class SandboxFault(Unavailable):
 
     code = "sandbox_fault"
 
+    def __init__(self, message: str, *, step: str = "") -> None:
+        super().__init__(message)
+        self.step = step
+        """The runner's step that failed, if it was a step of a run."""
+
 
 @dataclass(frozen=True, slots=True)
 class RunnerConfig:

@@ -176,6 +176,19 @@ async def test_a_tool_that_changed_after_the_start_is_not_used(
     assert result.remarks == ("Ruff has changed since Deemster started: restart Deemster.",)
 
 
+async def test_a_tool_that_the_sandbox_may_not_start_is_a_result(
+    open_analyzers: Open, tmp_path: Path
+) -> None:
+    """X12: its directory is not mounted, or its files are readable for their owner only."""
+    script = tmp_path / "tool"
+    script.write_text("#!/bin/sh\necho ruff 1.0\n")
+    script.chmod(0o700)
+    async with open_analyzers(replace(RUFF, tools={"ruff": (str(script),)})) as opened:
+        result = await opened.run_one("python3", {"main.py": UNUSED})
+    assert result.status is ToolStatus.FAILED
+    assert "can't be started in the sandbox" in result.remarks[0]
+
+
 def test_the_languages_of_courses_and_contests_have_an_analyser() -> None:
     assert {name for each in ANALYZERS.values() for name in each.languages} >= {
         *("bash", "c", "cpp", "cpp17", "cpp23", "go", "java", "javascript"),

@@ -22,10 +22,12 @@ from deemster.programs.scratch import read_scratch_file
 from deemster.programs.workspace import make_directory, workspace, write_files
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import CODE_DIR, DATA_DIR, ENVIRONMENT, WORK_DIR, Command
+from deemster.sandbox.runner import SandboxFault
 from deemster.sandbox.wire import Report
 
 STREAMS = frozenset({"stdout", "stderr", "both"})
 FINISHED = frozenset({RunStatus.OK, RunStatus.NONZERO_EXIT})
+EXEC_STEP = "program-exec"
 SHOWN_CHARACTERS = 200
 
 
@@ -81,6 +83,12 @@ async def run_tool(boxes: Boxes, request: ToolRequest, work_dir: Path) -> ToolRe
         async with workspace(work_dir) as directory:
             code, data = await asyncio.to_thread(write_inputs, directory, request)
             report, output = await run_command(boxes, request, code, data)
+    except SandboxFault as fault:
+        if fault.step != EXEC_STEP:
+            raise
+        # A wheel that was installed for one user only, for example.
+        reason = f"{request.analyzer.name} can't be started in the sandbox: check that all "
+        return failure(request, reason + "users may read its files.")
     except OSError as fault:
         raise Unavailable(
             f"The program could not be analysed in {work_dir} ({fault.strerror}): "
