@@ -50,8 +50,9 @@ class Client:
     ) -> tuple[list[dict[str, Any]], int, str]:
         """Sends the messages; returns what came, and why the connection was closed."""
         async with self.open(path, token) as socket:
-            for message in messages:
-                await socket.send(dumps(message) if isinstance(message, dict) else message)
+            with suppress(ConnectionClosed):  # by the first message, or before it
+                for message in messages:
+                    await socket.send(dumps(message) if isinstance(message, dict) else message)
             return await until_closed(socket)
 
 
@@ -99,6 +100,7 @@ async def test_programs_talk_over_piston_s_websocket(open_service: OpenService) 
         await errors_are_told(client)
         await a_browser_sends_its_token_as_a_subprotocol(client, served)
         await a_program_ends_when_its_client_leaves(client, served)
+        await a_program_ends_with_its_token(client, served)
 
 
 async def a_prompt_is_answered(client: Client) -> None:
@@ -230,3 +232,20 @@ async def a_program_ends_when_its_client_leaves(client: Client, served: CompatSe
             return all(each["status"] not in {"QUEUED", "RUNNING"} for each in listed)
 
         await until(have_ended)
+
+
+async def a_program_ends_with_its_token(client: Client, served: CompatService) -> None:
+    """O6"""
+    headers = {"Authorization": f"Bearer {served.token}"}
+    async with (
+        httpx.AsyncClient(base_url=served.url, headers=headers) as http,
+        client.open() as socket,
+    ):
+        await socket.send(dumps(init("python", "print('go', flush=True)\ninput()")))
+        await until_text(socket, "go")
+        (token,) = (await http.get("/v1/tokens")).json()["items"]
+        assert (await http.delete(f"/v1/tokens/{token['id']}")).is_success
+        await socket.send(dumps(typed("x\n")))
+        found, closed, _ = await until_closed(socket)
+    assert (closed, found[-1]["type"]) == (4002, "error")
+    assert "revoked" in found[-1]["message"]

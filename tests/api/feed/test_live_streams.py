@@ -6,11 +6,12 @@ import socket
 import pytest
 from fastapi import FastAPI
 
+from deemster.api import live_socket
 from deemster.api.app import create_app
 from deemster.api.auth import credential_cache
 from deemster.api.feed import live_output
 from deemster.api.models.live_input import INPUT_BYTES
-from deemster.api.routes import live, terminal
+from deemster.api.routes import live
 from deemster.domain.account import Scope
 from deemster.store import accounts
 from deemster.store.pool import Pool, connection
@@ -174,7 +175,7 @@ async def test_a_new_attempt_is_told_though_it_writes_nothing(ada: Api, pool: Po
 async def test_a_client_that_does_not_read_is_cut_off(
     ada: Api, pool: Pool, app: FastAPI, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    for module in (live, terminal):
+    for module in (live, live_socket):
         monkeypatch.setattr(module, "SEND_TIMEOUT_S", 0.2)
     execution = await make_execution(pool, ada.user.id)
     running = await start_execution(pool, execution)

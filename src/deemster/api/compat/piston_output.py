@@ -33,6 +33,7 @@ class StagedOutput:
 
     def __init__(self, language: Language) -> None:
         self._compiles = compiles(language)
+        self.has_ended = False
         self._stage: str | None = None
         self._waiting: list[OutputChunk] = []
         decoder = codecs.getincrementaldecoder("utf-8")
@@ -45,6 +46,7 @@ class StagedOutput:
             yield from self._start()
             yield from self._compiled(event)
         elif event is not None and event.state in TERMINAL:
+            self.has_ended = True
             yield from self._end(event)
         elif event is not None and event.state is State.RUNNING:
             yield from self._start()

@@ -1,8 +1,6 @@
 """WebSocket `/v1/executions/{id}/terminal`: types into a program and shows its output (E7)."""
 
-import asyncio
 import base64
-import json
 from collections.abc import Mapping
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
@@ -14,18 +12,15 @@ from starlette.types import Message
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from deemster.api.admission import RateLimited
-from deemster.api.authentication import authenticate, is_still_authorised
 from deemster.api.executions import visible_execution
 from deemster.api.feed.live_output import OutputCursor
-from deemster.api.feed.stream import SEND_TIMEOUT_S
 from deemster.api.http.errors import Forbidden, Unauthorised
 from deemster.api.http.socket_token import subprotocols_of, with_socket_token
+from deemster.api.live_socket import LiveSocket
 from deemster.api.models.executions import EXECUTIONS_PATH, execution_out
 from deemster.api.models.live_input import INPUT_BYTES, KeyedInputIn, parse_cursor
-from deemster.api.permissions import SUBMIT, check_permission
-from deemster.api.state import AppState, app_state, check_streams
+from deemster.api.state import check_streams
 from deemster.api.typed_input import record_typing, type_in
-from deemster.domain.account import Account
 from deemster.domain.errors import DeemsterError, NotFound, Refused, Unavailable
 from deemster.domain.execution import ExecutionView, OutputChunk, status_of
 from deemster.domain.lifecycle import TERMINAL
@@ -49,17 +44,15 @@ async def serve_terminal(socket: WebSocket) -> None:
     # The client may be gone before it is told why the connection is closed.
     with suppress(WebSocketDisconnect):
         try:
-            state = app_state(socket)
-            credentials = with_socket_token(socket)
-            caller = await authenticate(credentials)
-            check_permission(caller, SUBMIT)
+            live = await LiveSocket.open(socket, with_socket_token(socket))
+            state = live.state
             after = parse_cursor(socket.query_params.get("after"))
             async with connection(state.pool) as acquired:
-                view = await visible_execution(acquired, caller, socket.path_params["id"])
-            check_streams(state, caller)
-            terminal = TerminalConnection(socket, credentials, state, caller, view)
-            with state.feed.count_stream(caller.id), STREAMS.track_inprogress():
-                has_ended = await terminal.serve(after)
+                execution = socket.path_params["id"]
+                view = await visible_execution(acquired, live.caller, execution)
+            check_streams(state, live.caller)
+            with state.feed.count_stream(live.caller.id), STREAMS.track_inprogress():
+                has_ended = await TerminalConnection(live, view).serve(after)
             await socket.close(1000 if has_ended else RESTARTING)
         except Unavailable:
             await socket.close(TRY_AGAIN)
@@ -71,51 +64,36 @@ async def serve_terminal(socket: WebSocket) -> None:
 
 @dataclass(slots=True)
 class TerminalConnection:
-    socket: WebSocket
-    credentials: WebSocket
-    """Has the token in its headers."""
-    state: AppState
-    caller: Account
+    live: LiveSocket
     view: ExecutionView
     has_typed: bool = False
 
     async def serve(self, after: OutputCursor) -> bool:
         """Returns True when the program has ended, False if this process ends before.
 
-        Raises WebSocketDisconnect if the client leaves; the program goes on then.
+        If the client leaves, the program goes on.
         """
-        try:
-            async with asyncio.TaskGroup() as group:
-                receiving = group.create_task(self._receive_input())
-                has_ended = await self._send_output(after)
-                receiving.cancel()
-        except BaseExceptionGroup as group_error:
-            raise group_error.exceptions[0] from None
-        return has_ended
+        return await self.live.talk(self._send_output(after), self._receive_input())
 
     async def _send_output(self, after: OutputCursor) -> bool:
         has_ended = False
-        follow = self.state.live_output.follow
-        async with aclosing(follow(self.view.id, after, self._is_authorised)) as events:
+        live = self.live
+        follow = live.state.live_output.follow
+        async with aclosing(follow(self.view.id, after, live.is_authorised)) as events:
             async for each in events:
                 if isinstance(each, OutputChunk):
-                    await self._send(output_message(each))
+                    await live.send(output_message(each))
                 elif isinstance(each, ExecutionView):
                     has_ended = each.state in TERMINAL
-                    await self._send(state_message(each))
-        if not has_ended and not await self._is_authorised():
-            raise Unauthorised("This token has expired or was revoked: create a new one.")
+                    await live.send(state_message(each))
+        if not has_ended:
+            await live.check_authorised()
         return has_ended
 
     async def _receive_input(self) -> None:
         """Text is JSON, as for POST …/input; a binary message is typed as it is."""
         while True:
-            message = await self.socket.receive()
-            if message["type"] == "websocket.disconnect":
-                raise WebSocketDisconnect(message.get("code", 1000))
-            await self._keep_to_rate()
-            if not await self._is_authorised():
-                raise Unauthorised("This token has expired or was revoked: create a new one.")
+            message = await self.live.receive()
             try:
                 await self._type(*input_of(message))
             except ValidationError as fault:
@@ -124,37 +102,18 @@ class TerminalConnection:
                 await self._complain(str(fault))
 
     async def _type(self, kind: str, content: bytes, key: str | None) -> None:
-        async with transaction(self.state.pool) as writing:
+        live = self.live
+        async with transaction(live.state.pool) as writing:
             if not await type_in(writing, self.view, kind, content, key):
                 return  # the end is told in a moment
             if not self.has_typed:
-                await record_typing(writing, self.socket, self.caller, self.view)
+                await record_typing(writing, live.socket, live.caller, self.view)
         self.has_typed = True
         if key is not None:
-            await self._send({"type": "typed", "key": key})
-
-    async def _keep_to_rate(self) -> None:
-        """A client that types too fast waits, and what it sends waits in its connection."""
-        while True:
-            try:
-                self.state.admission.count_request(self.caller)
-            except RateLimited as fault:
-                await asyncio.sleep(fault.retry_after_s)
-            else:
-                return
-
-    async def _is_authorised(self) -> bool:
-        return await is_still_authorised(self.credentials, self.caller)
+            await live.send({"type": "typed", "key": key})
 
     async def _complain(self, problem: str) -> None:
-        await self._send({"type": "error", "message": problem})
-
-    async def _send(self, message: dict[str, Any]) -> None:
-        try:
-            async with asyncio.timeout(SEND_TIMEOUT_S):
-                await self.socket.send_text(json.dumps(message))
-        except TimeoutError:
-            raise WebSocketDisconnect(1006) from None
+        await self.live.send({"type": "error", "message": problem})
 
 
 def input_of(message: Message) -> tuple[str, bytes, str | None]:
