@@ -29,6 +29,17 @@ HEARTBEAT_S: Final = 15.0
 SEND_TIMEOUT_S: Final = 15.0
 RETRY_S: Final = 0.5
 MEDIA_TYPE: Final = "text/event-stream"
+STREAM_CONTENT: Final = {
+    MEDIA_TYPE: {
+        "schema": {
+            "type": "object",
+            "description": "One event of the stream; its data is JSON.",
+            "properties": {name: {"type": "string"} for name in ("id", "event", "data")},
+            "required": ["data"],
+        }
+    }
+}
+"""The content of a stream in the OpenAPI document."""
 HEADERS: Final = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
 
 

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from deemster.api.authentication import Caller, is_still_authorised
 from deemster.api.feed.messages import parse_event_id
-from deemster.api.feed.stream import MEDIA_TYPE, EventStream
+from deemster.api.feed.stream import STREAM_CONTENT, EventStream
 from deemster.api.feed.subscriptions import Topic
 from deemster.api.http.errors import FieldFault, Forbidden, Invalid, errors
 from deemster.api.lookups import account_filter, known_contest, visible_submission
@@ -23,7 +23,7 @@ router = APIRouter(tags=["events"])
 STREAM: Final[dict[int | str, dict[str, Any]]] = {
     200: {
         "description": "A stream of events; the data of each event is an EventOut",
-        "content": {MEDIA_TYPE: {"schema": {"type": "string"}}},
+        "content": STREAM_CONTENT,
     },
     **errors(404, 422),
 }

@@ -16,7 +16,7 @@ from starlette.types import Message, Send
 from deemster.api.authentication import BEARER, SECURED, Caller, is_still_authorised
 from deemster.api.executions import visible_execution
 from deemster.api.feed.live_output import LiveEvent, OutputCursor
-from deemster.api.feed.stream import SEND_TIMEOUT_S
+from deemster.api.feed.stream import MEDIA_TYPE, SEND_TIMEOUT_S, STREAM_CONTENT
 from deemster.api.http.body import read_json, request_body
 from deemster.api.http.errors import errors
 from deemster.api.http.idempotent_replay import IDEMPOTENCY_KEY, idempotency_key
@@ -43,7 +43,6 @@ router = APIRouter(tags=["executions"])
 
 HEARTBEAT: Final = b": still here\n\n"
 STREAM_HEADERS: Final = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
-MEDIA_TYPE: Final = "text/event-stream"
 RECORDING_TYPE: Final = "application/x-asciicast"
 
 
@@ -51,7 +50,7 @@ RECORDING_TYPE: Final = "application/x-asciicast"
     EXECUTIONS_PATH + "/{id}/events",
     status_code=200,
     response_class=StreamingResponse,
-    responses={200: {"content": {MEDIA_TYPE: {}}}, **errors(404, 422)},
+    responses={200: {"content": STREAM_CONTENT}, **errors(404, 422)},
 )
 async def stream_output(
     request: Request,

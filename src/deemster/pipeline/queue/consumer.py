@@ -260,6 +260,7 @@ class Consumer:
                 await self._engine.listen(self._handlers.keys(), self._wake_signal)
             except QueueDown as fault:
                 log.debug("queue.listener_lost", error=str(fault))
+                self._wake_signal.wake()  # a wake-up may have been lost with the connection
             lasted_s = time.monotonic() - started_at
             await asyncio.sleep(max(retry_after_s(failures, self._times) - lasted_s, 0.1))
 

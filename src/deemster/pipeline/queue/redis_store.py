@@ -66,7 +66,6 @@ class RedisStore:
     async def listen(self, queues: Collection[QueueName], wake_signal: WakeSignal) -> None:
         """BullMQ adds a marker to wake one worker, and that worker removes it."""
         markers = [self._backends[queue].toKey("marker") for queue in queues]
-        wake_signal.wake()  # a connection that broke may have removed a marker
         while True:
             await wake_signal.wanted.wait()
             popped = await cast("Any", self._client.bzpopmin(markers, BLOCK_S))
