@@ -29,7 +29,7 @@ from tests.system.truth import (
     until_at_rest,
 )
 from tests.system.typist import ANSWERS, LINES, PROGRAM, READY, Typist
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, until
 
 CLIENTS = 4
 TYPISTS = 2
@@ -37,6 +37,8 @@ IN_FLIGHT = 30
 """So many are unfinished at a time: they flow for as long as the mischief lasts."""
 LULL_S = 4.0
 """Mischief goes on after this also when nothing moves."""
+TYPING_S = 1.0
+"""Mischief waits so long for somebody to type."""
 EVENTS_EACH = 3
 """Of a submission, at least: submit, start, complete."""
 TALKER = "print('hi', input('name? '))"
@@ -64,6 +66,8 @@ EXECUTIONS: list[tuple[dict[str, Any], tuple[str, str]]] = [
         ("COMPLETED", "bob\r\nname? hi bob\r\n"),
     ),
 ]
+PATIENT = {"wall_time_ms": PATIENCE_S * 1000}
+"""A busy machine must not end a program."""
 ATTEMPTS = 100
 """A submission may meet more disasters here than in years elsewhere."""
 
@@ -138,6 +142,7 @@ async def stage(
             "kill",
             port=port,
             run_attempts=ATTEMPTS,
+            execution_wall_s=PATIENCE_S,
         )
         service = await enter(opened)
         service.start("api", "relay", "keeper")
@@ -195,6 +200,7 @@ class Flow:
 
     async def _execute(self, key: str) -> None:
         body, result = self.chance.choice(EXECUTIONS)
+        body = {**body, "limits": PATIENT}
         execution = await self.client.execute(body, key)
         assert await self.client.execute(body, key) == execution  # I1
         self.executions[execution] = result
@@ -213,7 +219,7 @@ async def disturb(
     for name, act in acts:
         await some_progress(flow.service, chance.randint(1, most))
         with suppress(AssertionError):  # no program can start, or not for a while
-            await until(lambda: any(each.is_typing for each in flow.typists), LULL_S)
+            await until(lambda: any(each.is_typing for each in flow.typists), TYPING_S)
         await asyncio.sleep(chance.uniform(0, 0.2))
         print(name)
         await act()

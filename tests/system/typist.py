@@ -49,7 +49,7 @@ class Typist:
     confirmed: int = 0
     """How many lines the server has."""
     cuts: int = 0
-    """How often the connection was lost."""
+    """How often an open connection was lost."""
     is_typing: bool = False
     end: dict[str, Any] | None = None
 
@@ -62,8 +62,10 @@ class Typist:
                     url = self.url + path + self.last
                     async with connect(url, additional_headers=headers) as socket:
                         await self._talk(socket)
-                except (ConnectionClosed, InvalidHandshake, OSError):
-                    self.cuts += self.is_typing
+                except ConnectionClosed:
+                    self.cuts += 1
+                except (InvalidHandshake, OSError):
+                    pass  # nobody listens
                 finally:
                     self.is_typing = False
                 await asyncio.sleep(PAUSE_S)
@@ -86,9 +88,9 @@ class Typist:
                 self._see(message)
 
     def _is_asked(self) -> bool:
-        """Whether the program waits for the next line."""
+        """Whether the program waits for the next line, or has it though nobody confirmed it."""
         answers = self.text.partition(READY)[2]
-        return READY in self.text and answers.count("got") == self.confirmed < LINES
+        return READY in self.text and self.confirmed < min(LINES, answers.count("got") + 1)
 
     def _see(self, message: dict[str, Any]) -> None:
         match message["type"]:
