@@ -75,7 +75,8 @@ class Boxes:
     def move_to(self, cpus: Collection[int]) -> None:
         """Moves all boxes and the programs in them to these cores.
 
-        A box that the runner makes later begins on the cores that the boxes were opened with.
+        A box that is being made at this moment can be missed, and one that replaces a broken
+        box begins on the cores that the boxes were opened with: so repeat the move.
         """
         move_descendants(self.runner_pid, cpus)
 

@@ -65,11 +65,9 @@ async def keep_off(
     while True:
         await asyncio.sleep(CHECK_S)
         cores = await asyncio.to_thread(choose_cores, core_locks, judging_cores)
-        if cores == present == opened_on:
-            continue
         if cores != present:
             log.info("worker.executions_moved", cores=sorted(cores))
         present = cores
-        # Each time, because a box that was made meanwhile began on the first cores.
+        # Each time, because a move misses a box that is being made at that moment.
         with suppress(SandboxFault):  # the runner is being restarted
             await asyncio.to_thread(boxes.move_to, cores)
