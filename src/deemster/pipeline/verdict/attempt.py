@@ -10,14 +10,14 @@ from deemster.domain.errors import LostRace
 from deemster.domain.execution import ExecutionDetails, ExecutionResult, OutputChunk
 from deemster.domain.ids import WorkerId, WorkId, kind_of
 from deemster.domain.judgement import JuryJudgement, JuryText, for_contestant
-from deemster.domain.lifecycle import Event, State
+from deemster.domain.lifecycle import WAITING, Event, State
 from deemster.domain.submission import SubmissionDetails
 from deemster.domain.work import WorkDetails
 from deemster.store import counters, executions, leases, workers
 from deemster.store.artifacts import Artifacts
 from deemster.store.inline_artifacts import prepare
 from deemster.store.lifecycle import NewLease, StateChanged, advance, advance_all
-from deemster.store.pool import Connection, Pool, transaction
+from deemster.store.pool import Connection, Pool, connection, transaction
 from deemster.store.submissions import JudgementRecord, record_judgement
 
 D = TypeVar("D", bound=WorkDetails)
@@ -56,23 +56,25 @@ async def start(
 
     Raises LostRace if this worker did not get it.
     """
-    async with transaction(pool) as connection:
-        found = await read(connection, work)
+    lease = NewLease(worker, lease_s)
+    async with connection(pool) as acquired:
+        found = await read(acquired, work)
         if found is None:
             raise StateChanged(f"There is no {kind_of(work)} {work}.")
-        if found.state is State.PENDING:
-            # The relay has sent this job but has not marked it as sent yet.
-            await advance_all(connection, Event.PUBLISH, {work: found.attempt})
-        elif found.state is not State.QUEUED:
+        if found.state not in WAITING:
             raise StateChanged(f"{work} is {found.state}: there is nothing to start.")
-        if found.language not in languages and await other_worker_has(
-            connection, found.language
-        ):
+        if found.language not in languages and await other_worker_has(acquired, found.language):
             raise Full(f"{work} has to wait for a worker that has {found.language}.")
-        if caps.touches(found.language):
-            await check_caps(caps, connection, found)
-        lease = NewLease(worker, lease_s)
-        step = await advance(connection, Event.START, work, found.attempt, lease=lease)
+        if found.state is State.QUEUED and not caps.touches(found.language):
+            step = await advance(acquired, Event.START, work, found.attempt, lease=lease)
+        else:
+            async with acquired.transaction():
+                if found.state is State.PENDING:
+                    # The relay has sent this job but has not marked it as sent yet.
+                    await advance_all(acquired, Event.PUBLISH, {work: found.attempt})
+                if caps.touches(found.language):
+                    await check_caps(caps, acquired, found)
+                step = await advance(acquired, Event.START, work, found.attempt, lease=lease)
     return replace(found, state=State.RUNNING, attempt=step.attempt)
 
 
