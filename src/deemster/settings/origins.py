@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from pydantic import SecretStr
 
+from deemster.domain.docstrings import attribute_docstrings
 from deemster.settings.settings import Settings
 from deemster.settings.sources import (
     CONFIG_VARIABLE,
@@ -30,8 +31,9 @@ class Origin:
 def origins(settings: Settings) -> list[Origin]:
     """Values of secrets are hidden."""
     env, files, toml = (source() for source in outside_sources(Settings))
+    descriptions = attribute_docstrings(Settings)
     found = []
-    for name, field in Settings.model_fields.items():
+    for name in Settings.model_fields:
         variable = variable_of(name)
         places = {
             variable: name in env,
@@ -40,7 +42,7 @@ def origins(settings: Settings) -> list[Origin]:
         }
         source = next((place for place, holds in places.items() if holds), "default")
         value = as_text(getattr(settings, name))
-        found.append(Origin(name, variable, value, source, field.description or ""))
+        found.append(Origin(name, variable, value, source, descriptions[name]))
     return found
 
 

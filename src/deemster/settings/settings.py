@@ -61,9 +61,7 @@ Positive = Annotated[float, Field(gt=0)]
 class Settings(BaseSettings):
     """The text below a field is its description in `deemster settings`."""
 
-    model_config = SettingsConfigDict(
-        env_prefix=PREFIX, extra="forbid", frozen=True, use_attribute_docstrings=True
-    )
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True)
 
     env: str = "dev"
     """Name of this environment. Environments with different names can share a Redis server."""

@@ -10,21 +10,42 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    GetJsonSchemaHandler,
     StringConstraints,
 )
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+from deemster.domain.docstrings import attribute_docstrings
 
 FIRST_YEAR: Final = 1970
 LAST_YEAR: Final = 9000
 
 
-class RequestModel(BaseModel):
+class ResponseModel(BaseModel):
+    """The text below a field is its description in the OpenAPI document."""
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: object) -> None:
+        for name, text in attribute_docstrings(cls).items():
+            cls.model_fields[name].description = text
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        written = handler(schema)
+        properties = handler.resolve_ref_schema(written).get("properties", {})
+        for name, field in cls.model_fields.items():
+            if name in properties and field.description:
+                properties[name]["description"] = field.description
+        return written
+
+
+class RequestModel(ResponseModel):
     """Refuses unknown fields and names them (A6)."""
 
-    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
-
-
-class ResponseModel(BaseModel):
-    model_config = ConfigDict(use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid")
 
 
 ShortText = Annotated[
