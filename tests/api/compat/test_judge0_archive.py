@@ -57,6 +57,7 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
     "no archive": (lambda: b"PK\x03\x04", "is not a zip archive"),
     "truncated": (lambda: GOOD[:-30], "is not a zip archive"),
     "damaged content": (lambda: GOOD.replace(b"d/a.txt", b"d/b.txt", 1), "is not a zip"),
+    "no name": (lambda: GOOD.replace(b"./d/", b"\0/d/"), "has a file without a name"),
     "encrypted": (encrypted, "is an encrypted zip archive"),
     "link": (linked, "contains a symbolic link"),
     "bzip2": (

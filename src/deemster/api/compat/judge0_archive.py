@@ -46,6 +46,8 @@ def read_files(opened: zipfile.ZipFile) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
     left = EXTRACTED_KB * 1024
     for entry in opened.infolist():
+        if not entry.filename:
+            raise BadArchive("has a file without a name")
         if entry.is_dir():
             continue
         check_entry(entry)
