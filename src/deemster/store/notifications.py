@@ -24,6 +24,8 @@ OUTPUT_CHANNEL: Final = "deemster_output"
 IDS_OF_NOTICE: Final = 200
 """A payload has less than 8,000 bytes."""
 GATHER_S: Final = 0.01
+SEND_TIMEOUT_S: Final = 5.0
+"""The connection may have been idle for so long that a firewall has forgotten it."""
 RETRY_S: Final = 1.0
 
 log = structlog.get_logger()
@@ -81,7 +83,9 @@ class Notifier:
         is_urgent = self._urgent.is_set()
         self._called.clear()
         self._urgent.clear()
-        await acquired.execute("SELECT pg_notify($1, '')", self._channel)
+        await acquired.execute(
+            "SELECT pg_notify($1, '')", self._channel, timeout=SEND_TIMEOUT_S
+        )
         if is_urgent:
             await asyncio.sleep(GATHER_S)
 

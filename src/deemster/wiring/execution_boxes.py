@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Collection, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
@@ -64,10 +64,13 @@ async def keep_off(
     present = opened_on
     while True:
         await asyncio.sleep(CHECK_S)
-        cores = await asyncio.to_thread(choose_cores, core_locks, judging_cores)
+        try:
+            cores = await asyncio.to_thread(choose_cores, core_locks, judging_cores)
+            # Each time, because a move misses a box that is being made at that moment.
+            await asyncio.to_thread(boxes.move_to, cores)
+        except (OSError, SandboxFault) as fault:  # such as a runner that is being restarted
+            log.warning("worker.executions_not_moved", error=str(fault))
+            continue
         if cores != present:
             log.info("worker.executions_moved", cores=sorted(cores))
         present = cores
-        # Each time, because a move misses a box that is being made at that moment.
-        with suppress(SandboxFault):  # the runner is being restarted
-            await asyncio.to_thread(boxes.move_to, cores)
