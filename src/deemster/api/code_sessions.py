@@ -1,5 +1,6 @@
 """Code sessions for their routes: finds those of the caller, saves, answers (E2)."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -14,7 +15,7 @@ from deemster.domain.code_session import CodeSession
 from deemster.domain.errors import NotFound
 from deemster.domain.ids import GENERATED_ID, CodeSessionId
 from deemster.store import code_sessions
-from deemster.store.pool import Connection, Pool, connection
+from deemster.store.pool import Connection
 
 WITH_ETAG: Final[Mapping[str, Any]] = {
     "ETag": {"description": "Of the session's version", "schema": {"type": "string"}}
@@ -22,7 +23,7 @@ WITH_ETAG: Final[Mapping[str, Any]] = {
 
 
 async def save(
-    pool: Pool,
+    acquired: Connection,
     caller: Account,
     session: CodeSessionId,
     *,
@@ -35,19 +36,18 @@ async def save(
 
     A repeated save has an `If-Match` that is out of date, but the content is there (E2).
     """
-    async with connection(pool) as acquired:
-        saved = await code_sessions.save(
-            acquired,
-            session,
-            caller.id,
-            language=language,
-            source=source,
-            expected=expected,
-            restored=restored,
-        )
-        if saved is not None:
-            return saved
-        current = await own_session(acquired, caller, session)
+    saved = await code_sessions.save(
+        acquired,
+        session,
+        caller.id,
+        language=language,
+        source=source,
+        expected=expected,
+        restored=restored,
+    )
+    if saved is not None:
+        return saved
+    current = await own_session(acquired, caller, session)
     is_saved = (source is None or source == current.source) and (
         language is None or language == current.language
     )
@@ -77,6 +77,13 @@ def unknown_session() -> NotFound:
     return NotFound(
         "There is no such session, or it was deleted, or it belongs to another account."
     )
+
+
+def with_etag(response: Response) -> Response:
+    """A repeated response is stored without its headers."""
+    version = json.loads(bytes(response.body))["version"]
+    response.headers["ETag"] = version_etag(version)
+    return response
 
 
 def session_response(

@@ -171,6 +171,21 @@ async def test_a_new_attempt_is_told_though_it_writes_nothing(ada: Api, pool: Po
         assert (await client.message("status"))["attempt"] == 2
 
 
+async def test_h1_a_client_that_has_seen_the_end_is_told_not_to_come_back(
+    ada: Api, pool: Pool
+) -> None:
+    """A browser would come back for ever."""
+    execution = await make_execution(pool, ada.user.id)
+    await end_execution(pool, await start_execution(pool, execution))
+    path = f"/v1/executions/{execution}/events"
+    async with open_stream(ada, path) as stream:
+        end = (await stream.rest())[-1]
+    assert (end.event, end.content["status"]) == ("end", "COMPLETED")
+    assert end.id is not None
+    answer = await ada.client.get(path, headers={**ada.user.headers, "Last-Event-ID": end.id})
+    assert answer.status_code == 204
+
+
 @pytest.mark.parametrize("kind", ["events", "terminal"])
 async def test_a_client_that_does_not_read_is_cut_off(
     ada: Api, pool: Pool, app: FastAPI, monkeypatch: pytest.MonkeyPatch, kind: str

@@ -75,6 +75,7 @@ async def test_i1_a_key_creates_one_session(ada: Api, pool: Pool) -> None:
     first = await ada.post(PATH, {"language": "c"}, key="k")
     again = await ada.post(PATH, {"language": "c"}, key="k")
     assert first.json() == again.json()
+    assert first.headers["etag"] == again.headers["etag"] == '"v1"'
     assert await count(pool, "code_session") == 1
 
 
@@ -224,6 +225,18 @@ async def test_e2_versions_are_listed_shown_restored_and_compared(ada: Api) -> N
     assert diff.headers["content-type"].startswith("text/x-diff")
     assert diff.text == "--- version 1\n+++ version 3\n@@ -1 +1 @@\n-one\n+three\n"
     assert (await ada.get(f"{path}/diff", params={"from": 1, "to": 4})).text == ""
+
+
+async def test_i1_a_restore_that_is_sent_again_does_not_undo_later_saves(ada: Api) -> None:
+    path = await create(ada, "one")
+    await save(ada, path, "two")
+    first = await ada.post(f"{path}/versions/1/restore", key="k")
+    assert (first.status_code, first.headers["etag"]) == (200, '"v3"')
+    await save(ada, path, "three")
+    again = await ada.post(f"{path}/versions/1/restore", key="k")
+    assert (again.json(), again.headers["etag"]) == (first.json(), '"v3"')
+    assert (await ada.get(path)).json()["source_code"] == "three"
+    assert (await ada.post(f"{path}/versions/2/restore", key="k")).status_code == 422
 
 
 async def test_e2_a_restore_respects_if_match(ada: Api) -> None:

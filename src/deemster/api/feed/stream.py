@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from math import inf
-from typing import Final
+from typing import Any, Final
 
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
@@ -40,6 +40,9 @@ STREAM_CONTENT: Final = {
     }
 }
 """The content of a stream in the OpenAPI document."""
+NO_MORE: Final[dict[int | str, dict[str, Any]]] = {
+    204: {"description": "The client has seen the last event: it must not reconnect"}
+}
 HEADERS: Final = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
 
 

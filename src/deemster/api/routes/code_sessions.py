@@ -14,6 +14,7 @@ from deemster.api.code_sessions import (
     session_id,
     session_response,
     unknown_session,
+    with_etag,
 )
 from deemster.api.http.body import json_response, read_json, request_body
 from deemster.api.http.errors import errors
@@ -79,7 +80,7 @@ async def create_session(request: Request) -> Response:
                 made, 201, with_source=True, headers={"Location": f"{PATH}/{session}"}
             )
 
-        return await respond_once(request, caller, writing, asked, create)
+        return with_etag(await respond_once(request, caller, writing, asked, create))
 
 
 @router.get(PATH, response_model=CodeSessionPage, responses=errors(422))
@@ -135,14 +136,15 @@ async def save_session(
     language = catalogue.named(asked.language) if asked.language is not None else None
     if asked.source_code is not None:
         check_source(language or catalogue.named(before.language), asked.source_code)
-    saved = await save(
-        state.pool,
-        caller,
-        before.id,
-        language=language.id if language else None,
-        source=asked.source_code,
-        expected=expected_versions(request),
-    )
+    async with connection(state.pool) as acquired:
+        saved = await save(
+            acquired,
+            caller,
+            before.id,
+            language=language.id if language else None,
+            source=asked.source_code,
+            expected=expected_versions(request),
+        )
     return session_response(saved, 200, with_source=False)
 
 

@@ -7,10 +7,17 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from deemster.api.authentication import Caller
-from deemster.api.code_sessions import WITH_ETAG, own_session, save, session_response
+from deemster.api.code_sessions import (
+    WITH_ETAG,
+    own_session,
+    save,
+    session_response,
+    with_etag,
+)
 from deemster.api.http.body import json_response
 from deemster.api.http.errors import errors
 from deemster.api.http.etag import IF_MATCH, expected_versions
+from deemster.api.http.idempotent_replay import IDEMPOTENCY_KEY, respond_once
 from deemster.api.http.paging import PageQuery, cut, parse_number
 from deemster.api.models.code_sessions import (
     CODE_SESSIONS_PATH,
@@ -27,7 +34,7 @@ from deemster.domain.errors import NotFound
 from deemster.domain.ids import CodeSessionId
 from deemster.domain.text_diff import unified_diff
 from deemster.store import code_sessions
-from deemster.store.pool import Connection, connection
+from deemster.store.pool import Connection, connection, transaction
 
 router = APIRouter(tags=["code sessions"])
 PATH: Final = CODE_SESSIONS_PATH + "/{id}"
@@ -75,8 +82,8 @@ async def show_version(
 @router.post(
     PATH + "/versions/{number}/restore",
     response_model=CodeSessionOut,
-    openapi_extra={"parameters": [IF_MATCH]},
-    responses={**errors(404, 412), 200: {"headers": WITH_ETAG}},
+    openapi_extra={"parameters": [IF_MATCH, *IDEMPOTENCY_KEY["parameters"]]},
+    responses={**errors(404, 412, 422), 200: {"headers": WITH_ETAG}},
 )
 async def restore_version(
     request: Request,
@@ -85,20 +92,23 @@ async def restore_version(
     number: str,
 ) -> Response:
     """Saves source and language of an older version as a new version."""
-    state = app_state(request)
-    async with connection(state.pool) as acquired:
-        session = await own_session(acquired, caller, id)
-        found = await known_version(acquired, session.id, parse_number(number))
-    saved = await save(
-        state.pool,
-        caller,
-        session.id,
-        language=found.language,
-        source=found.source,
-        expected=expected_versions(request),
-        restored=found.number,
-    )
-    return session_response(saved, 200, with_source=True)
+    async with transaction(app_state(request).pool) as writing:
+
+        async def restore() -> Response:
+            session = await own_session(writing, caller, id)
+            found = await known_version(writing, session.id, parse_number(number))
+            saved = await save(
+                writing,
+                caller,
+                session.id,
+                language=found.language,
+                source=found.source,
+                expected=expected_versions(request),
+                restored=found.number,
+            )
+            return session_response(saved, 200, with_source=True)
+
+        return with_etag(await respond_once(request, caller, writing, None, restore))
 
 
 @router.get(

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from deemster.api.authentication import Caller, is_still_authorised
 from deemster.api.feed.messages import parse_event_id
-from deemster.api.feed.stream import STREAM_CONTENT, EventStream
+from deemster.api.feed.stream import NO_MORE, STREAM_CONTENT, EventStream
 from deemster.api.feed.subscriptions import Topic
 from deemster.api.http.errors import FieldFault, Forbidden, Invalid, errors
 from deemster.api.lookups import account_filter, known_contest, visible_submission
@@ -26,9 +26,6 @@ STREAM: Final[dict[int | str, dict[str, Any]]] = {
         "content": STREAM_CONTENT,
     },
     **errors(404, 422),
-}
-NO_MORE: Final[dict[int | str, dict[str, Any]]] = {
-    204: {"description": "The client has seen the last event: it must not reconnect"}
 }
 LastEventId = Annotated[
     str | None,

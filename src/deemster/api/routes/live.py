@@ -16,7 +16,7 @@ from starlette.types import Message, Send
 from deemster.api.authentication import BEARER, SECURED, Caller, is_still_authorised
 from deemster.api.executions import visible_execution
 from deemster.api.feed.live_output import LiveEvent, OutputCursor
-from deemster.api.feed.stream import MEDIA_TYPE, SEND_TIMEOUT_S, STREAM_CONTENT
+from deemster.api.feed.stream import MEDIA_TYPE, NO_MORE, SEND_TIMEOUT_S, STREAM_CONTENT
 from deemster.api.http.body import read_json, request_body
 from deemster.api.http.errors import errors
 from deemster.api.http.idempotent_replay import IDEMPOTENCY_KEY, idempotency_key
@@ -43,6 +43,7 @@ router = APIRouter(tags=["executions"])
 
 HEARTBEAT: Final = b": still here\n\n"
 STREAM_HEADERS: Final = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+END_ID: Final = "end"
 RECORDING_TYPE: Final = "application/x-asciicast"
 
 
@@ -50,7 +51,7 @@ RECORDING_TYPE: Final = "application/x-asciicast"
     EXECUTIONS_PATH + "/{id}/events",
     status_code=200,
     response_class=StreamingResponse,
-    responses={200: {"content": STREAM_CONTENT}, **errors(404, 422)},
+    responses={200: {"content": STREAM_CONTENT}, **NO_MORE, **errors(404, 422)},
 )
 async def stream_output(
     request: Request,
@@ -64,9 +65,12 @@ async def stream_output(
     who comes back with Last-Event-ID misses nothing.
     """
     state = app_state(request)
-    cursor = parse_cursor(last_event_id or after)
+    last = last_event_id or after
+    cursor = OutputCursor() if last == END_ID else parse_cursor(last)
     async with connection(state.pool) as acquired:
         view = await visible_execution(acquired, caller, id)
+    if last == END_ID and view.state in TERMINAL:
+        return Response(status_code=204)
     check_streams(state, caller)
     events = state.live_output.follow(
         view.id, cursor, lambda: is_still_authorised(request, caller)
@@ -111,7 +115,7 @@ def message_of(each: OutputChunk | ExecutionView | None) -> bytes:
     if isinstance(each, OutputChunk):
         return message("output", chunk_out(each), f"{each.attempt}.{each.number}")
     if each.state in TERMINAL:
-        return message("end", execution_out(each, None).model_dump(mode="json"))
+        return message("end", execution_out(each, None).model_dump(mode="json"), END_ID)
     status = {"status": status_of(each.state, each.result), "attempt": each.attempt}
     return message("status", status)
 
