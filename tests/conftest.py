@@ -1,5 +1,6 @@
 """Gives tests a real Postgres and a real Redis, and an environment of their own."""
 
+import gc
 import os
 import signal
 import uuid
@@ -13,7 +14,7 @@ import structlog
 from hypothesis import HealthCheck, settings
 
 from deemster.telemetry import SHARED
-from tests.services.postgres import cloned
+from tests.services.databases import Databases, cloned
 from tests.services.shared import Services, joined
 
 IGNORED_SIGNALS = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
@@ -33,6 +34,12 @@ def pytest_configure() -> None:
             signal.signal(number, lambda *_: None)
     for name in {name for name in os.environ if name.startswith("DEEMSTER_")} - KEPT_VARIABLES:
         del os.environ[name]
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays: the garbage collector need not look at it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
@@ -68,16 +75,23 @@ NewDatabase = Callable[[str], AbstractContextManager[str]]
 
 
 @pytest.fixture(scope="session")
-def new_database(postgres_url: str) -> Iterator[NewDatabase]:
-    """Clones the named database; connecting anew costs as much as the clone."""
+def databases(postgres_url: str) -> Iterator[Databases]:
     with psycopg.connect(postgres_url, autocommit=True) as connection:
-        yield partial(cloned, connection, postgres_url)
+        found = Databases(connection, postgres_url)
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="session")
+def new_database(databases: Databases) -> NewDatabase:
+    """Clones the named database; connecting anew costs as much as the clone."""
+    return partial(cloned, databases.connection, databases.url)
 
 
 @pytest.fixture
-def database_url(new_database: NewDatabase, template: str) -> Iterator[str]:
+def database_url(databases: Databases, template: str) -> Iterator[str]:
     """A migrated database of the test's own."""
-    with new_database(template) as url:
+    with databases.lend(template) as url:
         yield url
 
 

@@ -1,22 +1,20 @@
-"""A private Postgres for a test, and databases on the shared one."""
+"""A private Postgres for a test."""
 
 import asyncio
 import os
 import signal
-import uuid
-from collections.abc import Iterator, Mapping
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
 
-from psycopg import Connection, sql
-
 from deemster.store.embedded import Cluster, run_cluster
 from tests.services.clusters import place_cluster
 
 HASTY = {
+    "autovacuum": "off",
     "fsync": "off",
     "full_page_writes": "off",
     "max_connections": "500",
@@ -74,23 +72,6 @@ class OwnPostgres:
         """As a crash does it: its children notice and end by themselves."""
         os.kill(self.pid, signal.SIGKILL)
         await self.cluster.wait()
-
-
-@contextmanager
-def cloned(connection: Connection, url: str, template: str) -> Iterator[str]:
-    """The URL of a new database like the template, gone afterwards whoever still uses it."""
-    name = f"test_{uuid.uuid4().hex}"
-    connection.execute(
-        # The other strategy writes each page to the log as well: half as fast for ours.
-        sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY FILE_COPY").format(
-            sql.Identifier(name), sql.Identifier(template)
-        )
-    )
-    try:
-        yield with_database(url, name)
-    finally:
-        statement = sql.SQL("DROP DATABASE {} WITH (FORCE)")
-        connection.execute(statement.format(sql.Identifier(name)))
 
 
 def with_database(url: str, name: str) -> str:
