@@ -22,7 +22,8 @@ from deemster.settings import load_settings
 from deemster.store.audit import Actor
 from deemster.store.pool import connection
 from deemster.store.problems import ProblemListItem, page
-from deemster.wiring.problems import Outcome, import_all, open_importer
+from deemster.wiring.importing import Outcome, import_all
+from deemster.wiring.problems import open_importer
 from deemster.wiring.resources import open_command_database, operator
 from deemster.wiring.verifying import verify_all
 
