@@ -9,7 +9,7 @@ from tests.cli.conftest import Deemster
 FIGURES = {"committed_p50_ms", "committed_p99_ms", "told_p50_ms", "told_p99_ms", "ratio"}
 
 
-@pytest.mark.parametrize("queue", ["postgres", "redis"])
+@pytest.mark.parametrize("queue", ["postgres", pytest.param("redis", marks=pytest.mark.soak)])
 def test_h1_each_client_is_told_after_the_commit(
     deemster: Deemster, tmp_path: Path, queue: str
 ) -> None:
