@@ -17,7 +17,9 @@
 
 #include "kernel.h"
 
-#define EVACUATION_TRIES 200 /* 2 ms apart */
+#define EVACUATION_TRIES 200  /* 2 ms apart */
+#define REMOVE_TRIES     200  /* 5 ms apart */
+#define LAST_TRIES       2000 /* at the end, when nobody else waits; Python waits longer */
 #define MAKE_TRIES       100
 
 static const char *const NAMES[CONTROLLERS] = {"memory", "pids", "cpu", "cpuacct"};
@@ -107,8 +109,8 @@ static void kill_members(int dir)
 }
 
 /* Removes a group and all groups below it. Members die asynchronously, so a busy directory is
- * tried again. */
-static void remove_group(int parent, const char *name)
+ * tried again: `tries` counts down for all directories together. */
+static void remove_group(int parent, const char *name, int *tries)
 {
     int dir = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *list = dir >= 0 ? fdopendir(dir) : NULL;
@@ -117,9 +119,8 @@ static void remove_group(int parent, const char *name)
     for (struct dirent *entry; (entry = readdir(list));)
         if (entry->d_type == DT_DIR && strcmp(entry->d_name, ".") &&
             strcmp(entry->d_name, ".."))
-            remove_group(dir, entry->d_name);
-    for (int tries = 0; unlinkat(parent, name, AT_REMOVEDIR) && errno == EBUSY && tries < 200;
-         tries++) {
+            remove_group(dir, entry->d_name, tries);
+    while (unlinkat(parent, name, AT_REMOVEDIR) && errno == EBUSY && (*tries)-- > 0) {
         kill_members(dir);
         usleep(5000);
     }
@@ -138,8 +139,9 @@ static void remove_stale_groups(int parent)
         int dir = openat(parent, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (dir < 0)
             continue;
+        int tries = REMOVE_TRIES;
         if (flock(dir, LOCK_EX | LOCK_NB) == 0)
-            remove_group(parent, entry->d_name);
+            remove_group(parent, entry->d_name, &tries);
         close(dir);
     }
     closedir(list);
@@ -307,11 +309,20 @@ int cgroups_lower_weight(struct cgroups *groups)
     return result && errno != ENOENT ? -1 : 0;
 }
 
+/* Also removes what killed runners left: on a busy machine, their members may have been alive
+ * when this runner started. */
 void cgroups_close(struct cgroups *groups)
 {
+    int tries = LAST_TRIES;
     for (int i = 0; i < groups->count; i++) {
-        remove_group(AT_FDCWD, groups->list[i].path);
-        close(groups->list[i].dir);
+        struct hierarchy *at = &groups->list[i];
+        int parent = openat(at->dir, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        remove_group(AT_FDCWD, at->path, &tries);
+        close(at->dir);
+        if (parent >= 0) {
+            remove_stale_groups(parent);
+            close(parent);
+        }
     }
     groups->count = 0;
 }
@@ -392,7 +403,8 @@ int cgroups_make_slot(struct cgroups *groups, unsigned slot, uid_t owner, struct
                             .cpu_quota = -1};
     for (int i = 0; i < groups->count; i++) {
         struct hierarchy *at = &groups->list[i];
-        remove_group(at->dir, name);
+        int tries = REMOVE_TRIES;
+        remove_group(at->dir, name, &tries);
         if (mkdirat(at->dir, name, 0755))
             return fail(fault, "cgroup-make-slot");
         int dir = openat(at->dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -436,6 +448,8 @@ void cgroups_remove_slot(struct cgroups *groups, unsigned slot)
 {
     char name[32];
     slot_name(name, sizeof name, slot);
-    for (int i = 0; i < groups->count; i++)
-        remove_group(groups->list[i].dir, name);
+    for (int i = 0; i < groups->count; i++) {
+        int tries = REMOVE_TRIES;
+        remove_group(groups->list[i].dir, name, &tries);
+    }
 }

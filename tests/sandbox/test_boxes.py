@@ -20,7 +20,7 @@ from deemster.domain.limits import MIB, Limits
 from deemster.domain.run_status import RunStatus
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Command, Profile
-from deemster.sandbox.runner import SandboxFault
+from deemster.sandbox.runner import PACKAGED_RUNNER, SandboxFault
 from tests.sandbox.conftest import PATIENT, RUNNER, open_files, processes_under, shell, started
 from tests.waiting import PATIENCE_S, until
 
@@ -265,6 +265,18 @@ async def test_a_killed_runner_is_a_fault_and_is_restarted() -> None:
         assert (await boxes.run(shell("echo again"))).stdout == b"again\n"
         assert boxes.runner_pid != old
         await until(lambda: not any(_exists(pid) for pid in processes))
+
+
+async def test_a_runner_that_is_killed_while_it_starts_is_started_again(tmp_path: Path) -> None:
+    runner = tmp_path / "runner"
+    runner.write_text(
+        f"#!/bin/sh\nmkdir {tmp_path}/first && kill -9 $$\n"
+        f'exec {RUNNER or PACKAGED_RUNNER} "$@"\n'
+    )
+    runner.chmod(0o755)
+    async with Boxes.open(slots=1, runner=runner) as boxes:
+        assert (await boxes.run(shell("echo hi"))).stdout == b"hi\n"
+    assert (tmp_path / "first").is_dir()
 
 
 async def test_a_killed_slot_is_replaced() -> None:

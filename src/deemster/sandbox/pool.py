@@ -4,7 +4,7 @@ import asyncio
 import socket
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, Self, TypeVar
@@ -83,6 +83,11 @@ class FairQueue(Generic[T]):
 FIRST_PAUSE_S = 0.05
 LONGEST_PAUSE_S = 5.0
 START_TIMEOUT_S = 60.0
+START_TRIES = 3
+
+
+class RunnerKilled(SandboxFault):
+    """A runner ended before its first slot was ready, without giving a reason."""
 
 
 class Pool:
@@ -102,7 +107,7 @@ class Pool:
     @asynccontextmanager
     async def open(cls, config: RunnerConfig) -> AsyncIterator[Self]:
         pool = cls(config)
-        await pool._start()
+        await pool._start_first()
         try:
             async with asyncio.TaskGroup() as group:
                 restarting = group.create_task(pool._restart_runner())
@@ -163,6 +168,15 @@ class Pool:
 
     # -- starting and stopping the runner --
 
+    async def _start_first(self) -> None:
+        """Tries again if the runner was killed: nothing on this machine has to be mended."""
+        for _ in range(START_TRIES - 1):
+            with suppress(RunnerKilled):
+                await self._start()
+                return
+            await asyncio.sleep(FIRST_PAUSE_S)
+        await self._start()
+
     async def _start(self) -> None:
         """Starts a runner and waits for its first slot."""
         self._ended.clear()
@@ -187,9 +201,10 @@ class Pool:
         if self._first_slot is not None and not self._first_slot.done():
             assert self._runner is not None
             fault = self._runner.last_fault
+            kind = SandboxFault if fault else RunnerKilled
             reason = explain(fault) if fault else "the runner ended without giving a reason"
             self._first_slot.set_exception(
-                SandboxFault(
+                kind(
                     f"The sandbox can't be set up: {reason}. `deemster doctor` says what to do."
                 )
             )
