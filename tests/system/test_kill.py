@@ -1,6 +1,7 @@
 """Everything is killed, in any order, at any time; nothing is lost, and nothing is left."""
 
 import asyncio
+import json
 import os
 import random
 from collections.abc import AsyncIterator
@@ -112,10 +113,10 @@ async def kill_test(
             assert (await client.look(submission))["verdict"] == program.verdict
         for execution, result in flow.executions.items():
             shown = await client.execution(execution)
-            assert (shown["status"], shown["stdout"]) == result, shown
+            assert (shown["status"], shown["stdout"]) == result, json.dumps(shown)
         for typist in flow.typists:
             shown = await client.execution(typist.execution)
-            assert shown["status"] == "COMPLETED", shown
+            assert shown["status"] == "COMPLETED", json.dumps(shown)
             assert shown["stdout"] == typist.text
             assert typist.text.partition(READY)[2] == ANSWERS
         assert any(typist.cuts for typist in flow.typists), "nobody was cut off"
