@@ -27,7 +27,7 @@ from deemster.domain.ids import (
     WorkId,
     new_id,
 )
-from deemster.domain.job import PriorityClass
+from deemster.domain.job import PriorityClass, Task
 from deemster.domain.judgement import JuryCase, JuryJudgement
 from deemster.domain.lifecycle import Event
 from deemster.domain.run_status import RunStatus
@@ -126,6 +126,7 @@ async def start_submission(
         pool,
         submission,
         worker or WorkerId(new_id(WORKER)),
+        task=Task.RUN,
         read=read_submission,
         lease_s=lease_s,
         caps=caps or Caps(),
@@ -165,6 +166,7 @@ async def start_execution(pool: Pool, execution: ExecutionId) -> ExecutionDetail
         pool,
         execution,
         WorkerId(new_id(WORKER)),
+        task=Task.EXECUTE,
         read=read_execution,
         lease_s=15,
         caps=Caps(),

@@ -20,7 +20,7 @@ async def dead(pool: Pool) -> SubmissionId:
     submission = await make_submission(pool)
     await queue_submission(pool, submission)
     running = await start_submission(pool, submission)
-    await retry_or_fail(pool, running, Unavailable("the sandbox broke"), most_attempts=1)
+    await retry_or_fail(pool, running, Unavailable("the sandbox broke"), most_tries=1)
     return submission
 
 

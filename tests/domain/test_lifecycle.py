@@ -12,9 +12,14 @@ WHY: dict[Event, str] = {
     Event.RETRY: "the judge failed, not the program; retried after 2 s, 4 s, 8 s",
     Event.RESCUE: "the worker stopped sending heartbeats, or was stopped",
     Event.RESEND: "the queue lost the job; a new one is sent",
-    Event.ANALYZE: "the verdict is known; analysis follows",
-    Event.EVALUATE: "analysis is done; evaluation follows",
-    Event.COMPLETE: "the submission has a verdict",
+    Event.ANALYZE: "the verdict is known; the analysis is queued",
+    Event.EVALUATE: "the verdict is known, analysis has ended or is off; evaluation is queued",
+    Event.FINALIZE: "the last stage has ended; the final job is queued",
+    Event.STAGE_START: "a worker begins a stage; writes of earlier tries are rejected",
+    Event.STAGE_RETRY: "the stage failed; retried after 2 s, 4 s, 8 s, 16 s, 32 s, with jitter",
+    Event.STAGE_RESCUE: "the worker stopped sending heartbeats, or was stopped",
+    Event.STAGE_RESEND: "the queue lost the stage's job; a new one is sent",
+    Event.COMPLETE: "the submission has a verdict, and all stages have ended",
     Event.FAIL: "all attempts failed; a dead letter is written",
     Event.CANCEL: "the owner or an admin cancelled the submission; a running program is killed",
 }
@@ -34,7 +39,8 @@ def page() -> str:
     for event, move in MOVES.items():
         sources = ", ".join(state for state in State if state in move.sources)
         bump = "+ 1" if move.bump else "the same"
-        lines.append(f"| `{event}` | {sources} | {move.target} | {bump} | {WHY[event]} |")
+        target = move.target or "the same"
+        lines.append(f"| `{event}` | {sources} | {target} | {bump} | {WHY[event]} |")
     shown = [f"| {state} | `{PUBLIC_STATUS[state]}` |" for state in State]
     ends = ", ".join(state for state in State if state in TERMINAL)
     return "\n".join(
@@ -65,7 +71,7 @@ def test_only_the_watchdog_and_a_retry_go_back() -> None:
         event
         for event, move in MOVES.items()
         for source in move.sources
-        if order.index(move.target) < order.index(source)
+        if move.target is not None and order.index(move.target) < order.index(source)
     }
     assert back == {Event.RETRY, Event.RESCUE}
     assert not any(move.sources & TERMINAL for move in MOVES.values())

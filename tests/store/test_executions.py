@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from deemster.domain.ids import CODE_SESSION, CodeSessionId, new_id
+from deemster.domain.job import Task
 from deemster.domain.lifecycle import Event
 from deemster.pipeline.verdict.cancel import cancel_in
 from deemster.pipeline.verdict.delete_code_session import delete_code_session
@@ -33,7 +34,9 @@ async def test_output_of_an_older_attempt_is_not_shown_for_a_newer_one(pool: Poo
             each.content for each in await executions.output_after(acquired, execution)
         ] == [b"old"]
     async with transaction(pool) as writing:
-        await requeue(writing, Event.RESCUE, execution, first.attempt, reason="a test")
+        await requeue(
+            writing, Event.RESCUE, execution, Task.EXECUTE, first.attempt, reason="a test"
+        )
     second = await start_execution(pool, execution)
     await write_output(pool, first, b"late", first=2)
     async with connection(pool) as acquired:

@@ -6,7 +6,9 @@ import asyncpg
 import pytest
 
 from deemster.domain.ids import SubmissionId
-from deemster.domain.lifecycle import MOVES, TERMINAL, Event, State
+from deemster.domain.job import Task
+from deemster.domain.job_events import ENTERED_BY
+from deemster.domain.lifecycle import IN_STAGE, MOVES, TERMINAL, Event, State
 from deemster.store.lifecycle import StateChanged, advance
 from deemster.store.pool import Pool, connection
 from tests.builders import make_submission
@@ -22,13 +24,16 @@ async def put_into(pool: Pool, state: State) -> SubmissionId:
             """UPDATE submission SET state = $2, attempt = $3, started_at = now(),
                       finished_at = CASE WHEN $4 THEN now() END, failure = 'because',
                       verdict = CASE WHEN $5 THEN 'Accepted' END,
-                      runtime_ms = 1, memory_kb = 1, passed_cases = 1, total_cases = 1
+                      runtime_ms = 1, memory_kb = 1, passed_cases = 1, total_cases = 1,
+                      judged_at = CASE WHEN $6 THEN now() END,
+                      stages = CASE WHEN $6 THEN ARRAY['submission:analyze'] END
                 WHERE id = $1""",
             submission,
             state,
             ATTEMPT,
             state in TERMINAL,
-            state in {State.COMPLETED, State.ANALYZING, State.AI_EVALUATING},
+            state in {State.COMPLETED, *IN_STAGE},
+            state in IN_STAGE,
         )
     return submission
 
@@ -50,9 +55,10 @@ async def test_every_pair_of_state_and_event_does_what_the_table_says(
 ) -> None:
     """S1, S2, S6: each move writes one event, a refused one none."""
     move = MOVES[event]
+    stages = [Task.FINALIZE] if event in ENTERED_BY.values() else None
     for state in State:
         submission = await put_into(pool, state)
-        if event is Event.COMPLETE and state is State.RUNNING:
+        if event in {Event.COMPLETE, *ENTERED_BY.values()} and state is State.RUNNING:
             async with connection(pool) as acquired:
                 await acquired.execute(
                     "UPDATE submission SET verdict = 'Accepted' WHERE id = $1", submission
@@ -60,13 +66,17 @@ async def test_every_pair_of_state_and_event_does_what_the_table_says(
         legal = state in move.sources
         async with connection(pool) as acquired:
             if legal:
-                step = await advance(acquired, event, submission, ATTEMPT, reason="r")
+                step = await advance(
+                    acquired, event, submission, ATTEMPT, reason="r", stages=stages
+                )
                 assert step.attempt == ATTEMPT + move.bump
             else:
                 with pytest.raises(StateChanged):
-                    await advance(acquired, event, submission, ATTEMPT, reason="r")
+                    await advance(
+                        acquired, event, submission, ATTEMPT, reason="r", stages=stages
+                    )
         after, attempt, events = await read_state(pool, submission)
-        assert after is (move.target if legal else state), (state, event)
+        assert after is (move.target if legal and move.target else state), (state, event)
         assert attempt == ATTEMPT + (move.bump if legal else 0)
         assert events == ["submit", *([event] if legal else [])]
 
@@ -110,6 +120,9 @@ WRONG = {
     "a failure without a reason": "state = 'FAILED', finished_at = now(), failure = NULL",
     "more passed cases than cases": "passed_cases = 2",
     "a run without a start": "started_at = NULL",
+    "a stage without a task": "state = 'ANALYZING', verdict = 'Accepted', judged_at = now()",
+    "a stage without a verdict": "state = 'ANALYZING', stages = '{submission:analyze}'",
+    "an unknown stage": "state = 'ANALYZING', stages = '{submission:guess}'",
 }
 
 
@@ -130,6 +143,17 @@ async def test_a_final_state_can_not_be_changed(pool: Pool, state: State) -> Non
             await acquired.execute(
                 "UPDATE submission SET state = 'QUEUED', finished_at = NULL WHERE id = $1",
                 submission,
+            )
+
+
+@pytest.mark.parametrize("state", sorted(IN_STAGE))
+async def test_s5_no_stage_can_change_a_verdict(pool: Pool, state: State) -> None:
+    """S5: not even by plain SQL."""
+    submission = await put_into(pool, state)
+    async with connection(pool) as acquired:
+        with pytest.raises(asyncpg.CheckViolationError):
+            await acquired.execute(
+                "UPDATE submission SET verdict = 'Wrong Answer' WHERE id = $1", submission
             )
 
 

@@ -47,7 +47,8 @@ SELECT sha256(n::text::bytea), 'usr_' || n, now() + interval '1 day'
   FROM generate_series(0, 499) AS n"""
 OUTBOX = """
 INSERT INTO outbox (work_id, task, dispatch, attempt, sent_at)
-SELECT id, 'run', 1, 0, CASE WHEN id <= 'sub_00005900' THEN now() - interval '1 hour' END
+SELECT id, 'submission:run', 1, 0,
+       CASE WHEN id <= 'sub_00005900' THEN now() - interval '1 hour' END
   FROM submission"""
 COUNTERS = """
 INSERT INTO account_tally (account_id, problem_id, submits, accepted)

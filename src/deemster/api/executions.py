@@ -66,7 +66,9 @@ class Executions:
         left_s = wait_s
         while left_s > 0:
             look_s = min(left_s, LONGEST_LOOK_S)
-            await self.feed.wait_for_end(execution, look_s, lambda: self._has_ended(execution))
+            await self.feed.wait_until_settled(
+                execution, look_s, lambda: self._has_ended(execution)
+            )
             found = await self.read(execution)
             if found.view.state in TERMINAL:
                 return found

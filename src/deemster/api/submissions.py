@@ -13,7 +13,7 @@ from deemster.cache.kinds import RUNNING_STATUS_S, STATUS
 from deemster.domain.account import Account
 from deemster.domain.errors import NotFound
 from deemster.domain.ids import GENERATED_ID, SubmissionId
-from deemster.domain.lifecycle import TERMINAL, WAITING
+from deemster.domain.lifecycle import SETTLED, WAITING
 from deemster.domain.submission import AcceptedSubmission
 from deemster.pipeline.accept.service import SubmitRequest
 from deemster.store import submissions
@@ -45,14 +45,14 @@ async def accept_submission(
 async def await_submission(
     state: AppState, caller: Account, submission: str, wait_s: float
 ) -> CacheEntry:
-    """Returns the submission when it has ended, or after so many seconds, at most 30."""
+    """Returns the submission when it is judged, or after so many seconds, at most 30."""
 
-    async def has_ended() -> bool:
+    async def is_settled() -> bool:
         async with connection(state.pool) as acquired:
-            return (await visible_submission(acquired, caller, submission)).state in TERMINAL
+            return (await visible_submission(acquired, caller, submission)).state in SETTLED
 
     if wait_s > 0:
-        await state.feed.wait_for_end(SubmissionId(submission), wait_s, has_ended)
+        await state.feed.wait_until_settled(SubmissionId(submission), wait_s, is_settled)
     return await cached_submission(state, caller, submission)
 
 

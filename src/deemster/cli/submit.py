@@ -93,7 +93,7 @@ def describe(submission: Submission) -> str:
 
 
 def exit_code(submission: Submission) -> ExitCode:
-    if submission.status != "finished" or submission.verdict is None:
+    if submission.verdict is None:
         return ExitCode.UNABLE
     return ExitCode.OK if submission.is_accepted else ExitCode.FAILED
 

@@ -11,7 +11,9 @@ from deemster.domain.errors import Refused
 
 SubmissionId = NewType("SubmissionId", str)
 ExecutionId = NewType("ExecutionId", str)
-WorkId = SubmissionId | ExecutionId
+AnalysisId = NewType("AnalysisId", str)
+"""Of an analysis that was requested for a program which has ended."""
+WorkId = SubmissionId | ExecutionId | AnalysisId
 """Of what goes through the pipeline."""
 CodeSessionId = NewType("CodeSessionId", str)
 ProblemId = NewType("ProblemId", str)
@@ -25,6 +27,7 @@ RevisionDigest = NewType("RevisionDigest", str)
 
 SUBMISSION: Final = "sub"
 EXECUTION: Final = "exe"
+ANALYSIS: Final = "ana"
 CODE_SESSION: Final = "ses"
 PROBLEM: Final = "prob"
 ACCOUNT: Final = "usr"
@@ -33,6 +36,7 @@ WORKER: Final = "wrk"
 CONTEST: Final = "con"
 DELIVERY: Final = "whd"
 REJUDGING: Final = "rej"
+KINDS: Final = {f"{EXECUTION}_": "execution", f"{ANALYSIS}_": "analysis"}
 
 ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 """Crockford's base 32: without letters that look like digits, and in ASCII order."""
@@ -47,12 +51,17 @@ SLUG_LENGTH: Final = 64
 
 
 def work_id(text: str) -> WorkId:
-    return ExecutionId(text) if text.startswith(f"{EXECUTION}_") else SubmissionId(text)
+    match text[:4]:
+        case "exe_":
+            return ExecutionId(text)
+        case "ana_":
+            return AnalysisId(text)
+    return SubmissionId(text)
 
 
 def kind_of(work: WorkId) -> str:
-    """The word for a submission or an execution, as the database has it."""
-    return "execution" if work.startswith(f"{EXECUTION}_") else "submission"
+    """The word for a submission, an execution or an analysis, as the database has it."""
+    return KINDS.get(work[:4], "submission")
 
 
 class Clock:

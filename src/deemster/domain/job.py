@@ -8,10 +8,28 @@ from deemster.domain.ids import ProblemId, RevisionDigest, WorkId, kind_of
 
 
 class Task(StrEnum):
-    RUN = "run"
-    EXECUTE = "execute"
-    ANALYZE = "analyze"
-    EVALUATE = "evaluate"
+    """What a job is for: the kind of work, and what is done with it (P1)."""
+
+    RUN = "submission:run"
+    ANALYZE = "submission:analyze"
+    EVALUATE = "submission:evaluate_ai"
+    FINALIZE = "submission:finalize"
+    EXECUTE = "execution:run"
+    ANALYZE_LATER = "analysis:run"
+    """An analysis that was requested for a program which has ended."""
+
+    @property
+    def kind(self) -> str:
+        """The kind of work, as in the database."""
+        return self.partition(":")[0]
+
+    @property
+    def step(self) -> str:
+        return self.partition(":")[2]
+
+
+STAGES: Final = (Task.ANALYZE, Task.EVALUATE)
+"""The stages after the verdict, in order. Each can be turned on or off."""
 
 
 class QueueName(StrEnum):
@@ -27,6 +45,8 @@ QUEUE_OF: Final[dict[Task, QueueName]] = {
     Task.RUN: QueueName.DEFAULT,
     Task.EXECUTE: QueueName.INTERACTIVE,
     Task.ANALYZE: QueueName.LOW,
+    Task.FINALIZE: QueueName.LOW,
+    Task.ANALYZE_LATER: QueueName.LOW,
 }
 
 QUEUE_WEIGHTS: Final[dict[QueueName, int]] = {
@@ -56,9 +76,31 @@ PRIORITY_CLASS_WIDTH: Final = 500_000
 """Priorities in a class: a user\'s n-th waiting submission gets the n-th of them."""
 
 
+FIRST_TASKS: Final = {task.kind: task for task in (Task.RUN, Task.EXECUTE, Task.ANALYZE_LATER)}
+
+
 def first_task(work: WorkId) -> Task:
-    """The task with which a submission or an execution begins."""
-    return Task.EXECUTE if kind_of(work) == "execution" else Task.RUN
+    """The task with which a submission, an execution or a requested analysis begins."""
+    return FIRST_TASKS[kind_of(work)]
+
+
+@dataclass(frozen=True, slots=True)
+class StagePolicy:
+    """Decides which stages follow a verdict."""
+
+    default: frozenset[Task] = frozenset()
+    """Those of this installation, if neither the contest nor the problem has others."""
+    available: frozenset[Task] = frozenset()
+    """Those that workers can run; others never follow."""
+
+    def follow_up(self, wanted: frozenset[Task] | None) -> tuple[Task, ...]:
+        """The tasks of a submission after its verdict, in order; without a stage, none."""
+        enabled = self.available & (self.default if wanted is None else wanted)
+        stages = tuple(stage for stage in STAGES if stage in enabled)
+        return (*stages, Task.FINALIZE) if stages else ()
+
+
+NO_STAGES: Final = StagePolicy()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +114,19 @@ class Job:
     priority: int
     """From 1; lower goes first."""
     attempt: int
-    """The attempt of the submission or execution when the job was sent."""
+    """The attempt of the work when the job was sent."""
     problem: ProblemId | None = None
     revision: RevisionDigest | None = None
-    """Executions have neither."""
+    """Only submissions have them."""
 
     @property
     def job_id(self) -> str:
-        return f"{self.work}-{self.task}-{self.dispatch}"
+        return f"{self.work}-{self.task.step}-{self.dispatch}"
+
+    @property
+    def is_first(self) -> bool:
+        """Whether it is the first job of its work."""
+        return self.dispatch == 1 and self.task is first_task(self.work)
 
     @property
     def queue(self) -> QueueName:

@@ -18,6 +18,10 @@ class State(StrEnum):
 
 TERMINAL: Final = frozenset({State.COMPLETED, State.FAILED, State.CANCELLED})
 WAITING: Final = frozenset({State.PENDING, State.QUEUED})
+IN_STAGE: Final = frozenset({State.ANALYZING, State.AI_EVALUATING})
+"""The submission has its verdict, and stages follow that never change it (S5)."""
+SETTLED: Final = TERMINAL | IN_STAGE
+"""The outcome of the run is known: clients that wait for a verdict are answered."""
 
 
 class Event(StrEnum):
@@ -31,7 +35,18 @@ class Event(StrEnum):
     RESEND = "resend"
     """The queue lost the submission's job."""
     ANALYZE = "analyze"
+    """The submission's analysis was put into the outbox."""
     EVALUATE = "evaluate"
+    """The submission's evaluation was put into the outbox."""
+    FINALIZE = "finalize"
+    """The last stage was ended, so the submission's final job was put into the outbox."""
+    STAGE_START = "stage_start"
+    STAGE_RETRY = "stage_retry"
+    """The stage failed, and is tried again."""
+    STAGE_RESCUE = "stage_rescue"
+    """The worker that ran the stage stopped sending heartbeats."""
+    STAGE_RESEND = "stage_resend"
+    """The queue lost the stage's job."""
     COMPLETE = "complete"
     FAIL = "fail"
     """The judge gave up on the submission (S3)."""
@@ -47,12 +62,17 @@ APPLY: Final = "apply"
 @dataclass(frozen=True, slots=True)
 class Move:
     sources: frozenset[State]
-    target: State
+    target: State | None
+    """None: the state stays the same."""
     bump: bool = False
     """The transition begins a new attempt, so that writes of the previous one are rejected."""
 
+    @property
+    def ends(self) -> bool:
+        return self.target in TERMINAL
 
-def move(*sources: State, to: State, bump: bool = False) -> Move:
+
+def move(*sources: State, to: State | None, bump: bool = False) -> Move:
     return Move(frozenset(sources), to, bump)
 
 
@@ -63,7 +83,12 @@ MOVES: Final[dict[Event, Move]] = {
     Event.RESCUE: move(State.RUNNING, to=State.QUEUED),
     Event.RESEND: move(State.QUEUED, to=State.QUEUED),
     Event.ANALYZE: move(State.RUNNING, to=State.ANALYZING),
-    Event.EVALUATE: move(State.ANALYZING, to=State.AI_EVALUATING),
+    Event.EVALUATE: move(State.RUNNING, State.ANALYZING, to=State.AI_EVALUATING),
+    Event.FINALIZE: move(*IN_STAGE, to=None),
+    Event.STAGE_START: move(*IN_STAGE, to=None, bump=True),
+    Event.STAGE_RETRY: move(*IN_STAGE, to=None),
+    Event.STAGE_RESCUE: move(*IN_STAGE, to=None),
+    Event.STAGE_RESEND: move(*IN_STAGE, to=None),
     Event.COMPLETE: move(
         State.RUNNING, State.ANALYZING, State.AI_EVALUATING, to=State.COMPLETED
     ),
@@ -71,9 +96,11 @@ MOVES: Final[dict[Event, Move]] = {
     Event.CANCEL: move(State.PENDING, State.QUEUED, State.RUNNING, to=State.CANCELLED),
 }
 
-TERMINAL_EVENTS: Final = frozenset(
-    event for event, each in MOVES.items() if each.target in TERMINAL
+TERMINAL_EVENTS: Final = frozenset(event for event, each in MOVES.items() if each.ends)
+KEEPS_STAGE: Final = frozenset(
+    {Event.STAGE_START, Event.STAGE_RETRY, Event.STAGE_RESCUE, Event.STAGE_RESEND}
 )
+"""Events within a stage. All others begin a stage, or have none."""
 
 PUBLIC_STATUS: Final[dict[State, str]] = {
     **{state: state.value.lower() for state in State},

@@ -1,11 +1,19 @@
-"""Decides which judge failures are retried, when, and what the contestant is told (Q3)."""
+"""Decides which failures are retried, when, and what the contestant is told (Q3)."""
 
+import random
+from dataclasses import dataclass
 from typing import Final
 
 from deemster.domain.errors import Refused
+from deemster.domain.job import Task
 
 FIRST_BACKOFF_S: Final = 2.0
-"""Before the second attempt; doubled before each further one."""
+"""Before the second try; doubled before each further one."""
+JITTER: Final = 0.5
+"""Pauses between tries of a stage are up to so much shorter or longer: jobs that failed at the
+same moment come back at different ones."""
+RUNS: Final = frozenset({Task.RUN, Task.EXECUTE})
+"""Tasks that run programs; the others analyse and evaluate them."""
 
 JUDGE_FAILED: Final = (
     "The judge could not judge this submission. The program is not the cause. The operators "
@@ -19,8 +27,23 @@ def is_worth_retrying(fault: BaseException) -> bool:
     return not isinstance(fault, Refused)
 
 
-def backoff_s(attempt: int) -> float:
-    return float(FIRST_BACKOFF_S * 2 ** (attempt - 1))
+@dataclass(frozen=True, slots=True)
+class MostTries:
+    """How often a task is started at most."""
+
+    runs: int
+    stages: int
+
+    def of(self, task: Task) -> int:
+        return self.runs if task in RUNS else self.stages
+
+
+def backoff_s(task: Task, tries: int) -> float:
+    """The pause after so many tries."""
+    pause_s = float(FIRST_BACKOFF_S * 2 ** (tries - 1))
+    if task in RUNS:
+        return pause_s
+    return pause_s * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311 - no secret
 
 
 def message_for_contestant(fault: BaseException) -> str:

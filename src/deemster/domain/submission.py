@@ -95,6 +95,8 @@ class SubmissionView:
     submitted_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
+    judged_at: datetime | None
+    """When the verdict was known, if stages followed it; else it is `finished_at`."""
     verdict: Verdict | None
     runtime_ms: int | None
     memory_kb: int | None

@@ -1,8 +1,10 @@
 """What the pipeline needs to know of a submission or an execution to run it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 from deemster.domain.ids import AccountId, WorkId
+from deemster.domain.job import Task, first_task
 from deemster.domain.lifecycle import State
 
 
@@ -13,6 +15,25 @@ class WorkDetails:
     attempt: int
     account: AccountId
     language: str
+
+    @property
+    def task(self) -> Task:
+        """What the work waits for, or what is being done with it."""
+        return first_task(self.id)
+
+    @property
+    def tries(self) -> int:
+        """How often the task was started."""
+        return self.attempt
+
+    @property
+    def is_startable(self) -> bool:
+        """Whether the task waits for a worker."""
+        return self.state is State.QUEUED
+
+    def started(self) -> Self:
+        """As it is when a worker has started the task."""
+        return replace(self, state=State.RUNNING, attempt=self.attempt + 1)
 
     @property
     def context(self) -> dict[str, str]:

@@ -16,6 +16,7 @@ from deemster.domain.errors import Refused
 from deemster.settings.sources import PREFIX, config_file, outside_sources, variable_of
 
 CompatApi = Literal["judge0", "jobe", "mcp", "piston", "sandboxfusion"]
+StageName = Literal["analyze", "evaluate_ai"]
 LayerName = Literal["seccomp", "cgroup", "pid", "net", "ipc", "uts"]
 
 
@@ -162,6 +163,15 @@ class Settings(BaseSettings):
     """Maximum number of submissions that one worker starts per second."""
     strict_priority: bool = False
     """Whether a queue is served only while all queues of higher priority are empty."""
+
+    stages: Annotated[frozenset[StageName], NoDecode, BeforeValidator(split_list)] = frozenset()
+    """Stages that follow a verdict: analyze, evaluate_ai. Problems and contests can have
+    others."""
+    stage_slots: AtLeast0 = 1
+    """Number of jobs of such stages that a worker runs at once, beside its submissions. With 0,
+    submissions and stages share the slots by the weights of their queues."""
+    stage_retries: AtLeast0 = 5
+    """Maximum number of times that a stage is tried again when it fails."""
 
     execution_slots: AtLeast1 = 16
     """Number of executions that a worker runs at once, on cores that judge nothing."""

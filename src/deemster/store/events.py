@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from deemster.domain.ids import AccountId, ContestId, ProblemId, WorkId, work_id
-from deemster.domain.lifecycle import TERMINAL, State
+from deemster.domain.lifecycle import SETTLED, TERMINAL, State
 from deemster.domain.submission import JudgingProgress
 from deemster.domain.verdict import Verdict
 from deemster.store.pool import Connection, rows_changed, statements
@@ -75,6 +75,11 @@ class WorkEvent:
     total_cases: int | None
     score: float | None
     max_score: float | None
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the outcome of the run is known; stages may follow (S5)."""
+        return self.state in SETTLED
 
     @property
     def is_final(self) -> bool:

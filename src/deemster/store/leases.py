@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from deemster.domain.ids import AccountId, WorkerId, WorkId, kind_of, work_id
+from deemster.domain.job import Task, first_task
 from deemster.domain.submission import JudgingProgress
 from deemster.store.pool import Connection, statements
 
@@ -17,6 +18,14 @@ class StaleLease:
     work: WorkId
     attempt: int
     worker: WorkerId | None
+    tries: int
+    """How often the present task was started."""
+    stages: tuple[Task, ...] = ()
+    """Those that are left of a submission that has its verdict, the present one first."""
+
+    @property
+    def task(self) -> Task:
+        return self.stages[0] if self.stages else first_task(self.work)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +56,13 @@ async def renew(
 
 async def find_stale(connection: Connection, *, limit: int) -> list[StaleLease]:
     return [
-        StaleLease(work_id(row["id"]), row["attempt"], row["worker_id"])
+        StaleLease(
+            work_id(row["id"]),
+            row["attempt"],
+            row["worker_id"],
+            row["tries"],
+            tuple(map(Task, row["stages"] or ())),
+        )
         async for row in SQL.find_stale(connection, limit=limit)
     ]
 

@@ -1,17 +1,23 @@
 """Changes the state of submissions by one statement, guarded by state and attempt."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
 from deemster.domain.errors import LostRace
 from deemster.domain.ids import WorkerId, WorkId
-from deemster.domain.lifecycle import MOVES, TERMINAL, Event, State
+from deemster.domain.job import Task
+from deemster.domain.lifecycle import KEEPS_STAGE, MOVES, Event, State
 from deemster.store.pool import Connection, statements
 
 SQL = statements("lifecycle")
 W = TypeVar("W", bound=WorkId)
-REDISPATCHING = frozenset({Event.RETRY, Event.RESCUE, Event.RESEND})
+REDISPATCHING = frozenset(
+    {
+        *(Event.RETRY, Event.RESCUE, Event.RESEND),
+        *(Event.STAGE_RETRY, Event.STAGE_RESCUE, Event.STAGE_RESEND),
+    }
+)
 """These events need a new job, so they increase the dispatch number."""
 
 
@@ -43,8 +49,11 @@ async def advance(
     *,
     reason: str | None = None,
     lease: NewLease | None = None,
+    stages: Sequence[Task] | None = None,
 ) -> Step:
-    moved = await advance_all(connection, event, {work: attempt}, reason=reason, lease=lease)
+    moved = await advance_all(
+        connection, event, {work: attempt}, reason=reason, lease=lease, stages=stages
+    )
     if work not in moved:
         raise StateChanged(
             f"{work} was changed since attempt {attempt}: the event {event} is dropped."
@@ -59,8 +68,12 @@ async def advance_all(
     *,
     reason: str | None = None,
     lease: NewLease | None = None,
+    stages: Sequence[Task] | None = None,
 ) -> dict[W, Step]:
-    """Returns the submissions that were advanced; the others had changed meanwhile."""
+    """Returns the submissions that were advanced; the others had changed meanwhile.
+
+    `stages` are those that are left, for an event that begins the first of them.
+    """
     move = MOVES[event]
     rows = SQL.advance(
         connection,
@@ -70,8 +83,11 @@ async def advance_all(
         target=move.target,
         bump=int(move.bump),
         dispatch_bump=int(event in REDISPATCHING),
-        ends=move.target in TERMINAL,
-        releases=move.target in TERMINAL or event in REDISPATCHING,
+        keeps_stage=event in KEEPS_STAGE,
+        stages=list(stages) if stages else None,
+        starts=event is Event.START,
+        ends=move.ends,
+        releases=move.ends or stages is not None or event in REDISPATCHING,
         worker=lease.worker if lease else None,
         lease_s=lease.lease_s if lease else None,
         event=event,

@@ -13,7 +13,7 @@ from deemster.domain.ids import (
     SubmissionId,
     work_id,
 )
-from deemster.domain.job import PRIORITY_CLASS_WIDTH, Job, PriorityClass, first_task
+from deemster.domain.job import PRIORITY_CLASS_WIDTH, Job, PriorityClass, Task, first_task
 from deemster.domain.lifecycle import WAITING, State
 from deemster.domain.submission import (
     JudgingProgress,
@@ -23,7 +23,7 @@ from deemster.domain.submission import (
 )
 from deemster.domain.verdict import Verdict
 from deemster.store.lifecycle import StateChanged
-from deemster.store.pool import Connection, rows_changed, statements
+from deemster.store.pool import Connection, statements
 from deemster.store.workers import rate_per_s
 
 SQL = statements("submissions")
@@ -126,9 +126,12 @@ class JudgementRecord:
 
 async def record_judgement(
     connection: Connection, submission: SubmissionId, attempt: int, found: JudgementRecord
-) -> None:
-    """Stores the verdict if that attempt still runs (J12); the caller then ends it."""
-    status = await SQL.record_verdict(
+) -> frozenset[Task] | None:
+    """Stores the verdict if that attempt still runs (J12); the caller then ends it.
+
+    Returns the stages that the contest or the problem wants; None: neither decides that.
+    """
+    row = await SQL.record_verdict(
         connection,
         id=submission,
         attempt=attempt,
@@ -140,7 +143,7 @@ async def record_judgement(
         score=found.score,
         max_score=found.max_score,
     )
-    if not rows_changed(status):
+    if row is None:
         raise StateChanged(
             f"{submission} no longer runs as attempt {attempt}: its verdict is dropped."
         )
@@ -151,6 +154,7 @@ async def record_judgement(
         contestant=found.contestant,
         jury=found.jury,
     )
+    return frozenset(map(Task, row["stages"])) if row["stages"] is not None else None
 
 
 async def list_possibly_lost(
@@ -161,7 +165,7 @@ async def list_possibly_lost(
     return [
         Job(
             work=work_id(row["id"]),
-            task=first_task(work_id(row["id"])),
+            task=Task(row["stage"]) if row["stage"] else first_task(work_id(row["id"])),
             dispatch=row["dispatch"],
             priority=row["priority"],
             problem=row["problem_id"],
@@ -173,7 +177,7 @@ async def list_possibly_lost(
 
 
 async def archive(connection: Connection, submission: SubmissionId) -> Mapping[str, Any] | None:
-    """Returns the row; None: the submission has not ended, or was archived before."""
+    """Returns the row; None: the submission has no outcome, or was archived before."""
     row = await SQL.archive(connection, id=submission)
     return dict(row) if row else None
 
@@ -194,6 +198,7 @@ def view_from_row(row: Mapping[str, Any]) -> SubmissionView:
         submitted_at=row["submitted_at"],
         started_at=row["started_at"],
         finished_at=row["finished_at"],
+        judged_at=row["judged_at"],
         verdict=Verdict(row["verdict"]) if row["verdict"] else None,
         runtime_ms=row["runtime_ms"],
         memory_kb=row["memory_kb"],

@@ -1,4 +1,4 @@
-"""Keeps the boxes of executions on cores on which no worker of this machine judges (E9)."""
+"""Keeps the boxes of executions and analysers off the cores on which workers judge (E9)."""
 
 import asyncio
 from collections.abc import AsyncIterator, Collection, Sequence
@@ -43,11 +43,20 @@ async def open_execution_boxes(
             share_cpus=True,
             low_priority=shared,
         ) as boxes,
-        asyncio.TaskGroup() as group,
+        kept_off(boxes, cores, core_locks, judging_cores),
     ):
-        task = group.create_task(keep_off(boxes, cores, core_locks, judging_cores))
+        yield boxes
+
+
+@asynccontextmanager
+async def kept_off(
+    boxes: Boxes, opened_on: frozenset[int], core_locks: Path, judging_cores: Collection[int]
+) -> AsyncIterator[None]:
+    """Keeps the boxes on cores on which no worker judges, as `choose_cores` finds them."""
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(keep_off(boxes, opened_on, core_locks, judging_cores))
         try:
-            yield boxes
+            yield
         finally:
             task.cancel()
 
@@ -72,5 +81,5 @@ async def keep_off(
             log.warning("worker.executions_not_moved", error=str(fault))
             continue
         if cores != present:
-            log.info("worker.executions_moved", cores=sorted(cores))
+            log.info("worker.boxes_moved", cores=sorted(cores))
         present = cores

@@ -7,6 +7,7 @@ from typing import Final
 import structlog
 
 from deemster.domain.errors import Unavailable
+from deemster.domain.retry_policy import MostTries
 from deemster.pipeline.deliver.dispatcher import RetryPolicy, WebhookDispatcher
 from deemster.pipeline.deliver.message import SigningKeys
 from deemster.pipeline.deliver.sender import WebhookSender
@@ -49,12 +50,12 @@ async def run_keeper(settings: Settings) -> None:
         open_database(settings, "keeper") as pool,
         Producer.open(queue_url(settings), settings.env) as producer,
     ):
-        attempts = settings.run_attempts
+        most_tries = MostTries(settings.run_attempts, 1 + settings.stage_retries)
         artifacts = open_artifacts(settings)
 
         async def keep() -> None:
             async with asyncio.TaskGroup() as group:
-                rescuing = repeat(lambda: rescue(pool, most_attempts=attempts), RESCUE_S)
+                rescuing = repeat(lambda: rescue(pool, most_tries=most_tries), RESCUE_S)
                 group.create_task(rescuing)
                 group.create_task(repeat(lambda: reconcile(pool, producer), RECONCILE_S))
                 group.create_task(repeat(lambda: continue_staging(pool), STAGE_S))

@@ -4,7 +4,9 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import structlog
 
@@ -18,6 +20,7 @@ from deemster.pipeline.judge.prepared_problem import PreparedProblem, PreparedPr
 from deemster.pipeline.queue.consumer import Consumer
 from deemster.pipeline.verdict.attempt import Caps
 from deemster.pipeline.work.consumers import Consumers
+from deemster.pipeline.work.evaluate_stage import Evaluator
 from deemster.pipeline.work.execute_stage import ExecuteStage
 from deemster.pipeline.work.executor import JobExecutor
 from deemster.pipeline.work.heartbeat import (
@@ -42,12 +45,14 @@ from deemster.store.notifications import (
     Notifier,
 )
 from deemster.store.pool import Pool
+from deemster.wiring.analyzing import open_worker_analysis
 from deemster.wiring.execution_boxes import open_execution_boxes
 from deemster.wiring.judging import make_spool, open_judging
 from deemster.wiring.precompiling import precompiling
 from deemster.wiring.problems import open_distributor
 from deemster.wiring.process import signals_handled
 from deemster.wiring.resources import database_url, open_artifacts, open_database, queue_url
+from deemster.wiring.stages import StageParts, open_stage_handlers, stage_policy
 
 log = structlog.get_logger()
 
@@ -72,7 +77,9 @@ async def open_prepared_problems(
         yield prepared_problems
 
 
-async def run_worker(settings: Settings, slots: int | None = None) -> None:
+async def run_worker(
+    settings: Settings, slots: int | None = None, evaluator: Evaluator[Any] | None = None
+) -> None:
     slots = slots or settings.slots or max(1, len(os.sched_getaffinity(0)) - 1)
     catalogue = load_catalogue()
     async with AsyncExitStack() as stack:
@@ -81,7 +88,9 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
         cores = stack.enter_context(reserve_cores(core_locks, slots))
         pool = await enter(
             open_database(
-                settings, "worker", max_size=slots + settings.execution_slots // 2 + 4
+                settings,
+                "worker",
+                max_size=slots + settings.stage_slots + settings.execution_slots // 2 + 4,
             )
         )
         artifacts = open_artifacts(settings)
@@ -106,7 +115,9 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
         notifier = await enter(Notifier.open(pool, EVENT_CHANNEL))
         executor = JobExecutor(
             pool=pool,
-            stage=JudgeStage(pool, artifacts, build_tools, problems),
+            stage=JudgeStage(
+                pool, artifacts, build_tools, problems, stage_policy(settings, evaluator)
+            ),
             running_jobs=heartbeat.running_jobs,
             caps=Caps(
                 settings.most_running,
@@ -115,15 +126,31 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
             ),
             languages=versions,
             lease_s=settings.lease_s,
-            most_attempts=settings.run_attempts,
+            most_tries=settings.run_attempts,
             on_start=notifier.notify_soon,
             on_end=notifier.notify,
         )
+        after_verdict = await enter(
+            open_stage_handlers(
+                settings,
+                StageParts(pool, artifacts, catalogue, distributor, heartbeat, notifier),
+                partial(
+                    open_worker_analysis,
+                    settings,
+                    settings.stage_slots or slots,
+                    core_locks,
+                    cores,
+                ),
+                evaluator,
+            )
+        )
+        # Without slots of their own, stages take those of submissions, by weight (Q8).
+        shared = {} if settings.stage_slots else after_verdict
         judging = await enter(
             Consumer.open(
                 queue_url(settings),
                 settings.env,
-                {QueueName.DEFAULT: executor.handle},
+                {QueueName.DEFAULT: executor.handle, **shared},
                 slots=slots,
                 strict=settings.strict_priority,
                 rate_per_s=settings.most_per_second,
@@ -133,8 +160,22 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
         executing = await enter(
             open_executing(settings, pool, build_tools, heartbeat, core_locks, cores, notifier)
         )
+        others = [executing]
+        if settings.stage_slots:
+            others.append(
+                await enter(
+                    Consumer.open(
+                        queue_url(settings),
+                        settings.env,
+                        after_verdict,
+                        slots=settings.stage_slots,
+                        strict=settings.strict_priority,
+                        name=f"{heartbeat.running_jobs.worker}:stages",
+                    )
+                )
+            )
         listener = await enter(Listener.open(database_url(settings), STOP_CHANNEL))
-        consumers = Consumers(judging, [executing])
+        consumers = Consumers(judging, others)
         await serve_worker(heartbeat, consumers, listener, build_tools)
 
 
@@ -166,7 +207,7 @@ async def open_executing(
             caps=Caps(settings.most_executions, settings.most_executions_per_user),
             languages=build_tools.toolchains.versions,
             lease_s=settings.lease_s,
-            most_attempts=settings.run_attempts,
+            most_tries=settings.run_attempts,
             on_start=notifier.notify_soon,
             on_end=notifier.notify,
         )

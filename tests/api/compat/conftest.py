@@ -24,6 +24,7 @@ from deemster.domain.execution import (
     Stream,
 )
 from deemster.domain.ids import WORKER, AccountId, ExecutionId, WorkerId, WorkId, new_id
+from deemster.domain.job import Task
 from deemster.domain.lifecycle import State
 from deemster.domain.run_status import RunStatus
 from deemster.pipeline.verdict.attempt import Caps, settle_execution, start
@@ -85,6 +86,7 @@ class SettlingWorker:
             self.pool,
             execution,
             self.id,
+            task=Task.EXECUTE,
             read=read_execution,
             lease_s=60,
             caps=Caps(),

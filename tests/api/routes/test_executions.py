@@ -32,7 +32,7 @@ async def test_an_execution_has_its_event_and_its_job(ada: Api, pool: Pool) -> N
     for table in ("work", "execution", "work_event", "outbox"):
         assert await count(pool, table) == 1, table
     async with connection(pool) as acquired:
-        assert await acquired.fetchval("SELECT task FROM outbox") == "execute"
+        assert await acquired.fetchval("SELECT task FROM outbox") == "execution:run"
     shown = (await ada.get(f"{PATH}/{result['execution_id']}")).json()
     assert (shown["status"], shown["stdout"], shown["stderr"]) == ("QUEUED", "", "")
 

@@ -1,23 +1,31 @@
 """A2, A4, S4, J6, J10: the fields of a submission, from its creation to its verdict."""
 
+import asyncio
 from typing import Any
 
 import pytest
 
 from deemster.domain.ids import SubmissionId, WorkerId
+from deemster.domain.job import StagePolicy, Task
 from deemster.domain.judgement import JuryJudgement, ProgramExit
-from deemster.domain.lifecycle import Event
 from deemster.domain.run_status import RunStatus
 from deemster.domain.submission import JudgingProgress
 from deemster.domain.verdict import Verdict
+from deemster.pipeline.verdict.attempt import settle
 from deemster.pipeline.verdict.retry import retry_or_fail
-from deemster.store import leases, submissions, workers
+from deemster.store import leases, workers
 from deemster.store.artifacts import Artifacts
-from deemster.store.lifecycle import advance
 from deemster.store.pool import Pool, connection
 from tests.api.conftest import Api, make_user, make_worker
 from tests.api.judgements import GOOD, JUDGEMENTS, failing, judged_submission, judgement
-from tests.builders import make_problem, make_submission, queue_submission, start_submission
+from tests.builders import (
+    judged,
+    make_problem,
+    make_submission,
+    queue_submission,
+    start_submission,
+)
+from tests.waiting import PATIENCE_S
 
 ALWAYS = {
     "id",
@@ -31,6 +39,7 @@ ALWAYS = {
     "revision",
 }
 RAN = ALWAYS | {"started_at", "finished_at"}
+ANALYSIS = StagePolicy(frozenset({Task.ANALYZE}), frozenset({Task.ANALYZE}))
 FIGURES = {"runtime_ms", "memory_kb", "passed_cases", "total_cases", "compiler"}
 
 
@@ -146,26 +155,27 @@ async def test_a_runtime_error_shows_its_cause(
     assert shown["reason"] == reason
 
 
-async def test_the_verdict_is_shown_while_later_stages_run(ada: Api, pool: Pool) -> None:
-    """S5: analysis comes later and does not delay the verdict."""
+async def test_the_verdict_is_shown_while_later_stages_run(
+    ada: Api, pool: Pool, artifacts: Artifacts
+) -> None:
+    """S5, H1: analysis comes later and does not delay the verdict, nor clients that wait."""
     submission = await make_submission(pool, ada.user.id)
     running = await start_submission(pool, submission)
-    found = submissions.JudgementRecord(
-        Verdict.ACCEPTED, 12, 900, 3, 3, None, None, {"verdict": "Accepted"}, "0" * 64
-    )
-    async with connection(pool) as acquired:
-        await submissions.record_judgement(acquired, submission, running.attempt, found)
-        await advance(acquired, Event.ANALYZE, submission, running.attempt)
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
+        waiting = group.create_task(ada.get(f"/v1/submissions/{submission}?wait=30"))
+        await settle(pool, artifacts, running, judged(), stages=ANALYSIS)
     shown = await ada.show(submission)
     assert (shown["status"], shown["verdict"]) == ("analyzing", "Accepted")
-    assert (shown["runtime_ms"], shown["passed_cases"]) == (12, 3)
+    assert (shown["runtime_ms"], shown["passed_cases"]) == (30, 3)
+    assert "finished_at" not in shown
+    assert waiting.result().json() == shown
 
 
 async def test_a_failed_submission_says_that_the_judge_failed(ada: Api, pool: Pool) -> None:
     """S3."""
     submission = await make_submission(pool, ada.user.id)
     running = await start_submission(pool, submission)
-    assert not await retry_or_fail(pool, running, RuntimeError("/var/secret"), most_attempts=1)
+    assert not await retry_or_fail(pool, running, RuntimeError("/var/secret"), most_tries=1)
     shown = await ada.show(submission)
     assert (shown["status"], shown["verdict"]) == ("failed", None)
     assert "The program is not the cause" in shown["error"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import bullmq
 
-from deemster.domain.ids import ProblemId, RevisionDigest, SubmissionId
+from deemster.domain.ids import ProblemId, RevisionDigest, work_id
 from deemster.domain.job import Job, QueueName, Task
 from deemster.pipeline.queue.consumer import Consumer
 from deemster.pipeline.queue.fetcher import DeliveredJob, Done, Handler
@@ -20,13 +20,14 @@ QUICK = ConsumerTimes(poll_s=0.2, lease_s=1.5, stalled_s=0.2, slowest_retry_s=0.
 def make_job(
     number: int, task: Task = Task.RUN, *, priority: int = 1, dispatch: int = 1
 ) -> Job:
+    is_submission = task.kind == "submission"
     return Job(
-        work=SubmissionId(f"sub_{number:04}"),
+        work=work_id(f"{task.kind[:3]}_{number:04}"),
         task=task,
         dispatch=dispatch,
         priority=priority,
-        problem=ProblemId("prob_aplusb"),
-        revision=RevisionDigest("a" * 64),
+        problem=ProblemId("prob_aplusb") if is_submission else None,
+        revision=RevisionDigest("a" * 64) if is_submission else None,
         attempt=0,
     )
 

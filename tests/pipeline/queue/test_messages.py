@@ -23,7 +23,10 @@ BAD: dict[str, Any] = {
     "an id with a path": GOOD | {"submission": "../../etc/passwd"},
     "an empty id": GOOD | {"problem": ""},
     "an endless id": GOOD | {"revision": "a" * 1000},
-    "the wrong queue": GOOD | {"task": "analyze"},
+    "the wrong queue": GOOD | {"task": "submission:analyze"},
+    "a task of an earlier release": GOOD | {"task": "run"},
+    "a task for other work": GOOD | {"task": "execution:run"},
+    "a submission without a revision": {**GOOD, "revision": None},
     "a list": [GOOD],
     "nothing": None,
 }

@@ -210,10 +210,10 @@ async def test_jobs_carry_ids_only_and_any_bullmq_can_read_them(
     ):
         await producer.send([sent])
         job = await queue.getJob(sent.job_id)
-    assert (job.name, job.priority) == ("run", 5)
+    assert (job.name, job.priority) == ("submission:run", 5)
     assert job.data == {
         "work": sent.work,
-        "task": "run",
+        "task": "submission:run",
         "problem": sent.problem,
         "revision": sent.revision,
         "attempt": 0,

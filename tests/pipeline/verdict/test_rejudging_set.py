@@ -65,7 +65,7 @@ async def end(
 ) -> None:
     running = await start_submission(pool, submission)
     if verdict is None:
-        await retry_or_fail(pool, running, Unavailable("no sandbox"), most_attempts=1)
+        await retry_or_fail(pool, running, Unavailable("no sandbox"), most_tries=1)
     else:
         await settle(pool, artifacts, running, judged(verdict))
 

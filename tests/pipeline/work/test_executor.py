@@ -91,7 +91,7 @@ async def test_a_submission_cancelled_as_soon_as_it_is_judged_ends(pool: Pool) -
         caps=Caps(),
         languages=LANGUAGES,
         lease_s=15,
-        most_attempts=3,
+        most_tries=3,
     )
     async with asyncio.timeout(PATIENCE_S):
         await execution.run(submission, lambda _lease_s: None)
@@ -125,7 +125,7 @@ async def test_clients_are_told_of_the_start_and_of_the_verdict_after_their_comm
         caps=Caps(),
         languages=LANGUAGES,
         lease_s=15,
-        most_attempts=3,
+        most_tries=3,
         on_start=lambda: told.append("start"),
         on_end=lambda: told.append("end"),
     )

@@ -86,21 +86,23 @@ class Feed:
             if not self.streams[account]:
                 del self.streams[account]
 
-    async def wait_for_end(
+    async def wait_until_settled(
         self,
         submission: WorkId,
         wait_s: float,
-        has_ended: Callable[[], Awaitable[bool]],
+        is_settled: Callable[[], Awaitable[bool]],
     ) -> None:
-        """Waits until the submission has ended; then cached responses are up to date (H1)."""
+        """Waits until the verdict is known, or there will be none; then cached responses are up
+        to date (H1, S5).
+        """
         with self.subscribe(Topic(work=submission, for_admin=True)) as subscriber:
-            if await has_ended():
+            if await is_settled():
                 await self.catch_up()  # drops cached responses that are older
                 return
             with suppress(TimeoutError):
                 async with asyncio.timeout(min(wait_s, MAX_WAIT_S)):
                     while not subscriber.is_closed:
-                        if any(each.event.is_final for each in await subscriber.wait()):
+                        if any(each.event.is_settled for each in await subscriber.wait()):
                             return
 
     async def run(self) -> None:

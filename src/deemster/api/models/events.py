@@ -43,7 +43,7 @@ class EventOut(ResponseModel):
     user_id: str
     contest_id: str | None = None
     verdict: Verdict | None = None
-    """Only in the last event, like the following fields."""
+    """From the event on that makes it known, like the following fields."""
     runtime_ms: int | None = None
     memory_kb: int | None = None
     passed_cases: int | None = None
@@ -51,7 +51,7 @@ class EventOut(ResponseModel):
     score: float | None = None
     max_score: float | None = None
     reason: str | None = None
-    """Admins only: why the submission was queued again, or failed."""
+    """Admins only: why the submission, or one of its stages, was queued again, or failed."""
     staged: bool | None = None
     """Admins only: true for a trial of a rejudging."""
 

@@ -40,7 +40,8 @@ class SubmissionIn(ProgramIn):
         Annotated[str, StringConstraints(max_length=2048), AfterValidator(check_web_address)]
         | None
     ) = None
-    """URL that gets a webhook when the submission has ended."""
+    """URL that gets a webhook when the submission is judged, or has ended without a verdict.
+    If stages follow the verdict, it gets another webhook when they have ended."""
 
     def to_submit_request(self, key: str | None) -> SubmitRequest:
         return SubmitRequest(
@@ -55,7 +56,8 @@ class SubmissionIn(ProgramIn):
 
 
 class Status(StrEnum):
-    """The states as clients see them: `queued` covers all before a worker starts (S4)."""
+    """The states as clients see them: `queued` covers all before a worker starts (S4). The
+    verdict is known from `analyzing` and `ai_evaluating` on (S5)."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -109,6 +111,8 @@ class SubmissionItem(ResponseModel):
     user: str
     submitted_at: datetime
     started_at: datetime | None = None
+    judged_at: datetime | None = None
+    """When the verdict was known, if stages follow it."""
     finished_at: datetime | None = None
     runtime_ms: int | None = None
     """CPU time of the slowest test case."""
@@ -233,6 +237,7 @@ def item_fields(view: SubmissionView) -> dict[str, Any]:
     known = {
         "contest_id": view.contest,
         "started_at": view.started_at,
+        "judged_at": view.judged_at,
         "finished_at": view.finished_at,
         "runtime_ms": view.runtime_ms,
         "memory_kb": view.memory_kb,

@@ -74,8 +74,8 @@ async def show_submission(
     wait: Annotated[float, Query(ge=0, allow_inf_nan=False)] = 0,
 ) -> Response:
     """Shows the status and the result of a submission. Its place in the queue may be 3 s old,
-    its progress 1 s. With `wait`, the response comes when the submission has ended, or after
-    so many seconds, at most 30.
+    its progress 1 s. With `wait`, the response comes when the verdict is known, or the
+    submission has ended without one, or after so many seconds, at most 30.
     """
     entry = await await_submission(app_state(request), caller, id, wait)
     return Response(entry.body, media_type="application/json")

@@ -7,7 +7,8 @@ from typing import Any, Final
 from deemster.client.models.parsing import Model, parse
 from deemster.domain.verdict import Verdict
 
-ENDED: Final = frozenset({"finished", "failed", "cancelled"})
+ENDED: Final = frozenset({"analyzing", "ai_evaluating", "finished", "failed", "cancelled"})
+"""Nothing changes the verdict any more; analysis and evaluation only add to it."""
 EVENT_PREFIX: Final = "submission."
 
 
@@ -39,7 +40,8 @@ class Submission(Model):
 
     id: str
     status: str
-    """`queued`, `running`, `finished`, `failed` or `cancelled`."""
+    """`queued`, `running`, `analyzing`, `ai_evaluating`, `finished`, `failed` or `cancelled`.
+    The verdict is known from `analyzing` and `ai_evaluating` on."""
     problem_id: str
     language: str
     submitted_at: datetime
@@ -49,6 +51,8 @@ class Submission(Model):
     user_id: str | None = None
     user: str | None = None
     started_at: datetime | None = None
+    judged_at: datetime | None = None
+    """When the verdict was known, if stages follow it."""
     finished_at: datetime | None = None
     runtime_ms: int | None = None
     """CPU time of the slowest test case."""

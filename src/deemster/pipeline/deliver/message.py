@@ -4,7 +4,7 @@ import base64
 import hashlib
 import hmac
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from math import floor
 from typing import Any, Final
@@ -19,15 +19,21 @@ from deemster.domain.submission import SubmissionView
 PREFIX: Final = "whsec_"
 
 
+EVALUATED: Final = "submission.evaluated"
+
+
 def body_of(kind: str, subject: SubmissionView | ExecutionView) -> bytes:
-    """Uses only fields that no longer change once a submission or execution has ended."""
-    assert subject.finished_at is not None, "only what has ended has webhooks"
+    """Uses only fields that no longer change once a submission is judged, or has ended."""
     if isinstance(subject, ExecutionView):
-        data = known(execution_fields(subject))
+        at, data = subject.finished_at, known(execution_fields(subject))
     else:
+        if kind != EVALUATED and subject.judged_at is not None:
+            # Stages follow the verdict, and may have ended meanwhile.
+            subject = replace(subject, state=State.COMPLETED, finished_at=subject.judged_at)
         # As in the API, the verdict is always present, and null if there is none.
-        data = {"verdict": None, **known(fields(subject))}
-    document = {"type": kind, "timestamp": timestamp(subject.finished_at), "data": data}
+        at, data = subject.finished_at, {"verdict": None, **known(fields(subject))}
+    assert at is not None, "only what is judged or has ended has webhooks"
+    document = {"type": kind, "timestamp": timestamp(at), "data": data}
     return json.dumps(document, sort_keys=True, ensure_ascii=False).encode()
 
 

@@ -7,7 +7,7 @@ import structlog
 
 from deemster.domain.errors import LostRace
 from deemster.domain.job import Job, QueueName
-from deemster.domain.lifecycle import Event
+from deemster.domain.job_events import events_of
 from deemster.pipeline.queue.producer import Producer
 from deemster.store import outbox
 from deemster.store.lifecycle import advance
@@ -48,7 +48,7 @@ async def resend(pool: Pool, job: Job) -> None:
         async with transaction(pool) as writing:
             step = await advance(
                 writing,
-                Event.RESEND,
+                events_of(job.task).resend,
                 job.work,
                 job.attempt,
                 reason="the queue had lost its job",

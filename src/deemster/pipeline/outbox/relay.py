@@ -66,7 +66,8 @@ class Relay:
 
     async def _mark_sent(self, writing: Connection, rows: list[OutboxRow]) -> None:
         await outbox.mark_sent(writing, rows)
-        first = {row.job.work: row.job.attempt for row in rows if row.job.dispatch == 1}
+        jobs = [row.job for row in rows]
+        first = {job.work: job.attempt for job in jobs if job.is_first}
         # Those that were started or cancelled meanwhile stay as they are.
         await advance_all(writing, Event.PUBLISH, first)
         if self._queue_failed:

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from deemster.domain.errors import Refused
-from deemster.domain.ids import ProblemId, RevisionDigest, work_id
+from deemster.domain.ids import ProblemId, RevisionDigest, kind_of, work_id
 from deemster.domain.job import QUEUE_OF, Job, QueueName, Task
 
 Id = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9_.-]+$")]
@@ -56,6 +56,10 @@ def unpack(data: str, queue: QueueName, priority: int) -> Job:
     except ValidationError as fault:
         fields = sorted({".".join(map(str, error["loc"])) or "?" for error in fault.errors()})
         raise Refused(f"bad payload: {', '.join(fields)[:200]}") from None
+    if message.task.kind != kind_of(work_id(message.work)):
+        raise Refused(f"bad payload: {message.task} is no task for the given work")
+    if (message.task.kind == "submission") != (message.revision is not None):
+        raise Refused("bad payload: revision")
     if QUEUE_OF[message.task] != queue:
         raise Refused(f"bad payload: {message.task} does not belong in the queue {queue}")
     return message.to_job(priority)

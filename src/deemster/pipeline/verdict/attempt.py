@@ -3,16 +3,19 @@
 import dataclasses
 import json
 from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
 from deemster.domain.errors import LostRace
 from deemster.domain.execution import ExecutionDetails, ExecutionResult, OutputChunk
 from deemster.domain.ids import WorkerId, WorkId, kind_of
+from deemster.domain.job import NO_STAGES, StagePolicy, Task
+from deemster.domain.job_events import events_of
 from deemster.domain.judgement import JuryJudgement, JuryText, for_contestant
-from deemster.domain.lifecycle import WAITING, Event, State
+from deemster.domain.lifecycle import Event, State
 from deemster.domain.submission import SubmissionDetails
 from deemster.domain.work import WorkDetails
+from deemster.pipeline.verdict.follow_up import enter_stage
 from deemster.store import counters, executions, leases, workers
 from deemster.store.artifacts import Artifacts
 from deemster.store.inline_artifacts import prepare
@@ -47,35 +50,43 @@ async def start(
     work: WorkId,
     worker: WorkerId,
     *,
+    task: Task,
     read: Callable[[Connection, WorkId], Awaitable[D | None]],
     lease_s: float,
     caps: Caps,
-    languages: Container[str],
+    languages: Container[str] | None,
 ) -> D:
-    """Gives the submission or execution to this worker, as `read` returns it.
+    """Gives the task of a submission or execution to this worker, as `read` returns it.
 
-    Raises LostRace if this worker did not get it.
+    Raises LostRace if this worker did not get it. `languages` are those whose toolchains the
+    worker has; None: the task needs no toolchain.
     """
     lease = NewLease(worker, lease_s)
     async with connection(pool) as acquired:
         found = await read(acquired, work)
         if found is None:
             raise StateChanged(f"There is no {kind_of(work)} {work}.")
-        if found.state not in WAITING:
+        is_pending = found.state is State.PENDING
+        if found.task is not task or not (is_pending or found.is_startable):
             raise StateChanged(f"{work} is {found.state}: there is nothing to start.")
-        if found.language not in languages and await other_worker_has(acquired, found.language):
+        if (
+            languages is not None
+            and found.language not in languages
+            and await other_worker_has(acquired, found.language)
+        ):
             raise Full(f"{work} has to wait for a worker that has {found.language}.")
-        if found.state is State.QUEUED and not caps.touches(found.language):
-            step = await advance(acquired, Event.START, work, found.attempt, lease=lease)
+        started = events_of(task).start
+        if not is_pending and not caps.touches(found.language):
+            await advance(acquired, started, work, found.attempt, lease=lease)
         else:
             async with acquired.transaction():
-                if found.state is State.PENDING:
+                if is_pending:
                     # The relay has sent this job but has not marked it as sent yet.
                     await advance_all(acquired, Event.PUBLISH, {work: found.attempt})
                 if caps.touches(found.language):
                     await check_caps(caps, acquired, found)
-                step = await advance(acquired, Event.START, work, found.attempt, lease=lease)
-    return replace(found, state=State.RUNNING, attempt=step.attempt)
+                await advance(acquired, started, work, found.attempt, lease=lease)
+    return found.started()
 
 
 async def other_worker_has(connection: Connection, language: str) -> bool:
@@ -117,15 +128,20 @@ async def settle(
     judgement: JuryJudgement,
     *,
     show_groups: bool = True,
+    stages: StagePolicy = NO_STAGES,
 ) -> None:
-    """Raises StateChanged, and writes nothing, if this attempt is no longer the current one."""
+    """Raises StateChanged, and writes nothing, if this attempt is no longer the current one.
+
+    No stages follow the verdict of a trial of a rejudging, which may never count.
+    """
     document = json.dumps(jury_document(judgement)).encode()
     kept = await prepare(artifacts, document)
     found = finding(judgement, kept.digest, show_groups=show_groups)
     async with transaction(pool) as connection:
         await kept.write(connection)
-        await record_judgement(connection, details.id, details.attempt, found)
-        await advance(connection, Event.COMPLETE, details.id, details.attempt)
+        wanted = await record_judgement(connection, details.id, details.attempt, found)
+        follow_up = () if details.staged else stages.follow_up(wanted)
+        await enter_stage(connection, details.id, details.attempt, follow_up)
         if not details.staged:
             await counters.count_verdict(
                 connection, details.account, details.problem, found.verdict

@@ -11,10 +11,12 @@ from deemster.domain.ids import (
     new_id,
 )
 from deemster.domain.job import PriorityClass
+from deemster.domain.lifecycle import IN_STAGE, Event, State
 from deemster.domain.submission import AcceptedSubmission, NewSubmission
 from deemster.domain.verdict import Verdict
 from deemster.store import audit, counters
 from deemster.store.audit import Actor
+from deemster.store.lifecycle import advance
 from deemster.store.pool import Connection
 from deemster.store.problems import get
 from deemster.store.submission_inserts import insert
@@ -42,6 +44,9 @@ async def replace(connection: Connection, submission: SubmissionId) -> AcceptedS
     summary = await get(connection, problem)
     if summary is None:
         raise NotFound(f"The problem {problem} no longer exists.")
+    if State(old["state"]) in IN_STAGE:
+        # Nobody reads what its stages would add.
+        await advance(connection, Event.COMPLETE, submission, old["attempt"], reason="rejudged")
     account = AccountId(old["account_id"])
     new = NewSubmission(
         id=SubmissionId(new_id(SUBMISSION)),

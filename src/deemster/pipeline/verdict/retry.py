@@ -7,15 +7,19 @@ import structlog
 
 from deemster.domain.errors import LostRace
 from deemster.domain.ids import WorkId
-from deemster.domain.job import first_task
+from deemster.domain.job import Task
+from deemster.domain.job_events import events_of
 from deemster.domain.lifecycle import Event
 from deemster.domain.retry_policy import (
     JUDGE_FAILED,
+    MostTries,
     backoff_s,
     is_worth_retrying,
     message_for_contestant,
 )
+from deemster.domain.stage import StageDetails
 from deemster.domain.work import WorkDetails
+from deemster.pipeline.verdict.follow_up import give_up_stage
 from deemster.store import dead_letters, leases, outbox, workers
 from deemster.store.leases import StaleLease
 from deemster.store.lifecycle import advance
@@ -28,24 +32,30 @@ RESCUE_BATCH: Final = 200
 
 
 async def retry_or_fail(
-    pool: Pool, running: WorkDetails, fault: BaseException, *, most_attempts: int
+    pool: Pool, running: WorkDetails, fault: BaseException, *, most_tries: int
 ) -> bool:
     """Handles a failed attempt. Returns True if there will be another attempt."""
     error = f"{type(fault).__name__}: {fault}"
-    again = is_worth_retrying(fault) and running.attempt < most_attempts
+    task = running.task
+    again = is_worth_retrying(fault) and running.tries < most_tries
     async with transaction(pool) as writing:
         if again:
             await requeue(
                 writing,
-                Event.RETRY,
+                events_of(task).retry,
                 running.id,
+                task,
                 running.attempt,
                 reason=f"attempt {running.attempt} failed: {type(fault).__name__}",
-                delay_s=backoff_s(running.attempt),
+                delay_s=backoff_s(task, running.tries),
+            )
+        elif isinstance(running, StageDetails):
+            await give_up_stage(
+                writing, running.id, running.attempt, running.stages, error, running.context
             )
         else:
             said = message_for_contestant(fault)
-            await fail(writing, running.id, running.attempt, error, said, running.context)
+            await fail(writing, running.id, task, running.attempt, error, said, running.context)
     return again
 
 
@@ -53,17 +63,18 @@ async def requeue(
     writing: Connection,
     event: Event,
     work: WorkId,
+    task: Task,
     attempt: int,
     *,
     reason: str,
     delay_s: float = 0,
 ) -> None:
-    """Returns a running submission or execution to the queue, with a new job."""
+    """Returns the task of a submission or execution to the queue, with a new job."""
     step = await advance(writing, event, work, attempt, reason=reason)
     await outbox.add(
         writing,
         work,
-        first_task(work),
+        task,
         dispatch=step.dispatch,
         attempt=step.attempt,
         delay_s=delay_s,
@@ -73,6 +84,7 @@ async def requeue(
 async def fail(
     writing: Connection,
     work: WorkId,
+    task: Task,
     attempt: int,
     error: str,
     said: str = JUDGE_FAILED,
@@ -80,11 +92,11 @@ async def fail(
 ) -> None:
     """Fails a submission or execution: its user sees `said`, admins see the dead letter."""
     await advance(writing, Event.FAIL, work, attempt, reason=said)
-    await dead_letters.add(writing, work, first_task(work), attempt, error, context or {})
+    await dead_letters.add(writing, work, task, attempt, error, context or {})
     await notify_event(writing)
 
 
-async def rescue(pool: Pool, *, most_attempts: int) -> int:
+async def rescue(pool: Pool, *, most_tries: MostTries) -> int:
     """The watchdog: requeues jobs whose worker is silent; returns how many they were."""
     async with connection(pool) as reading:
         gone = await workers.mark_silent_gone(reading)
@@ -95,17 +107,23 @@ async def rescue(pool: Pool, *, most_attempts: int) -> int:
     for each in stale:
         try:
             async with transaction(pool) as writing:
-                await rescue_one(writing, each, most_attempts)
+                await rescue_one(writing, each, most_tries.of(each.task))
         except LostRace:
             continue  # the job ended after all, or another keeper was first
         rescued += 1
-        log.warning("job.rescued", **id_field(each.work), attempt=each.attempt)
+        log.warning(
+            "job.rescued", **id_field(each.work), taskType=each.task, attempt=each.attempt
+        )
     return rescued
 
 
-async def rescue_one(writing: Connection, stale: StaleLease, most_attempts: int) -> None:
+async def rescue_one(writing: Connection, stale: StaleLease, most_tries: int) -> None:
     reason = f"worker {stale.worker or '?'} stopped sending heartbeats"
-    if stale.attempt < most_attempts:
-        await requeue(writing, Event.RESCUE, stale.work, stale.attempt, reason=reason)
+    work, task, attempt = stale.work, stale.task, stale.attempt
+    if stale.tries < most_tries:
+        rescued = events_of(task).rescue
+        await requeue(writing, rescued, work, task, attempt, reason=reason)
+    elif stale.stages:
+        await give_up_stage(writing, work, attempt, stale.stages, reason)
     else:
-        await fail(writing, stale.work, stale.attempt, reason)
+        await fail(writing, work, task, attempt, reason)

@@ -11,7 +11,7 @@ import structlog
 from deemster.domain.errors import LostRace, Unavailable
 from deemster.domain.ids import WorkId
 from deemster.domain.job import Task
-from deemster.domain.lifecycle import Event
+from deemster.domain.job_events import events_of
 from deemster.domain.work import WorkDetails
 from deemster.pipeline.queue.fetcher import DeliveredJob, Done, RetryLater
 from deemster.pipeline.verdict.attempt import Caps, Full, start
@@ -66,10 +66,10 @@ class JobExecutor(Generic[D, R]):
     stage: Stage[D, R]
     running_jobs: RunningJobs
     caps: Caps
-    languages: Container[str]
-    """Languages whose toolchains this worker has."""
+    languages: Container[str] | None
+    """Languages whose toolchains this worker has; None: the stage needs no toolchain."""
     lease_s: float
-    most_attempts: int
+    most_tries: int
     on_start: Callable[[], None] = lambda: None
     """Called when the start of a job is committed, so that clients are told soon."""
     on_end: Callable[[], None] = lambda: None
@@ -100,6 +100,7 @@ class JobExecutor(Generic[D, R]):
             self.pool,
             work,
             self.running_jobs.worker,
+            task=self.stage.task,
             read=self.stage.read,
             lease_s=self.lease_s,
             caps=self.caps,
@@ -163,9 +164,7 @@ class JobExecutor(Generic[D, R]):
 
     async def _record_once(self, details: D, outcome: R | Exception) -> str:
         if isinstance(outcome, Exception):
-            again = await retry_or_fail(
-                self.pool, details, outcome, most_attempts=self.most_attempts
-            )
+            again = await retry_or_fail(self.pool, details, outcome, most_tries=self.most_tries)
             return "retry" if again else "failed"
         return await self.stage.settle(details, outcome)
 
@@ -175,8 +174,9 @@ class JobExecutor(Generic[D, R]):
             async with transaction(self.pool) as connection:
                 await requeue(
                     connection,
-                    Event.RESCUE,
+                    events_of(details.task).rescue,
                     details.id,
+                    details.task,
                     details.attempt,
                     reason="the worker was stopped",
                 )

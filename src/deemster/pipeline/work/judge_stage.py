@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from deemster.domain.ids import SubmissionId, WorkId
-from deemster.domain.job import Task
+from deemster.domain.job import NO_STAGES, StagePolicy, Task
 from deemster.domain.judgement import JuryJudgement, JuryText
 from deemster.domain.limits import wall_ms
 from deemster.domain.source import Source, unpack_files
@@ -41,6 +41,7 @@ class JudgeStage:
     artifacts: Artifacts
     build_tools: BuildTools
     problems: PreparedProblems
+    stages: StagePolicy = NO_STAGES
     task: Task = Task.RUN
 
     async def read(self, connection: Connection, work: WorkId) -> SubmissionDetails | None:
@@ -90,5 +91,6 @@ class JudgeStage:
             details,
             result.judgement,
             show_groups=result.show_groups,
+            stages=self.stages,
         )
         return str(result.judgement.verdict)

@@ -6,7 +6,8 @@ WITH mine AS MATERIALIZED (
 SELECT (SELECT count(*) FROM mine) AS rows,
        (SELECT count(*) FROM mine JOIN work_event e ON e.work_id = mine.id
          WHERE e.event = 'submit') AS events,
-       (SELECT count(*) FROM mine JOIN outbox o ON o.work_id = mine.id WHERE o.dispatch = 1) AS jobs,
+       (SELECT count(*) FROM mine JOIN outbox o ON o.work_id = mine.id
+         WHERE o.dispatch = 1 AND o.task = 'submission:run') AS jobs,
        (SELECT count(*) FROM mine JOIN artifact a ON a.digest = mine.source) AS sources,
        (SELECT count(*) FROM mine WHERE state = 'COMPLETED') AS judged,
        (SELECT count(*) FROM mine WHERE state IN ('FAILED', 'CANCELLED')) AS unjudged,

@@ -37,7 +37,7 @@ SELECT problem_id, accepted > 0 AS solved FROM account_tally
 WITH truth AS (
     SELECT account_id, problem_id, count(*) AS submits, count(*) FILTER (WHERE verdict = 'Accepted') AS accepted
       FROM submission
-     WHERE state = 'COMPLETED' AND archived_at IS NULL AND staged_in IS NULL GROUP BY account_id, problem_id
+     WHERE verdict IS NOT NULL AND archived_at IS NULL AND staged_in IS NULL GROUP BY account_id, problem_id
 ), counted AS (
     SELECT account_id, problem_id, submits, accepted FROM account_tally
 ), problem_truth AS (

@@ -32,7 +32,7 @@ WITH requested AS (
     SELECT id, 'submit', 'PENDING', 0 FROM inserted
 ), new_jobs AS (
     INSERT INTO outbox (work_id, task, dispatch, attempt)
-    SELECT id, 'execute', 1, 0 FROM inserted
+    SELECT id, 'execution:run', 1, 0 FROM inserted
 )
 SELECT id, submitted_at FROM inserted;
 

@@ -8,16 +8,26 @@ UPDATE lease l
 RETURNING l.work_id;
 
 -- name: find_stale
--- Lists running submissions whose worker is silent for longer than the lease, or gone, or that have no lease (Q6).
-SELECT s.id, s.attempt, l.worker_id
-  FROM work s
-  LEFT JOIN lease l ON l.work_id = s.id AND l.attempt = s.attempt
-  LEFT JOIN worker w ON w.id = l.worker_id
- WHERE s.state = 'RUNNING'
-   AND (CASE WHEN l.work_id IS NULL THEN s.changed_at < now() - interval '15 seconds'
-             ELSE l.beat_at < now() - make_interval(secs => l.lease_s) OR w.gone_at IS NOT NULL END)
- ORDER BY s.changed_at
- LIMIT :limit;
+-- Lists running submissions whose worker is silent for longer than the lease, or gone, or that have no lease (Q6). A
+-- stage without a lease waits for a worker.
+(SELECT s.id, s.attempt, l.worker_id, s.attempt AS tries, s.stages
+   FROM work s
+   LEFT JOIN lease l ON l.work_id = s.id AND l.attempt = s.attempt
+   LEFT JOIN worker w ON w.id = l.worker_id
+  WHERE s.state = 'RUNNING'
+    AND (CASE WHEN l.work_id IS NULL THEN s.changed_at < now() - interval '15 seconds'
+              ELSE l.beat_at < now() - make_interval(secs => l.lease_s) OR w.gone_at IS NOT NULL END)
+  ORDER BY s.changed_at
+  LIMIT :limit)
+UNION ALL
+(SELECT s.id, s.attempt, l.worker_id, s.stage_tries, s.stages
+   FROM work s
+   JOIN lease l ON l.work_id = s.id
+   LEFT JOIN worker w ON w.id = l.worker_id
+  WHERE s.stages IS NOT NULL
+    AND (l.beat_at < now() - make_interval(secs => l.lease_s) OR w.gone_at IS NOT NULL)
+  ORDER BY s.changed_at
+  LIMIT :limit);
 
 -- name: count_running^
 -- Counts what runs of one kind: of a language, of an account, and all (Q9). Rejudges do not count for the account.

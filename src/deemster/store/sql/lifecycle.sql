@@ -1,24 +1,28 @@
 -- name: advance
--- Advances submissions and executions. Those missing in the answer had another state or attempt. A worker that starts
--- one gets the lease; one that ends or goes back to the queue has no lease any more.
+-- Advances submissions, executions and requested analyses. Those missing in the answer had another state or attempt. A
+-- worker that starts one gets the lease; one that ends, enters a stage or goes back to the queue has no lease any more.
 WITH matching AS (
-    SELECT s.id FROM work s
+    SELECT s.id, s.state AS was FROM work s
       JOIN unnest(:ids::text[], :attempts::int[]) AS w (id, attempt) ON w.id = s.id AND w.attempt = s.attempt
      WHERE s.state = ANY (:sources::text[])
      ORDER BY s.id
        FOR UPDATE OF s
 ), advanced AS (
     UPDATE work s
-       SET state       = :target,
+       SET state       = COALESCE(:target::text, s.state),
            attempt     = s.attempt + :bump::int,
            dispatch    = s.dispatch + :dispatch_bump::int,
+           stages      = CASE WHEN :keeps_stage::bool THEN s.stages ELSE :stages::text[] END,
+           stage_tries = CASE WHEN :keeps_stage::bool THEN s.stage_tries + :bump::int ELSE 0 END,
            changed_at  = now(),
-           started_at  = CASE WHEN :bump::int > 0 THEN now() ELSE s.started_at END,
+           started_at  = CASE WHEN :starts::bool THEN now() ELSE s.started_at END,
+           judged_at   = CASE WHEN was = 'RUNNING' AND :stages::text[] IS NOT NULL THEN now() ELSE s.judged_at END,
            finished_at = CASE WHEN :ends::bool THEN now() END,
-           failure     = CASE WHEN :target = 'FAILED' THEN :reason::text ELSE s.failure END
+           failure     = CASE WHEN :target::text = 'FAILED' THEN :reason::text ELSE s.failure END
       FROM matching
      WHERE s.id = matching.id
- RETURNING s.id, s.state, s.attempt, s.dispatch, s.account_id, s.webhook_url, s.webhook_format, s.staged_in, s.kind
+ RETURNING s.id, s.state, s.attempt, s.dispatch, s.account_id, s.webhook_url, s.webhook_format, s.staged_in,
+           s.archived_at, s.kind, was IN ('ANALYZING', 'AI_EVALUATING') AS was_in_stage
 ), new_events AS (
     INSERT INTO work_event (work_id, event, state, attempt, reason)
     SELECT id, :event, state, attempt, :reason::text FROM advanced
@@ -31,10 +35,16 @@ WITH matching AS (
 ), released AS (
     DELETE FROM lease l USING advanced a WHERE :releases::bool AND l.work_id = a.id
 ), new_webhooks AS (
-    -- Trials of a rejudging send no webhooks.
+    -- Trials of a rejudging send no webhooks. The last digit of the second webhook's id differs from the first's.
     INSERT INTO webhook_delivery (id, work_id, account_id, kind, url, format)
-    SELECT 'whd_' || substr(id, 5), id, account_id, kind || '.finished', webhook_url, COALESCE(webhook_format, 'standard')
-      FROM advanced WHERE :ends::bool AND webhook_url IS NOT NULL AND staged_in IS NULL
+    SELECT 'whd_' || CASE WHEN was_in_stage THEN substr(id, 5, length(id) - 5) ||
+                  translate(right(id, 1), '0123456789abcdefghjkmnpqrstvwxyz', '123456789abcdefghjkmnpqrstvwxyz0')
+                          ELSE substr(id, 5) END,
+           id, account_id, kind || CASE WHEN was_in_stage THEN '.evaluated' ELSE '.finished' END, webhook_url,
+           COALESCE(webhook_format, 'standard')
+      FROM advanced
+     WHERE webhook_url IS NOT NULL AND staged_in IS NULL AND archived_at IS NULL
+       AND (:ends::bool OR (:stages::text[] IS NOT NULL AND NOT was_in_stage))
     ON CONFLICT DO NOTHING
 )
 SELECT id, attempt, dispatch FROM advanced;

@@ -29,7 +29,8 @@ SELECT id FROM rejudging WHERE staged_at IS NULL AND outcome IS NULL ORDER BY id
 SELECT s.id, s.account_id AS account, s.problem_id AS problem, p.revision, s.language, s.main, s.source,
        s.webhook_url, s.contest_id AS contest
   FROM submission s JOIN problem p ON p.id = s.problem_id
- WHERE s.archived_at IS NULL AND s.staged_in IS NULL AND s.state IN ('COMPLETED', 'FAILED')
+ WHERE s.archived_at IS NULL AND s.staged_in IS NULL
+   AND s.state IN ('ANALYZING', 'AI_EVALUATING', 'COMPLETED', 'FAILED')
    AND (:problem::text IS NULL OR s.problem_id = :problem)
    AND (:contest::text IS NULL OR s.contest_id = :contest)
    AND (:verdict::text IS NULL OR s.verdict = :verdict)
@@ -39,7 +40,7 @@ SELECT s.id, s.account_id AS account, s.problem_id AS problem, p.revision, s.lan
    AND (:submitted_to::timestamptz IS NULL OR s.submitted_at < :submitted_to)
    AND (:ids::text[] IS NULL OR s.id = ANY (:ids))
    AND (:outdated::bool IS NULL OR s.revision <> p.revision)
-   AND s.finished_at <= COALESCE(:ended_by::timestamptz, now())
+   AND COALESCE(s.judged_at, s.finished_at) <= COALESCE(:ended_by::timestamptz, now())
    AND (:after::text IS NULL OR s.id > :after)
  ORDER BY s.id LIMIT :limit;
 

@@ -67,7 +67,7 @@ WITH requested AS (
     SELECT id, 'submit', 'PENDING', 0 FROM inserted
 ), new_jobs AS (
     INSERT INTO outbox (work_id, task, dispatch, attempt)
-    SELECT id, 'run', 1, 0 FROM inserted
+    SELECT id, 'submission:run', 1, 0 FROM inserted
 )
 SELECT a.id, f.submitted_at FROM admitted a LEFT JOIN inserted f USING (id);
 
@@ -139,12 +139,15 @@ SELECT s.id, s.state, s.attempt, s.account_id, s.problem_id, s.revision, s.langu
   FROM submission s JOIN problem_revision r ON r.problem_id = s.problem_id AND r.digest = s.revision
  WHERE s.id = :id;
 
--- name: record_verdict!
--- Stores the verdict while the attempt that found it still runs (S5, J12).
+-- name: record_verdict^
+-- Stores the verdict while the attempt that found it still runs (S5, J12). Returns the stages that follow it, if the
+-- contest or the problem decides that.
 UPDATE submission
    SET verdict = :verdict, runtime_ms = :runtime_ms, memory_kb = :memory_kb, passed_cases = :passed_cases,
        total_cases = :total_cases, score = :score, max_score = :max_score
- WHERE id = :id AND attempt = :attempt AND state = 'RUNNING' AND verdict IS NULL;
+ WHERE id = :id AND attempt = :attempt AND state = 'RUNNING' AND verdict IS NULL
+RETURNING COALESCE((SELECT c.stages FROM contest c WHERE c.id = contest_id),
+                   (SELECT p.stages FROM problem p WHERE p.id = problem_id)) AS stages;
 
 -- name: add_judgement!
 -- Stores the reports for the contestant and for the jury.
@@ -155,16 +158,27 @@ VALUES (:id, :attempt, :contestant, :jury);
 -- Archives a submission that a newer one replaces (A9).
 UPDATE submission SET archived_at = now()
  WHERE id = :id AND archived_at IS NULL AND staged_in IS NULL
-   AND state IN ('COMPLETED', 'FAILED', 'CANCELLED')
-RETURNING id, account_id, problem_id, revision, language, main, source, state, verdict, webhook_url, contest_id;
+   AND state IN ('ANALYZING', 'AI_EVALUATING', 'COMPLETED', 'FAILED', 'CANCELLED')
+RETURNING id, account_id, problem_id, revision, language, main, source, state, attempt, verdict, webhook_url, contest_id;
 
 -- name: list_possibly_lost
--- Lists what has been queued for a while with nothing in the outbox; the queue is asked for it (Q6).
-SELECT s.id, s.attempt, s.dispatch, s.priority, s.problem_id, s.revision
-  FROM work s
- WHERE s.state IN ('PENDING', 'QUEUED') AND s.state = 'QUEUED'
-   AND s.changed_at < now() - make_interval(secs => :quiet_s)
-   AND NOT EXISTS (SELECT FROM outbox o WHERE o.work_id = s.id AND o.task IN ('run', 'execute')
-                      AND (o.sent_at IS NULL OR o.sent_at > now() - make_interval(secs => :quiet_s)))
- ORDER BY s.priority, s.id
- LIMIT :limit;
+-- Lists what has been queued for a while with nothing in the outbox; the queue is asked for it (Q6). A stage that
+-- nobody has a lease for is queued, too.
+(SELECT s.id, s.attempt, s.dispatch, s.priority, s.problem_id, s.revision, NULL AS stage
+   FROM work s
+  WHERE s.state IN ('PENDING', 'QUEUED') AND s.state = 'QUEUED'
+    AND s.changed_at < now() - make_interval(secs => :quiet_s)
+    AND NOT EXISTS (SELECT FROM outbox o WHERE o.work_id = s.id
+                       AND (o.sent_at IS NULL OR o.sent_at > now() - make_interval(secs => :quiet_s)))
+  ORDER BY s.priority, s.id
+  LIMIT :limit)
+UNION ALL
+(SELECT s.id, s.attempt, s.dispatch, s.priority, s.problem_id, s.revision, s.stages[1]
+   FROM work s
+  WHERE s.stages IS NOT NULL
+    AND s.changed_at < now() - make_interval(secs => :quiet_s)
+    AND NOT EXISTS (SELECT FROM lease l WHERE l.work_id = s.id)
+    AND NOT EXISTS (SELECT FROM outbox o WHERE o.work_id = s.id
+                       AND (o.sent_at IS NULL OR o.sent_at > now() - make_interval(secs => :quiet_s)))
+  ORDER BY s.changed_at
+  LIMIT :limit);

@@ -1,0 +1,140 @@
+"""The stages that analyse programs: after a verdict, or on request for a program that ended."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final
+
+from deemster.domain.analysis import Analysis
+from deemster.domain.ids import RevisionDigest, SubmissionId, WorkId
+from deemster.domain.job import Task
+from deemster.domain.language import Catalogue, Language
+from deemster.domain.lifecycle import Event
+from deemster.domain.source import Source, unpack_files
+from deemster.domain.stage import StageDetails
+from deemster.domain.stored_analysis import AnalysisRecord, RequestedAnalysis, compress
+from deemster.pipeline.analyze.sarif import sarif_log, to_json
+from deemster.pipeline.judge.sources import contestant_source
+from deemster.pipeline.verdict.follow_up import enter_stage
+from deemster.problems.distribution import RevisionDistributor
+from deemster.store import analyses
+from deemster.store.artifacts import Artifacts
+from deemster.store.inline_artifacts import fetch
+from deemster.store.lifecycle import advance
+from deemster.store.pool import Connection, Pool, connection, transaction
+from deemster.store.stages import stage_details
+
+DEADLINE_S: Final = 20.0
+"""For all analysers of a program together (Q4)."""
+
+Analyze = Callable[[Language, Source], Awaitable[Analysis]]
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramAnalyzer:
+    """Reads programs as they are judged, and analyses them."""
+
+    pool: Pool
+    artifacts: Artifacts
+    catalogue: Catalogue
+    distributor: RevisionDistributor
+    analyze: Analyze
+
+    async def analyze_submission(
+        self, source: str, main: str | None, language: str, revision: RevisionDigest
+    ) -> AnalysisRecord:
+        """`source` is the digest of the artifact with the files."""
+        async with connection(self.pool) as acquired:
+            bundle = await fetch(acquired, self.artifacts, source)
+        own = Source(unpack_files(bundle), main=main)
+        named = self.catalogue.named(language)
+        async with self.distributor.opened(revision) as opened:
+            complete = await asyncio.to_thread(
+                contestant_source,
+                opened.directory,
+                opened.problem,
+                named,
+                own,
+                self.catalogue,
+            )
+        return await self.analyze_source(named, complete)
+
+    async def analyze_source(self, language: Language, source: Source) -> AnalysisRecord:
+        analysis = await self.analyze(language, source)
+        return await asyncio.to_thread(make_record, analysis)
+
+
+def make_record(analysis: Analysis) -> AnalysisRecord:
+    return AnalysisRecord(
+        sarif=compress(to_json(sarif_log(analysis))),
+        scores={str(category): score for category, score in analysis.scores.items()},
+        tools={each.analyzer.name: each.version or None for each in analysis.results},
+        findings=sum(len(each.findings) for each in analysis.results),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class AnalyzeStage:
+    pool: Pool
+    programs: ProgramAnalyzer
+    task: Task = Task.ANALYZE
+
+    async def read(self, connection: Connection, work: WorkId) -> StageDetails | None:
+        return await stage_details(connection, SubmissionId(work))
+
+    def parts(self, details: StageDetails) -> int:
+        return 0
+
+    def lock_s(self, details: StageDetails) -> float:
+        return DEADLINE_S + 5
+
+    def deadline_s(self, details: StageDetails) -> float:
+        return DEADLINE_S
+
+    async def run(self, details: StageDetails, on_part: Callable[[], None]) -> AnalysisRecord:
+        return await self.programs.analyze_submission(
+            details.source, details.main, details.language, details.revision
+        )
+
+    async def settle(self, details: StageDetails, result: AnalysisRecord) -> str:
+        async with transaction(self.pool) as writing:
+            await enter_stage(writing, details.id, details.attempt, details.stages[1:])
+            await analyses.record(writing, details.id, details.attempt, result)
+        return f"{result.findings} findings"
+
+
+@dataclass(frozen=True, slots=True)
+class RequestedAnalysisStage:
+    pool: Pool
+    programs: ProgramAnalyzer
+    task: Task = Task.ANALYZE_LATER
+
+    async def read(self, connection: Connection, work: WorkId) -> RequestedAnalysis | None:
+        return await analyses.request_details(connection, work)
+
+    def parts(self, details: RequestedAnalysis) -> int:
+        return 0
+
+    def lock_s(self, details: RequestedAnalysis) -> float:
+        return DEADLINE_S + 5
+
+    def deadline_s(self, details: RequestedAnalysis) -> float:
+        return DEADLINE_S
+
+    async def run(
+        self, details: RequestedAnalysis, on_part: Callable[[], None]
+    ) -> AnalysisRecord:
+        if details.source is not None and details.revision is not None:
+            return await self.programs.analyze_submission(
+                details.source, details.main, details.language, details.revision
+            )
+        assert details.files is not None, "an execution has files"
+        source = Source(unpack_files(details.files), main=details.main)
+        language = self.programs.catalogue.named(details.language)
+        return await self.programs.analyze_source(language, source)
+
+    async def settle(self, details: RequestedAnalysis, result: AnalysisRecord) -> str:
+        async with transaction(self.pool) as writing:
+            await advance(writing, Event.COMPLETE, details.id, details.attempt)
+            await analyses.record(writing, details.subject, details.attempt, result)
+        return f"{result.findings} findings"

@@ -1,0 +1,62 @@
+"""The stage that evaluates a judged submission with a rubric, by an evaluator from outside."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Generic, Protocol, TypeVar
+
+from deemster.domain.ids import SubmissionId, WorkId
+from deemster.domain.job import Task
+from deemster.domain.stage import StageDetails
+from deemster.domain.stored_analysis import StoredAnalysis
+from deemster.pipeline.verdict.follow_up import enter_stage
+from deemster.store import analyses
+from deemster.store.pool import Connection, Pool, connection, transaction
+from deemster.store.stages import stage_details
+
+E = TypeVar("E")
+
+DEADLINE_S: Final = 45.0
+"""For all models that are asked about a submission together (Q4)."""
+
+
+class Evaluator(Protocol[E]):
+    """What a worker needs to evaluate submissions; without one it takes no such jobs."""
+
+    async def evaluate(self, details: StageDetails, analysis: StoredAnalysis | None) -> E:
+        """`Unavailable` is retried, `Refused` is not. `analysis` is None if there is none."""
+        ...
+
+    async def record(self, writing: Connection, details: StageDetails, evaluation: E) -> str:
+        """Stores the evaluation, in the transaction that ends the stage, only once; returns it
+        in a word, for the log.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluateStage(Generic[E]):
+    pool: Pool
+    evaluator: Evaluator[E]
+    task: Task = Task.EVALUATE
+
+    async def read(self, connection: Connection, work: WorkId) -> StageDetails | None:
+        return await stage_details(connection, SubmissionId(work))
+
+    def parts(self, details: StageDetails) -> int:
+        return 0
+
+    def lock_s(self, details: StageDetails) -> float:
+        return DEADLINE_S + 5
+
+    def deadline_s(self, details: StageDetails) -> float:
+        return DEADLINE_S
+
+    async def run(self, details: StageDetails, on_part: Callable[[], None]) -> E:
+        async with connection(self.pool) as acquired:
+            analysis = await analyses.get(acquired, details.id)
+        return await self.evaluator.evaluate(details, analysis)
+
+    async def settle(self, details: StageDetails, result: E) -> str:
+        async with transaction(self.pool) as writing:
+            await enter_stage(writing, details.id, details.attempt, details.stages[1:])
+            return await self.evaluator.record(writing, details, result)

@@ -1,0 +1,38 @@
+"""Reads submissions for the stages after their verdict, and counts what came of them."""
+
+from deemster.domain.ids import AccountId, ProblemId, RevisionDigest, SubmissionId
+from deemster.domain.job import Task
+from deemster.domain.lifecycle import State
+from deemster.domain.stage import StageDetails
+from deemster.domain.verdict import Verdict
+from deemster.store.pool import Connection, statements
+
+SQL = statements("stages")
+
+
+async def stage_details(
+    connection: Connection, submission: SubmissionId
+) -> StageDetails | None:
+    row = await SQL.stage_details(connection, id=submission)
+    if row is None:
+        return None
+    return StageDetails(
+        id=submission,
+        state=State(row["state"]),
+        attempt=row["attempt"],
+        account=AccountId(row["account_id"]),
+        problem=ProblemId(row["problem_id"]),
+        revision=RevisionDigest(row["revision"]),
+        language=row["language"],
+        main=row["main"],
+        source=row["source"],
+        verdict=Verdict(row["verdict"]) if row["verdict"] else None,
+        stages=tuple(map(Task, row["stages"] or ())),
+        stage_tries=row["stage_tries"],
+        is_leased=row["is_leased"],
+    )
+
+
+async def count_scores(connection: Connection, submission: SubmissionId) -> None:
+    """Call it once for a submission, in the transaction that ends it (I3)."""
+    await SQL.count_scores(connection, id=submission)
