@@ -153,6 +153,9 @@ class Api:
     async def delete(self, path: str) -> httpx.Response:
         return await self.client.delete(path, headers=self.user.headers)
 
+    async def put(self, path: str, body: object) -> httpx.Response:
+        return await self.client.put(path, json=body, headers=self.user.headers)
+
     async def post(
         self, path: str, body: object = None, *, key: str | None = None
     ) -> httpx.Response:

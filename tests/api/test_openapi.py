@@ -55,6 +55,7 @@ MEDIA_TYPES = {
     "events": "text/event-stream",
     "recording": "application/x-asciicast",
     "diff": "text/x-diff",
+    "analysis": "application/sarif+json",
 }
 
 
@@ -63,6 +64,8 @@ def kinds_expected(path: str, status: int) -> set[str]:
         return {"application/problem+json"}
     if status in {204, 303, 304}:
         return set()
+    if status == 202:
+        return {"application/json"}
     return {MEDIA_TYPES.get(path.rpartition("/")[2], "application/json")}
 
 

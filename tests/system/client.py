@@ -15,7 +15,7 @@ from deemster.store.pool import connection
 from tests.builders import make_account
 from tests.system.programs import Program
 from tests.system.service import PROBLEM, Service
-from tests.waiting import PATIENCE_S
+from tests.waiting import PATIENCE_S, until
 
 PAUSE_S = 0.05
 MAY_PASS = {503}
@@ -56,6 +56,20 @@ class Client:
 
     async def look(self, submission: SubmissionId) -> dict[str, Any]:
         answer = await self._insist("GET", f"/v1/submissions/{submission}")
+        assert answer.status_code == 200, answer.text
+        found: dict[str, Any] = answer.json()
+        return found
+
+    async def analysis(self, work: SubmissionId | ExecutionId) -> dict[str, Any]:
+        """The SARIF log, when the analysis has ended."""
+        kind = "executions" if work.startswith("exe_") else "submissions"
+
+        async def look() -> httpx.Response | None:
+            answer = await self._insist("GET", f"/v1/{kind}/{work}/analysis")
+            return None if answer.status_code == 409 else answer
+
+        answer = await until(look)
+        assert answer is not None
         assert answer.status_code == 200, answer.text
         found: dict[str, Any] = answer.json()
         return found

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from deemster.domain.lifecycle import State
 from deemster.domain.retry_policy import JUDGE_FAILED
+from deemster.domain.submission import AcceptedSubmission
 from deemster.pipeline.verdict.dead_letter_actions import requeue
 from deemster.sandbox.runner import PACKAGED_RUNNER
 from deemster.store import dead_letters
@@ -55,6 +56,7 @@ async def test_a_judge_that_fails_is_tried_three_times_and_then_an_admin_has_it_
         mend(runner)
         async with transaction(service.pool) as writing:
             again = await requeue(writing, letter.id, actor=Actor("test"))
+        assert isinstance(again, AcceptedSubmission)
         await service.until_state("COMPLETED", again.id)
         found = await service.view(again.id)
         assert (found.verdict, found.rejudge_of) == (program.verdict, submission)

@@ -31,6 +31,7 @@ from deemster.api.openapi import DocumentedApp
 from deemster.api.permissions import check_table
 from deemster.api.routes import (
     accounts,
+    analyses,
     audit,
     code_sessions,
     code_versions,
@@ -44,6 +45,7 @@ from deemster.api.routes import (
     metrics,
     oidc,
     problem_import,
+    problem_stages,
     problems,
     queues,
     rejudgings,
@@ -102,6 +104,8 @@ def create_app(dependencies: Dependencies) -> FastAPI:
             *contests.router.routes,
             *rejudgings.router.routes,
             *problem_import.router.routes,
+            *problem_stages.router.routes,
+            *analyses.router.routes,
             *queues.router.routes,
             *dead_letters.router.routes,
             *workers.router.routes,

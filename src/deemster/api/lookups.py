@@ -4,8 +4,15 @@ from collections.abc import Iterable
 
 from deemster.api.http.errors import Forbidden
 from deemster.domain.account import Account, Role
-from deemster.domain.errors import NotFound
-from deemster.domain.ids import GENERATED_ID, AccountId, ContestId, SubmissionId
+from deemster.domain.errors import NotFound, Refused
+from deemster.domain.ids import (
+    GENERATED_ID,
+    AccountId,
+    ContestId,
+    ProblemId,
+    SubmissionId,
+    parse_problem_id,
+)
 from deemster.domain.submission import SubmissionView
 from deemster.store import accounts, contests, submissions
 from deemster.store.accounts import AccountView
@@ -34,6 +41,21 @@ async def visible_submission(
 
 def unknown_submission() -> NotFound:
     return NotFound("There is no such submission, or it belongs to another account.")
+
+
+def only_own(caller: Account) -> bool:
+    """Authors change only their own problems; admins change all."""
+    return caller.role is not Role.ADMIN
+
+
+def problem_of_path(given: str) -> ProblemId:
+    try:
+        problem = parse_problem_id(given)
+    except Refused:
+        problem = None
+    if problem != given:
+        raise NotFound("There is no such problem, or it belongs to another author.")
+    return problem
 
 
 async def known_contest(acquired: Connection, contest: str) -> Contest:

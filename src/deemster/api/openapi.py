@@ -21,6 +21,7 @@ from deemster.api.models.events import EventOut
 from deemster.api.models.executions import BatchIn, ExecutionIn, RunIn
 from deemster.api.models.live_input import InputIn
 from deemster.api.models.rejudgings import RejudgingIn
+from deemster.api.models.stages import StagesIn
 from deemster.api.models.submissions import SubmissionIn
 
 BODIES: Final = (
@@ -35,6 +36,7 @@ BODIES: Final = (
     RejudgingIn,
     RunIn,
     SignUp,
+    StagesIn,
     SubmissionIn,
     TokenIn,
     UserIn,

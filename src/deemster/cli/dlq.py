@@ -12,7 +12,7 @@ from deemster.cli.options import AsJson, make_group
 from deemster.cli.output import make_table, print_json
 from deemster.cli.progress import for_each
 from deemster.domain.errors import NotFound
-from deemster.domain.ids import SubmissionId, kind_of
+from deemster.domain.ids import WorkId, kind_of
 from deemster.pipeline.verdict import dead_letter_actions
 from deemster.settings import load_settings
 from deemster.store import dead_letters
@@ -27,9 +27,7 @@ Numbers = Annotated[
     list[int], typer.Argument(metavar="NUMBER…", help="Numbers that `dlq list` shows.")
 ]
 
-app = make_group(
-    "dlq", "Manage dead letters: submissions that could not be judged in any attempt."
-)
+app = make_group("dlq", "Manage dead letters: jobs that failed in every attempt.")
 
 
 @app.command("list")
@@ -44,11 +42,12 @@ def list_(
     if as_json:
         print_json({"letters": [fields_of(letter) for letter in letters]})
         return
-    table = make_table("number", "id", "failed", "attempts", "error", "outcome")
+    table = make_table("number", "id", "task", "failed", "attempts", "error", "outcome")
     for letter in letters:
         table.add_row(
             str(letter.id),
             letter.work,
+            letter.task,
             f"{letter.died_at:%Y-%m-%d %H:%M:%S}",
             str(letter.attempt),
             letter.error.partition("\n")[0],
@@ -71,13 +70,15 @@ def show(number: Number, as_json: AsJson = False) -> None:
 
 @app.command()
 def requeue(numbers: Numbers, as_json: AsJson = False) -> None:
-    """Judge the submissions again; each gets a new id, and the old one stays readable."""
+    """Judge the submissions again; each gets a new id, and the old one stays readable. Repeat
+    analyses that failed."""
     done, failed = uvloop.run(requeue_all(numbers))
     if as_json:
         print_json({"requeued": done})
     else:
-        for number, submission in done.items():
-            print(f"{number}: judged again as {submission}")
+        for number, new in done.items():
+            word = "analysed" if kind_of(new) == "analysis" else "judged"
+            print(f"{number}: {word} again as {new}")
     if failed:
         raise typer.Exit(ExitCode.UNABLE)
 
@@ -96,7 +97,7 @@ def discard(numbers: Numbers, as_json: AsJson = False) -> None:
 
 
 def fields_of(letter: DeadLetter) -> dict[str, Any]:
-    """The id is called `submission` or `execution`."""
+    """The id is called `submission`, `execution` or `analysis`."""
     fields = asdict(letter)
     work = fields.pop("work")
     return {"id": fields.pop("id"), kind_of(work): work, **fields}
@@ -123,13 +124,14 @@ async def read_one(number: int) -> DeadLetter:
     return letter
 
 
-async def requeue_all(numbers: list[int]) -> tuple[dict[int, SubmissionId], int]:
+async def requeue_all(numbers: list[int]) -> tuple[dict[int, WorkId], int]:
     actor = Actor(operator())
     async with open_command_database(load_settings()) as pool:
 
-        async def act(number: int) -> SubmissionId:
+        async def act(number: int) -> WorkId:
             async with transaction(pool) as writing:
-                return (await dead_letter_actions.requeue(writing, number, actor=actor)).id
+                accepted = await dead_letter_actions.requeue(writing, number, actor=actor)
+            return accepted if isinstance(accepted, str) else accepted.id
 
         return await for_each("Dead letters", numbers, act)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from deemster.domain.errors import Refused
 from deemster.domain.ids import AccountId, ContestId, ProblemId
+from deemster.domain.job import Task
 from deemster.store.pool import Connection, statements
 
 SQL = statements("contests")
@@ -21,6 +22,8 @@ class ContestPlan:
     closes_at: datetime
     """Submissions at this time are refused."""
     problems: Sequence[ProblemId]
+    stages: frozenset[Task] | None = None
+    """Those that follow a verdict; None: those of the problem."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +80,11 @@ def parameters(plan: ContestPlan) -> dict[str, Any]:
         "opens_at": plan.opens_at,
         "closes_at": plan.closes_at,
         "problems": list(plan.problems),
+        "stages": sorted(plan.stages) if plan.stages is not None else None,
     }
 
 
 def contest_from_row(row: Mapping[str, Any]) -> Contest:
-    plan = ContestPlan(row["title"], row["opens_at"], row["closes_at"], row["problems"])
+    stages = frozenset(map(Task, row["stages"])) if row["stages"] is not None else None
+    plan = ContestPlan(row["title"], row["opens_at"], row["closes_at"], row["problems"], stages)
     return Contest(ContestId(row["id"]), plan, row["opens_in_s"], row["closes_in_s"])

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from deemster.domain.ids import SubmissionId, WorkId
+from deemster.domain.ids import WorkId
 from deemster.domain.job import Task
 from deemster.store.pool import Connection, statements
 
@@ -24,7 +24,7 @@ class DeadLetter:
     outcome: str | None
     settled_at: datetime | None
     settled_by: str | None
-    requeued_as: SubmissionId | None
+    requeued_as: WorkId | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ async def resolve(
     outcome: str,
     *,
     by: str,
-    requeued_as: SubmissionId | None = None,
+    requeued_as: WorkId | None = None,
 ) -> bool:
     """Returns False if the dead letter was resolved before."""
     row = await SQL.resolve(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from deemster.domain.ids import AccountId, ProblemId, RevisionDigest
+from deemster.domain.job import Task
 from deemster.store import installation
 from deemster.store.pool import Connection, rows_changed, statements
 
@@ -99,6 +100,20 @@ async def publish(
     )
     await SQL.set_revision(connection, id=summary.id, digest=summary.digest)
     await installation.bump_version(connection, VERSION)
+
+
+async def get_stages(connection: Connection, problem: ProblemId) -> frozenset[Task] | None:
+    """The stages that follow a verdict; None: the problem does not decide that."""
+    found = await SQL.get_stages(connection, id=problem)
+    return frozenset(map(Task, found)) if found is not None else None
+
+
+async def set_stages(
+    connection: Connection, problem: ProblemId, stages: frozenset[Task] | None
+) -> None:
+    await SQL.set_stages(
+        connection, id=problem, stages=sorted(stages) if stages is not None else None
+    )
 
 
 async def retire(connection: Connection, problem: ProblemId) -> bool:

@@ -270,6 +270,7 @@ async def apply_trials(connection: Connection, rejudging: RejudgingId) -> None:
     await SQL.replace_originals(connection, id=rejudging)
     await SQL.add_webhooks(connection, id=rejudging)
     await SQL.add_events(connection, id=rejudging, event=APPLY)
+    await SQL.copy_analyses(connection, id=rejudging)
     # Counters last, accounts before problems: the same order as in `counters`.
     await SQL.open_account_tallies(connection, id=rejudging)
     await SQL.correct_account_tallies(connection, id=rejudging)

@@ -1,5 +1,7 @@
 """Reads submissions for the stages after their verdict, and counts what came of them."""
 
+from dataclasses import dataclass
+
 from deemster.domain.ids import AccountId, ProblemId, RevisionDigest, SubmissionId
 from deemster.domain.job import Task
 from deemster.domain.lifecycle import State
@@ -34,5 +36,31 @@ async def stage_details(
 
 
 async def count_scores(connection: Connection, submission: SubmissionId) -> None:
-    """Call it once for a submission, in the transaction that ends it (I3)."""
+    """Counts the scores of a finished submission for its problem, once (I3)."""
     await SQL.count_scores(connection, id=submission)
+
+
+async def uncount_scores(connection: Connection, submission: SubmissionId) -> None:
+    """Undoes it for a submission that was replaced."""
+    await SQL.uncount_scores(connection, id=submission)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreSum:
+    category: str
+    analyzed: int
+    """How many submissions have a score in this category."""
+    points: int
+
+    @property
+    def mean(self) -> float:
+        return self.points / self.analyzed
+
+
+async def score_sums(connection: Connection, problem: ProblemId) -> list[ScoreSum]:
+    return [ScoreSum(**row) async for row in SQL.score_sums(connection, problem=problem)]
+
+
+async def find_mismatches(connection: Connection) -> list[tuple[str, str]]:
+    """Sums that differ from the analyses, by problem and category."""
+    return [tuple(row.values()) async for row in SQL.find_mismatches(connection)]

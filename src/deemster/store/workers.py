@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, auto
-from typing import Final
+from typing import Any, Final
 
 from deemster.domain.ids import WorkerId
+from deemster.domain.stage_counts import TaskCounts
 from deemster.store.pool import Connection, statements
 
 SQL = statements("workers")
@@ -79,9 +80,20 @@ async def heartbeat(
     busy: int,
     cycle_s: float | None,
     ending: bool = False,
+    stage_counts: Mapping[str, Any] | None = None,
 ) -> WorkerOrder:
-    """A worker that is `ending` drains, whatever an admin has set."""
-    row = await SQL.heartbeat(connection, id=worker, busy=busy, cycle_s=cycle_s, ending=ending)
+    """A worker that is `ending` drains, whatever an admin has set.
+
+    `stage_counts` are all counts of the worker; None: they are the same as before.
+    """
+    row = await SQL.heartbeat(
+        connection,
+        id=worker,
+        busy=busy,
+        cycle_s=cycle_s,
+        ending=ending,
+        stage_counts=stage_counts,
+    )
     if row is None:
         return WorkerOrder.GONE
     return WorkerOrder.DRAIN if row["draining"] else WorkerOrder.WORK
@@ -120,6 +132,16 @@ async def mark_silent_gone(connection: Connection) -> list[WorkerId]:
 
 async def list_alive(connection: Connection) -> list[WorkerView]:
     return [WorkerView(**row) async for row in SQL.list_alive(connection, silent_s=SILENT_S)]
+
+
+async def stage_counts(connection: Connection) -> dict[WorkerId, dict[str, TaskCounts]]:
+    """What the workers that are alive counted since they started, by task."""
+    return {
+        WorkerId(row["id"]): {
+            task: TaskCounts.of(document) for task, document in row["stage_counts"].items()
+        }
+        async for row in SQL.stage_counts(connection, silent_s=SILENT_S)
+    }
 
 
 async def rate_per_s(connection: Connection) -> float | None:

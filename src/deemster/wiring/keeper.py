@@ -17,6 +17,7 @@ from deemster.pipeline.verdict.rejudging_set import continue_staging
 from deemster.pipeline.verdict.retry import rescue
 from deemster.settings import Settings
 from deemster.store import (
+    analyses,
     client_files,
     executions,
     outbox,
@@ -100,9 +101,14 @@ async def trim(pool: Pool, producer: Producer) -> int:
 
 
 async def delete_executions(pool: Pool, kept_hours: float) -> int:
+    """Also deletes requests for analyses, whose results stay with what was analysed."""
+    older_than_s, limit = kept_hours * 3600, DELETED_AT_ONCE
     async with connection(pool) as acquired:
-        return await executions.delete_ended(
-            acquired, older_than_s=kept_hours * 3600, limit=DELETED_AT_ONCE
+        deleted = await executions.delete_ended(
+            acquired, older_than_s=older_than_s, limit=limit
+        )
+        return deleted + await analyses.delete_ended_requests(
+            acquired, older_than_s=older_than_s, limit=limit
         )
 
 

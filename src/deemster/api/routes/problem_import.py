@@ -18,10 +18,10 @@ from deemster.api.http.idempotent_replay import (
     respond_once,
 )
 from deemster.api.http.upload import ARCHIVES, check_archive, receive_into
+from deemster.api.lookups import only_own, problem_of_path
 from deemster.api.models.problems import ImportedOut, ImportQuery, RetiredOut, imported_out
 from deemster.api.state import app_state
-from deemster.domain.account import Account, Role
-from deemster.domain.errors import NotFound, Refused
+from deemster.domain.account import Account
 from deemster.domain.ids import PROBLEM, ProblemId, parse_problem_id
 from deemster.domain.limits import MIB
 from deemster.problems.importing import UNNAMED, ImportRequest, put_in_force
@@ -77,7 +77,7 @@ async def import_problem(
 )
 async def revise_problem(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """Imports a new revision, which judges all later submissions. A retired problem returns."""
-    problem = checked(id)
+    problem = problem_of_path(id)
     importer = app_state(request).dependencies.importer
     await importer.check(problem, actor_of(request, caller), only_own=only_own(caller))
     async with received_package(request, problem) as (archive, _):
@@ -91,7 +91,7 @@ async def revise_problem(request: Request, caller: Caller, id: str) -> Response:
 @router.delete(PATH + "/{id}", response_model=RetiredOut, responses=errors(404))
 async def retire_problem(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """Hides a problem and refuses new submissions. Old submissions stay; PUT restores it."""
-    problem = checked(id)
+    problem = problem_of_path(id)
     importer = app_state(request).dependencies.importer
     await importer.retire(problem, actor_of(request, caller), only_own=only_own(caller))
     forget_cached(request, problem)
@@ -146,18 +146,3 @@ def forget_cached(request: Request, problem: ProblemId) -> None:
     state = app_state(request)
     state.cache_invalidation.forget_problems()
     state.dependencies.accept.forget(problem)
-
-
-def only_own(caller: Account) -> bool:
-    """Authors change only their own problems; admins change all."""
-    return caller.role is not Role.ADMIN
-
-
-def checked(given: str) -> ProblemId:
-    try:
-        problem = parse_problem_id(given)
-    except Refused:
-        problem = None
-    if problem != given:
-        raise NotFound("There is no such problem, or it belongs to another author.")
-    return problem

@@ -3,28 +3,50 @@
 from typing import Final
 
 from deemster.domain.errors import Conflict, NotFound
-from deemster.domain.ids import SubmissionId, kind_of
+from deemster.domain.ids import AnalysisId, SubmissionId, WorkId, kind_of
+from deemster.domain.job import Task
 from deemster.domain.submission import AcceptedSubmission
 from deemster.pipeline.verdict.rejudge import replace
-from deemster.store import audit, dead_letters
+from deemster.store import analyses, audit, dead_letters
 from deemster.store.audit import Actor
 from deemster.store.dead_letters import DeadLetter
 from deemster.store.pool import Connection
 
 ACTS: Final = {"requeued": "requeue", "discarded": "discard"}
+REASONS: Final = {
+    Task.EXECUTE: "an execution, which is not repeated: its user can run the program again.",
+    Task.EVALUATE: "the evaluation of a submission that has ended: rejudge the submission.",
+    Task.FINALIZE: "the last stage of a submission that has ended: only sums are missing.",
+}
+"""Why dead letters of these tasks can't be requeued."""
 
 
-async def requeue(connection: Connection, number: int, *, actor: Actor) -> AcceptedSubmission:
-    """Creates a new submission that replaces the failed one."""
+async def requeue(
+    connection: Connection, number: int, *, actor: Actor
+) -> AcceptedSubmission | AnalysisId:
+    """Creates a new submission that replaces the failed one, or repeats a failed analysis."""
     found = await open_dead_letter(connection, number)
-    if kind_of(found.work) == "execution":
-        raise Conflict(
-            f"Dead letter {number} is an execution, which is not judged again: its user can "
-            "run the program again. Discard the dead letter."
-        )
-    accepted = await replace(connection, SubmissionId(found.work))
-    await settle(connection, found, "requeued", actor, accepted)
-    return accepted
+    if found.task in REASONS:
+        raise Conflict(f"Dead letter {number} is {REASONS[found.task]} Discard it.")
+    if found.task is Task.RUN:
+        accepted = await replace(connection, SubmissionId(found.work))
+        await settle(connection, found, "requeued", actor, accepted.id)
+        return accepted
+    analysis = await repeat_analysis(connection, found)
+    await settle(connection, found, "requeued", actor, analysis)
+    return analysis
+
+
+async def repeat_analysis(connection: Connection, failed: DeadLetter) -> AnalysisId:
+    """The result is added to the program that has ended."""
+    details = None
+    if failed.task is Task.ANALYZE_LATER:
+        details = await analyses.request_details(connection, failed.work)
+    subject = details.subject if details is not None else SubmissionId(failed.work)
+    analysis = await analyses.request(connection, subject)
+    if analysis is None:
+        raise Conflict(f"{subject} is being analysed already.")
+    return analysis
 
 
 async def discard(connection: Connection, number: int, *, actor: Actor) -> None:
@@ -45,9 +67,8 @@ async def settle(
     dead_letter: DeadLetter,
     outcome: str,
     actor: Actor,
-    new: AcceptedSubmission | None = None,
+    new_id: WorkId | None = None,
 ) -> None:
-    new_id = new.id if new else None
     done = await dead_letters.resolve(
         connection, dead_letter.id, outcome, by=actor.name, requeued_as=new_id
     )

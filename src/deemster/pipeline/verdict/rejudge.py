@@ -19,6 +19,7 @@ from deemster.store.audit import Actor
 from deemster.store.lifecycle import advance
 from deemster.store.pool import Connection
 from deemster.store.problems import get
+from deemster.store.stages import uncount_scores
 from deemster.store.submission_inserts import insert
 from deemster.store.submissions import archive
 
@@ -47,6 +48,7 @@ async def replace(connection: Connection, submission: SubmissionId) -> AcceptedS
     if State(old["state"]) in IN_STAGE:
         # Nobody reads what its stages would add.
         await advance(connection, Event.COMPLETE, submission, old["attempt"], reason="rejudged")
+    await uncount_scores(connection, submission)
     account = AccountId(old["account_id"])
     new = NewSubmission(
         id=SubmissionId(new_id(SUBMISSION)),

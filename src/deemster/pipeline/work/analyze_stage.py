@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from deemster.domain.analysis import Analysis
-from deemster.domain.ids import RevisionDigest, SubmissionId, WorkId
+from deemster.domain.ids import RevisionDigest, SubmissionId, WorkId, kind_of
 from deemster.domain.job import Task
 from deemster.domain.language import Catalogue, Language
 from deemster.domain.lifecycle import Event
@@ -22,7 +22,7 @@ from deemster.store.artifacts import Artifacts
 from deemster.store.inline_artifacts import fetch
 from deemster.store.lifecycle import advance
 from deemster.store.pool import Connection, Pool, connection, transaction
-from deemster.store.stages import stage_details
+from deemster.store.stages import count_scores, stage_details
 
 DEADLINE_S: Final = 20.0
 """For all analysers of a program together (Q4)."""
@@ -137,4 +137,6 @@ class RequestedAnalysisStage:
         async with transaction(self.pool) as writing:
             await advance(writing, Event.COMPLETE, details.id, details.attempt)
             await analyses.record(writing, details.subject, details.attempt, result)
+            if kind_of(details.subject) == "submission":
+                await count_scores(writing, SubmissionId(details.subject))
         return f"{result.findings} findings"

@@ -10,8 +10,9 @@ import structlog
 
 from deemster.domain.errors import LostRace, Unavailable
 from deemster.domain.ids import WorkId
-from deemster.domain.job import Task
+from deemster.domain.job import QUEUE_OF, Task
 from deemster.domain.job_events import events_of
+from deemster.domain.stage_counts import DONE, RETRY
 from deemster.domain.work import WorkDetails
 from deemster.pipeline.queue.fetcher import DeliveredJob, Done, RetryLater
 from deemster.pipeline.verdict.attempt import Caps, Full, start
@@ -29,6 +30,11 @@ FIRST_PAUSE_S: Final = 0.5
 LONGEST_PAUSE_S: Final = 5.0
 FULL_S: Final = 0.5
 """Pause before a job is tried again when as many jobs run as may."""
+FAILED: Final = "failed"
+RETURNED: Final = "returned"
+SUPERSEDED: Final = "superseded"
+FAILURES: Final = frozenset({RETRY, FAILED, RETURNED, SUPERSEDED})
+"""Outcomes of jobs without a result of their stage."""
 
 
 class Stage(Protocol[D, R]):
@@ -108,6 +114,8 @@ class JobExecutor(Generic[D, R]):
         )
         self.on_start()
         began = time.monotonic()
+        task, counts = self.stage.task, self.running_jobs.counts
+        counts.start(task)
         with self.running_jobs.tracked(details, self.stage.parts(details)) as running:
             try:
                 set_lease(self.stage.lock_s(details))
@@ -117,18 +125,24 @@ class JobExecutor(Generic[D, R]):
                 raise
             if running.is_returned and isinstance(outcome, Exception):
                 await asyncio.shield(self._return(details))
-                result = "returned"
+                result = RETURNED
             else:
                 result = await self._record(details, running, outcome)
             self.on_end()
+        took_s = time.monotonic() - began
+        counts.end(task, result if result in FAILURES else DONE, took_s)
         await asyncio.sleep(0)  # clients are told before the log and the queue
         log.info(
             "job.done",
             **id_field(details.id),
-            taskType=self.stage.task,
+            traceId=details.id.partition("_")[2],
+            taskType=task,
+            queue=QUEUE_OF[task],
+            stage=task.step,
+            userId=details.account,
             attempt=details.attempt,
             language=details.language,
-            latencyMs=round((time.monotonic() - began) * 1000),
+            latencyMs=round(took_s * 1000),
             result=result,
         )
 
@@ -160,12 +174,12 @@ class JobExecutor(Generic[D, R]):
                 log.warning("settle.waiting", **id_field(details.id), error=str(fault))
             await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
-        return "superseded"
+        return SUPERSEDED
 
     async def _record_once(self, details: D, outcome: R | Exception) -> str:
         if isinstance(outcome, Exception):
             again = await retry_or_fail(self.pool, details, outcome, most_tries=self.most_tries)
-            return "retry" if again else "failed"
+            return RETRY if again else FAILED
         return await self.stage.settle(details, outcome)
 
     async def _return(self, details: D) -> None:

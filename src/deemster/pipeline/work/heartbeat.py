@@ -13,6 +13,7 @@ import structlog
 
 from deemster.domain.errors import Unavailable
 from deemster.domain.ids import WORKER, WorkerId, WorkId, new_id, work_id
+from deemster.domain.stage_counts import StageCounts
 from deemster.domain.submission import JudgingProgress
 from deemster.domain.work import WorkDetails
 from deemster.pipeline.work.consumers import Consumers
@@ -67,6 +68,7 @@ class RunningJobs:
     def __init__(self, pool: Pool, worker: WorkerId) -> None:
         self._pool = pool
         self.worker = worker
+        self.counts = StageCounts()
         self._running: dict[WorkId, RunningJob] = {}
         self._gives_back: Callable[[WorkDetails], bool] = lambda _: False
 
@@ -141,6 +143,7 @@ class Heartbeat:
                 busy=consumer.busy,
                 cycle_s=consumer.cycle_s,
                 ending=consumer.is_draining,
+                stage_counts=self.running_jobs.counts.take_news(),
             )
         self._obey(order, consumer)
         await self.running_jobs.beat()

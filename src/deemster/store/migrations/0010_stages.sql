@@ -75,6 +75,7 @@ ALTER TABLE contest ADD COLUMN stages text[]
     CONSTRAINT contest_stages_known CHECK (stages <@ '{submission:analyze,submission:evaluate_ai}');
 
 -- What analysers found in a submission or an execution: a SARIF log, compressed with zlib, and a score per category.
+-- `counted` says whether the scores are in the sums of the problem.
 CREATE TABLE analysis (
     work_id     text PRIMARY KEY REFERENCES work ON DELETE CASCADE,
     attempt     integer NOT NULL,
@@ -82,11 +83,12 @@ CREATE TABLE analysis (
     scores      jsonb NOT NULL,
     tools       jsonb NOT NULL,
     findings    integer NOT NULL CHECK (findings >= 0),
+    counted     boolean NOT NULL DEFAULT false,
     analyzed_at timestamptz NOT NULL DEFAULT now()
 );
 ALTER TABLE analysis ALTER COLUMN sarif SET STORAGE EXTERNAL;
 
--- Sums over the finished submissions of a problem, counted once for each by its last job (I3).
+-- Sums over the finished submissions of a problem, each counted once by its last job (I3).
 CREATE TABLE analysis_tally (
     problem_id text NOT NULL REFERENCES problem,
     category   text NOT NULL,

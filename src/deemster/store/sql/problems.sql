@@ -23,6 +23,14 @@ ON CONFLICT (problem_id, digest) DO NOTHING;
 -- Makes a revision the current one; a retired problem returns.
 UPDATE problem SET revision = :digest, retired_at = NULL WHERE id = :id;
 
+-- name: get_stages$
+-- Reads the stages that follow a verdict; NULL if the problem does not decide that.
+SELECT stages FROM problem WHERE id = :id;
+
+-- name: set_stages!
+-- Sets the stages that follow a verdict.
+UPDATE problem SET stages = :stages::text[] WHERE id = :id;
+
 -- name: retire!
 -- Closes a problem for submissions until a revision is published again.
 UPDATE problem SET retired_at = now() WHERE id = :id AND retired_at IS NULL;

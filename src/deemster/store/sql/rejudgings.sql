@@ -135,6 +135,21 @@ WITH pair AS (
 )
 UPDATE submission s SET staged_in = NULL, applied_in = :id FROM pair WHERE s.id = pair.new;
 
+-- name: copy_analyses!
+-- Copies the analyses of replaced submissions to those that replace them and are counted instead: their sources are
+-- the same.
+WITH copied AS (
+    INSERT INTO analysis (work_id, attempt, sarif, scores, tools, findings, counted, analyzed_at)
+    SELECT t.id, t.attempt, a.sarif, a.scores, a.tools, a.findings, a.counted, a.analyzed_at
+      FROM submission t JOIN analysis a ON a.work_id = t.rejudge_of
+     WHERE t.applied_in = :id
+    ON CONFLICT DO NOTHING
+ RETURNING work_id
+)
+UPDATE analysis a SET counted = false
+  FROM submission t JOIN copied c ON c.work_id = t.id
+ WHERE a.work_id = t.rejudge_of AND a.counted;
+
 -- name: archive_rest!
 -- Archives trials that replaced nothing.
 UPDATE submission SET archived_at = now() WHERE staged_in = :id AND archived_at IS NULL;

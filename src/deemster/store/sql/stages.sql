@@ -5,12 +5,46 @@ SELECT s.id, s.state, s.attempt, s.account_id, s.problem_id, s.revision, s.langu
   FROM submission s WHERE s.id = :id;
 
 -- name: count_scores!
--- Adds the scores of a submission to the sums of its problem.
+-- Adds the scores of a submission to the sums of its problem, once.
+WITH counted AS (
+    UPDATE analysis a SET counted = true
+      FROM submission s
+     WHERE a.work_id = :id AND s.id = a.work_id AND NOT a.counted AND s.archived_at IS NULL
+ RETURNING s.problem_id, a.scores
+)
 INSERT INTO analysis_tally AS t (problem_id, category, analyzed, points)
-SELECT s.problem_id, score.key, 1, score.value::int
-  FROM submission s
-  JOIN analysis a ON a.work_id = s.id, jsonb_each_text(a.scores) score
- WHERE s.id = :id AND s.archived_at IS NULL AND score.value IS NOT NULL
- ORDER BY score.key
+SELECT problem_id, score.key, 1, score.value::int
+  FROM counted, jsonb_each_text(scores) score WHERE score.value IS NOT NULL ORDER BY score.key
 ON CONFLICT (problem_id, category) DO UPDATE
    SET analyzed = t.analyzed + EXCLUDED.analyzed, points = t.points + EXCLUDED.points;
+
+-- name: uncount_scores!
+-- Takes the scores of a submission that was archived out of the sums again.
+WITH uncounted AS (
+    UPDATE analysis a SET counted = false
+      FROM submission s
+     WHERE a.work_id = :id AND s.id = a.work_id AND a.counted
+ RETURNING s.problem_id, a.scores
+), locked AS (
+    SELECT t.problem_id, t.category, score.value::int AS points
+      FROM uncounted u, jsonb_each_text(u.scores) score, analysis_tally t
+     WHERE t.problem_id = u.problem_id AND t.category = score.key AND score.value IS NOT NULL
+     ORDER BY t.category FOR NO KEY UPDATE OF t
+)
+UPDATE analysis_tally t SET analyzed = t.analyzed - 1, points = t.points - l.points
+  FROM locked l WHERE t.problem_id = l.problem_id AND t.category = l.category;
+
+-- name: score_sums
+-- Reads the sums of a problem.
+SELECT category, analyzed, points FROM analysis_tally WHERE problem_id = :problem AND analyzed > 0 ORDER BY category;
+
+-- name: find_mismatches
+-- Lists sums that differ from the analyses; there should be none.
+WITH truth AS (
+    SELECT s.problem_id, score.key AS category, count(*) AS analyzed, sum(score.value::int) AS points
+      FROM analysis a JOIN submission s ON s.id = a.work_id, jsonb_each_text(a.scores) score
+     WHERE a.counted AND score.value IS NOT NULL GROUP BY 1, 2
+)
+SELECT problem_id, category
+  FROM truth t FULL JOIN analysis_tally c USING (problem_id, category)
+ WHERE (COALESCE(t.analyzed, 0), COALESCE(t.points, 0)) <> (COALESCE(c.analyzed, 0), COALESCE(c.points, 0));

@@ -11,6 +11,7 @@ UPDATE worker SET languages = :languages, versions = :versions WHERE id = :id AN
 -- Records that a worker is alive; returns whether it is to drain.
 UPDATE worker
    SET seen_at = now(), busy = :busy, cycle_s = :cycle_s,
+       stage_counts = COALESCE(:stage_counts::jsonb, stage_counts),
        draining_at = CASE WHEN :ending::bool THEN COALESCE(draining_at, now()) ELSE draining_at END
  WHERE id = :id AND gone_at IS NULL
 RETURNING draining_at IS NOT NULL AS draining;
@@ -43,6 +44,12 @@ RETURNING id;
 -- Lists workers that are alive, including those that drain.
 SELECT id, host, slots, languages, versions, busy, cycle_s, started_at, seen_at, draining_at FROM worker
  WHERE gone_at IS NULL AND seen_at > now() - make_interval(secs => :silent_s)
+ ORDER BY id;
+
+-- name: stage_counts
+-- Reads what workers that are alive counted.
+SELECT id, stage_counts FROM worker
+ WHERE gone_at IS NULL AND seen_at > now() - make_interval(secs => :silent_s) AND stage_counts <> '{}'
  ORDER BY id;
 
 -- name: rate_per_s^
