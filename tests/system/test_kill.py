@@ -40,8 +40,8 @@ LULL_S = 4.0
 """Mischief goes on after this also when nothing moves."""
 TYPING_S = 1.0
 """Mischief waits so long for somebody to type."""
-EVENTS_EACH = 3
-"""Of a submission, at least: submit, start, complete."""
+EVENTS_EACH = 7
+"""Of a submission, at least: submit, start, analyze, finalize, two stages' starts, complete."""
 TALKER = "print('hi', input('name? '))"
 EXECUTIONS: list[tuple[dict[str, Any], tuple[str, str]]] = [
     (
@@ -77,7 +77,7 @@ ATTEMPTS = 100
 async def test_whatever_is_killed_every_submission_gets_its_verdict_once(
     tmp_path: Path, store: str
 ) -> None:
-    """Q1, Q2, Q5, Q6, I1, I3, S2, S6, J12, E7, E8."""
+    """Q1, Q2, Q5, Q6, I1, I3, S2, S5, S6, J12, P1, E7, E8: in the middle of each stage."""
     await kill_test(tmp_path, store, submissions=80, rounds=1)
 
 
@@ -107,7 +107,9 @@ async def kill_test(
         await until_all_ended(service, flow.ledger)
         await until_at_rest(service)
         typed = [typist.execution for typist in flow.typists]
-        await assert_exactly_once(service, flow.ledger, [*flow.executions, *typed])
+        await assert_exactly_once(
+            service, flow.ledger, [*flow.executions, *typed], analyzed=True
+        )
         await assert_typed_once(service, typed, LINES)
         for submission, program in flow.ledger.items():
             assert (await client.look(submission))["verdict"] == program.verdict
@@ -143,6 +145,8 @@ async def stage(
             "kill",
             port=port,
             run_attempts=ATTEMPTS,
+            stages="analyze",
+            stage_retries=ATTEMPTS,
             execution_wall_s=PATIENCE_S,
         )
         service = await enter(opened)

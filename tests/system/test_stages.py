@@ -55,7 +55,7 @@ async def test_p2_each_language_gets_its_findings_through_the_api(
         client_of(service, port) as client,
     ):
         service.start("api", "relay", "worker", "keeper")
-        sent: dict[SubmissionId, tuple[str, bool]] = {}
+        sent = dict[SubmissionId, tuple[str, bool]]()
         for language, sample in samples.items():
             for source, is_wrong in ((sample.wrong, True), (sample.clean, False)):
                 program = Program(language, source, Verdict.WRONG_ANSWER)

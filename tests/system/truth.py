@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from deemster.domain.ids import ExecutionId, SubmissionId
 from deemster.domain.lifecycle import TERMINAL_EVENTS, State
-from deemster.store import counters
+from deemster.store import counters, stages
 from deemster.store.pool import connection
 from tests.system.programs import Program
 from tests.system.service import Service
@@ -38,9 +38,11 @@ async def assert_exactly_once(
     service: Service,
     ledger: Mapping[SubmissionId, Program],
     executions: Iterable[ExecutionId] = (),
+    *,
+    analyzed: bool = False,
 ) -> None:
     """One row, one end, one verdict and the right one, one event for it, counted once. No chunk
-    of the output of an execution is missing.
+    of the output of an execution is missing. If they were to be analysed, each was, once.
     """
     works = await service.fetch("SELECT id, attempt FROM work")
     attempts = {row["id"]: row["attempt"] for row in works}
@@ -56,17 +58,20 @@ async def assert_exactly_once(
     ends = await service.fetch(
         """SELECT work_id, count(*) FILTER (WHERE event = ANY ($1)) AS ends,
                   count(*) FILTER (WHERE event = 'submit') AS submits,
-                  count(*) FILTER (WHERE event = 'start') AS starts
+                  count(*) FILTER (WHERE event = 'start') AS starts,
+                  count(*) FILTER (WHERE event = 'stage_start') AS stage_starts
              FROM work_event GROUP BY work_id""",
         sorted(TERMINAL_EVENTS),
     )
     assert {row["work_id"] for row in ends} == {*ledger, *executions}
     assert all(row["ends"] == row["submits"] == 1 for row in ends)
-    assert all(row["starts"] == attempts[row["work_id"]] for row in ends)
+    assert all(row["starts"] + row["stage_starts"] == attempts[row["work_id"]] for row in ends)
     judged = await service.fetch("SELECT submission_id, attempt FROM judgement")
     assert {row["submission_id"]: row["attempt"] for row in judged} == {
-        id_: row["attempt"] for id_, row in found.items()
+        row["work_id"]: row["starts"] for row in ends if row["work_id"] in found
     }
+    counted = await service.fetch("SELECT work_id FROM analysis WHERE counted")
+    assert {row["work_id"] for row in counted} == (found.keys() if analyzed else set())
     gaps = await service.fetch(
         """SELECT work_id, attempt, count(*), max(number) FROM execution_output
             GROUP BY work_id, attempt HAVING max(number) <> count(*)"""
@@ -74,6 +79,7 @@ async def assert_exactly_once(
     assert gaps == []
     async with connection(service.pool) as acquired:
         assert await counters.find_mismatches(acquired) == []
+        assert await stages.find_mismatches(acquired) == []
 
 
 async def assert_typed_once(
