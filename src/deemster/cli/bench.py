@@ -14,6 +14,7 @@ from deemster.bench import burst as burst_bench
 from deemster.bench import judge as judge_bench
 from deemster.bench import latency as latency_bench
 from deemster.bench import live as live_bench
+from deemster.bench import pipeline as pipeline_bench
 from deemster.bench import sandbox as sandbox_bench
 from deemster.bench.burst import Plan, Queue
 from deemster.bench.live_sessions import SessionPlan
@@ -24,6 +25,7 @@ from deemster.cli.bench_tables import (
     judge_table,
     latency_table,
     live_table,
+    pipeline_table,
     sandbox_table,
 )
 from deemster.cli.options import AsJson, make_group
@@ -177,6 +179,33 @@ def latency(
     """
     result = run(lambda progress: latency_bench.measure(rounds, queue, directory, progress))
     show(result, latency_table, as_json=as_json)
+
+
+@app.command()
+def pipeline(
+    rounds: Annotated[
+        int, typer.Option(help="Number of turns with and without stages.", min=1, max=1000)
+    ] = 6,
+    submissions: Annotated[
+        int, typer.Option(help="Number of submissions of each turn.", min=1, max=10_000)
+    ] = 40,
+    clients: Annotated[
+        int, typer.Option(help="Number of clients that submit at once.", min=1, max=100)
+    ] = 4,
+    queue: Annotated[Queue, typer.Option(help="Store of the queue.")] = Queue.POSTGRES,
+    directory: DataDirectory = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure whether stages after the verdict delay verdicts under load.
+
+    Clients submit new C programs to a problem with 11 cases, and each waits for its verdict
+    before it submits the next. Turns in which all stages follow a verdict, and run beside
+    judging, alternate with turns without stages. `ratio_of_p50` compares the median times from
+    POST to verdict of neighbouring turns.
+    """
+    plan = pipeline_bench.Plan(rounds, submissions, clients)
+    result = run(lambda progress: pipeline_bench.measure(plan, queue, directory, progress))
+    show(result, pipeline_table, as_json=as_json)
 
 
 @app.command()

@@ -135,6 +135,17 @@ def latency_table(result: Mapping[str, Any]) -> Table:
     return table
 
 
+def pipeline_table(result: Mapping[str, Any]) -> Table:
+    table = make_table("from POST to verdict", numbers=("p50 ms", "p95 ms"))
+    for name in ("without_stages", "with_stages"):
+        row = result[name]
+        table.add_row(
+            name.replace("_", " "), f"{row['verdict_p50_ms']:g}", f"{row['verdict_p95_ms']:g}"
+        )
+    table.add_row("ratio of p50", f"{result['ratio_of_p50']:g}", f"goal {result['goal']:g}")
+    return table
+
+
 def live_table(result: Mapping[str, Any]) -> Table:
     table = make_table("live coding", "measured", "goal")
     sessions, one_line, terminals = (

@@ -60,3 +60,8 @@ async def list_waits(connection: Connection, hog: str, since_s: float) -> list[W
     return [
         WaitingTime(row["of_hog"], row["submitted_s"], row["started_s"]) async for row in rows
     ]
+
+
+async def count_in_stages(connection: Connection) -> int:
+    """How many submissions have a verdict, and stages that have not ended."""
+    return int(await SQL.count_in_stages(connection))

@@ -1,0 +1,133 @@
+"""Measures whether stages after the verdict delay verdicts under load (S5)."""
+
+import asyncio
+import itertools
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+from deemster.bench.burst import Queue, start_roles
+from deemster.bench.latency import PACKAGE, SOURCE, quantile
+from deemster.bench.load.api_client import ApiClient
+from deemster.bench.load.service import BenchService, make_problem, open_service
+from deemster.bench.machine import describe_machine
+from deemster.domain.ids import ProblemId
+from deemster.domain.job import Task
+from deemster.pipeline.judge.verify.progress import Progress
+from deemster.store import consistency, problems
+from deemster.store.pool import connection
+from deemster.wiring.address import Address
+
+GOAL: Final = 1.05
+WITHOUT: Final = ProblemId("prob_verdict")
+WITH: Final = ProblemId("prob_stages")
+STAGES: Final[dict[ProblemId, frozenset[Task]]] = {
+    WITHOUT: frozenset(),
+    WITH: frozenset({Task.ANALYZE, Task.EVALUATE}),
+}
+POLL_S: Final = 0.2
+DRAIN_S: Final = 600.0
+NEVER_SENT: Final = itertools.count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    rounds: int
+    """Turns with stages, and as many without."""
+    submissions: int
+    """Of each turn."""
+    clients: int
+    """Each waits for its verdict before it submits again."""
+
+
+async def measure(
+    plan: Plan, queue: Queue, directory: Path | None, progress: Progress
+) -> dict[str, Any]:
+    async with open_service(directory, 1) as service:
+        for problem, stages in STAGES.items():
+            await make_problem(service.settings, service.directory / "double", problem, PACKAGE)
+            async with connection(service.pool) as acquired:
+                await problems.set_stages(acquired, problem, stages)
+        async with start_roles(service, queue, requests_per_second_user=100_000) as address:
+            found = await take_turns(service, address, plan, progress)
+    off, on = (sorted(itertools.chain(*found[problem])) for problem in (WITHOUT, WITH))
+    # Neighbouring turns are compared, because other load on the machine comes and goes.
+    ratios = [
+        median(with_stages) / median(without)
+        for without, with_stages in zip(found[WITHOUT], found[WITH], strict=True)
+    ]
+    return {
+        "without_stages": figures(off),
+        "with_stages": figures(on),
+        "ratio_of_p50": round(median(ratios), 3),
+        "goal": GOAL,
+        "rounds": plan.rounds,
+        "submissions": plan.submissions,
+        "clients": plan.clients,
+        "queue": queue.value,
+        "machine": describe_machine(),
+    }
+
+
+async def take_turns(
+    service: BenchService, address: Address, plan: Plan, progress: Progress
+) -> dict[ProblemId, list[list[float]]]:
+    """Returns the milliseconds from POST to verdict, by problem and turn."""
+    found: dict[ProblemId, list[list[float]]] = {problem: [] for problem in STAGES}
+    warm_up = Plan(1, 2 * plan.clients, plan.clients)
+    with progress.step("Measuring", 2 * plan.rounds) as advance:
+        for problem in STAGES:
+            await one_turn(service, address, problem, warm_up)
+        for number in range(plan.rounds):
+            # Either kind is the first of a pair as often as the other.
+            for problem in list(STAGES)[:: 1 if number % 2 else -1]:
+                found[problem].append(await one_turn(service, address, problem, plan))
+                advance()
+    return found
+
+
+async def one_turn(
+    service: BenchService, address: Address, problem: ProblemId, plan: Plan
+) -> list[float]:
+    """Ends when no stage is left, so that the next turn is not disturbed."""
+    waiting = iter(range(plan.submissions))
+    told_ms: list[float] = []
+
+    async def submit_some() -> None:
+        async with ApiClient.open(address, service.admin) as api:
+            told_ms.extend([await verdict_ms(api, problem) for _ in waiting])
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(plan.clients):
+            group.create_task(submit_some())
+    async with asyncio.timeout(DRAIN_S):
+        while await count_in_stages(service):  # noqa: ASYNC110 - other processes end them
+            await asyncio.sleep(POLL_S)
+    return told_ms
+
+
+async def verdict_ms(api: ApiClient, problem: ProblemId) -> float:
+    # Each source is new, so that neither the compiler nor an analyser finds it in its cache.
+    source = f"{SOURCE}/* {next(NEVER_SENT)} */\n"
+    body = json.dumps({"problem_id": problem, "language": "c", "source_code": source})
+    began_s = time.monotonic()
+    accepted = json.loads(await api.request("POST", "/v1/submissions", body))
+    path = f"/v1/submissions/{accepted['id']}?wait=30"
+    while json.loads(await api.request("GET", path))["verdict"] is None:
+        pass
+    return (time.monotonic() - began_s) * 1000
+
+
+async def count_in_stages(service: BenchService) -> int:
+    async with connection(service.pool) as acquired:
+        return await consistency.count_in_stages(acquired)
+
+
+def figures(told_ms: list[float]) -> dict[str, float]:
+    return {
+        "verdict_p50_ms": round(quantile(told_ms, 0.5), 1),
+        "verdict_p95_ms": round(quantile(told_ms, 0.95), 1),
+    }
