@@ -38,8 +38,12 @@ class MostTries:
         return self.runs if task in RUNS else self.stages
 
 
+def pause_s(task: Task, tries: int, fault: BaseException) -> float:
+    """The pause after so many tries; a fault may ask for a longer one by `retry_after_s`."""
+    return max(backoff_s(task, tries), getattr(fault, "retry_after_s", 0.0))
+
+
 def backoff_s(task: Task, tries: int) -> float:
-    """The pause after so many tries."""
     pause_s = float(FIRST_BACKOFF_S * 2 ** (tries - 1))
     if task in RUNS:
         return pause_s

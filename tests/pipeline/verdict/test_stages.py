@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from deemster.domain.errors import Conflict, Refused, Unavailable
+from deemster.domain.errors import Conflict, LimitReached, Refused, Unavailable
 from deemster.domain.ids import WORKER, SubmissionId, WorkerId, WorkId, new_id
 from deemster.domain.job import StagePolicy, Task
 from deemster.domain.lifecycle import IN_STAGE, Event, State
-from deemster.domain.retry_policy import MostTries, backoff_s
+from deemster.domain.retry_policy import MostTries, backoff_s, pause_s
 from deemster.domain.stage import StageDetails
 from deemster.domain.stored_analysis import AnalysisRecord, compress
 from deemster.domain.submission import SubmissionDetails, SubmissionView
@@ -249,6 +249,8 @@ def test_q3_pauses_between_tries_of_a_stage_grow_and_differ() -> None:
     for tries, each in enumerate(pauses):
         assert 2**tries <= min(each) < max(each) <= 3 * 2**tries
     assert backoff_s(Task.RUN, 3) == 8
+    busy = LimitReached("The model is busy.", retry_after_s=90)
+    assert pause_s(Task.EVALUATE, 1, busy) == 90
 
 
 async def test_q6_a_stage_of_a_silent_worker_is_run_again_and_fenced(

@@ -67,8 +67,8 @@ def get(exchange: Exchange, submission_id: str) -> Steps[Submission]:
 def wait(
     exchange: Exchange, submission_id: str, *, timeout_s: float | None = None
 ) -> Steps[Submission]:
-    """Waits until the submission has ended. After `timeout_s` seconds it raises `TimeoutError`;
-    by default it waits without a limit.
+    """Waits until the verdict is known, or there will be none. After `timeout_s` seconds it
+    raises `TimeoutError`; by default it waits without a limit.
     """
     return wait_for_end(submission_id, partial(read, exchange, submission_id), timeout_s)
 
@@ -77,7 +77,7 @@ def watch(
     exchange: Exchange, submission_id: str, *, every_s: float = 1.0
 ) -> ItemSteps[Submission]:
     """Iterates over the submission as it is about every second, with its place in the queue and
-    its progress; the last item has ended.
+    its progress; the last item has its verdict, or has ended without one.
     """
     return watch_until_end(partial(read, exchange, submission_id), every_s)
 

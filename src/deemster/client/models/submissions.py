@@ -7,7 +7,8 @@ from typing import Any, Final
 from deemster.client.models.parsing import Model, parse
 from deemster.domain.verdict import Verdict
 
-ENDED: Final = frozenset({"analyzing", "ai_evaluating", "finished", "failed", "cancelled"})
+ENDED: Final = frozenset({"finished", "failed", "cancelled"})
+SETTLED: Final = ENDED | {"analyzing", "ai_evaluating"}
 """Nothing changes the verdict any more; analysis and evaluation only add to it."""
 EVENT_PREFIX: Final = "submission."
 
@@ -86,7 +87,8 @@ class Submission(Model):
 
     @property
     def has_ended(self) -> bool:
-        return self.status in ENDED
+        """Whether the verdict is known, or there will be none; stages may follow it."""
+        return self.status in SETTLED
 
     @property
     def is_accepted(self) -> bool:

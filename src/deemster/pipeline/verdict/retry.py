@@ -13,9 +13,9 @@ from deemster.domain.lifecycle import Event
 from deemster.domain.retry_policy import (
     JUDGE_FAILED,
     MostTries,
-    backoff_s,
     is_worth_retrying,
     message_for_contestant,
+    pause_s,
 )
 from deemster.domain.stage import StageDetails
 from deemster.domain.work import WorkDetails
@@ -47,7 +47,7 @@ async def retry_or_fail(
                 task,
                 running.attempt,
                 reason=f"attempt {running.attempt} failed: {type(fault).__name__}",
-                delay_s=backoff_s(task, running.tries),
+                delay_s=pause_s(task, running.tries, fault),
             )
         elif isinstance(running, StageDetails):
             await give_up_stage(
