@@ -118,6 +118,8 @@ class Language:
     """File extensions that identify this language."""
     packages: tuple[str, ...]
     """Debian packages of the toolchain."""
+    lexer: str
+    """Name of the Pygments lexer. Programs in languages with the same lexer can be compared."""
     source: SourceNaming
     tools: Mapping[str, tuple[str, ...]]
     """For each tool where to look for it: commands, absolute paths, or patterns of these."""

@@ -267,6 +267,7 @@ class LanguageFile(Table):
     shared_extensions: tuple[Extension, ...] = ()
     recognised_by: Pattern = ""
     packages: tuple[Name, ...]
+    lexer: Name
     npm: tuple[NpmPackage, ...] = ()
     binds: tuple[Annotated[str, StringConstraints(pattern="^/")], ...] = ()
     template: str
@@ -285,6 +286,7 @@ class LanguageFile(Table):
             aliases=self.aliases,
             extensions=self.extensions,
             packages=self.packages,
+            lexer=self.lexer,
             source=self.source.to_domain((*self.extensions, *self.shared_extensions)),
             tools=self.tools,
             version=VersionQuery(self.version.argv, self.version.pattern, self.version.text),

@@ -1,0 +1,35 @@
+"""The process behind `Tokenizer`: it answers one source after the other, each within limits."""
+
+import json
+import os
+import resource
+import signal
+import sys
+from typing import BinaryIO
+
+from deemster.programs.tokens import FRAME, KINDS, OUT_OF_MEMORY, tokens_of
+
+
+def main(cpu_s: float, memory_bytes: int, requests: BinaryIO, answers: BinaryIO) -> None:
+    os.nice(10)  # judged programs go first
+    resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    answers.write(b"!")
+    answers.flush()
+    while header := requests.read(FRAME.size):
+        lexer, source = json.loads(requests.read(FRAME.unpack(header)[0]))
+        # SIGPROF ends the process when its CPU time is over, also inside a regular expression.
+        signal.setitimer(signal.ITIMER_PROF, cpu_s)
+        tokens = tokens_of(lexer, source)
+        numbers = [KINDS.index(token.kind) for token in tokens]
+        content = json.dumps([numbers, [len(token.text) for token in tokens]]).encode()
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        answers.write(FRAME.pack(len(content)) + content)
+        answers.flush()
+
+
+if __name__ == "__main__":
+    try:
+        main(float(sys.argv[1]), int(sys.argv[2]), sys.stdin.buffer, sys.stdout.buffer)
+    except MemoryError:
+        sys.exit(OUT_OF_MEMORY)

@@ -1,0 +1,259 @@
+"""Splits programs into tokens; `Tokenizer` does it in a process with limits, for any source."""
+
+import asyncio
+import json
+import re
+import signal
+import struct
+import sys
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar, Final, Self
+
+from deemster.domain.errors import Refused, Unavailable
+from deemster.domain.limits import MIB
+
+CPU_S: Final = 2.0
+WALL_S: Final = 20.0
+START_S: Final = 60.0
+ENDING_S: Final = 5.0
+MEMORY_BYTES: Final = 512 * MIB
+MOST_CHARACTERS: Final = MIB
+
+OUT_OF_MEMORY: Final = 3
+"""Exit code of the process when memory ran out."""
+FRAME: Final = struct.Struct(">I")
+"""Requests and answers are JSON with their length in front."""
+
+
+class TokenKind(StrEnum):
+    NAME = "name"
+    KEYWORD = "keyword"
+    NUMBER = "number"
+    STRING = "string"
+    OPERATOR = "operator"
+    COMMENT = "comment"
+    """Also a documentation string."""
+    SPACE = "space"
+    OTHER = "other"
+    """Also a line for the preprocessor, and text that the lexer does not know."""
+
+
+KINDS: Final = tuple(TokenKind)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    kind: TokenKind
+    text: str
+    offset: int
+    """Index of the first character in the source."""
+
+
+class TokenizeFailed(Refused):
+    """The source cannot be split into tokens within the limits."""
+
+    code: ClassVar[str] = "tokenize_failed"
+
+
+def tokens_of(lexer: str, source: str) -> list[Token]:
+    """Splits a source with a Pygments lexer. The texts of all tokens, joined, are the source.
+
+    A hostile source can make this take very long: use `Tokenizer` for programs of others.
+    """
+    # Lexers know only line feeds: other line ends would continue a comment to the next line.
+    lines = source.replace("\r\n", "\n").replace("\r", "\n")
+    pieces = complete(lines, lexed(lexer, lines))
+    if "\r" not in source:
+        return [Token(kind, lines[start:end], start) for kind, start, end in pieces]
+    places = [match.start() for match in re.finditer(r"\r\n|.", source, re.DOTALL)]
+    places.append(len(source))
+    return [
+        Token(kind, source[places[start] : places[end]], places[start])
+        for kind, start, end in pieces
+    ]
+
+
+Piece = tuple[TokenKind, int, int]
+"""Kind of a token, and its first and last place."""
+
+
+def complete(text: str, found: Iterable[Piece]) -> Iterator[Piece]:
+    """Adds what a lexer left out, and cuts what it returned twice."""
+    position = 0
+    for kind, start, end in found:
+        if start > position:
+            yield blank_or_other(text, position, start), position, start
+        first = max(start, position)
+        if end > first:
+            yield kind, first, end
+            position = end
+    if position < len(text):
+        yield blank_or_other(text, position, len(text)), position, len(text)
+
+
+def blank_or_other(text: str, start: int, end: int) -> TokenKind:
+    return TokenKind.SPACE if text[start:end].isspace() else TokenKind.OTHER
+
+
+def lexed(name: str, text: str) -> list[Piece]:
+    # Only here: few commands need Pygments, and its import takes time.
+    from pygments.lexers import get_lexer_by_name  # noqa: PLC0415
+
+    found = []
+    for offset, token_type, part in get_lexer_by_name(name).get_tokens_unprocessed(text):
+        end = offset + len(part)
+        kind = kind_of(tuple(token_type))
+        if kind is None or (kind is TokenKind.COMMENT and part.isspace()):
+            kind = blank_or_other(text, offset, end)
+        found.append((kind, offset, end))
+    return sorted(found, key=lambda piece: piece[1])
+
+
+KIND_BY_TYPE: Final[dict[tuple[str, ...], TokenKind | None]] = {
+    ("Comment",): TokenKind.COMMENT,
+    ("Comment", "Preproc"): None,
+    ("Comment", "PreprocFile"): None,
+    ("Keyword",): TokenKind.KEYWORD,
+    ("Literal",): TokenKind.STRING,
+    ("Literal", "Number"): TokenKind.NUMBER,
+    ("Literal", "String", "Doc"): TokenKind.COMMENT,
+    ("Name",): TokenKind.NAME,
+    ("Operator",): TokenKind.OPERATOR,
+    ("Operator", "Word"): TokenKind.KEYWORD,
+    ("Punctuation",): TokenKind.OPERATOR,
+}
+"""By the first words of Pygments' types; None: both space and text have this type."""
+
+
+def kind_of(token_type: tuple[str, ...]) -> TokenKind | None:
+    for length in (3, 2, 1):
+        if token_type[:length] in KIND_BY_TYPE:
+            return KIND_BY_TYPE[token_type[:length]]
+    return None
+
+
+class Tokenizer:
+    """Splits sources in a process of its own, which is replaced when a limit has ended it.
+
+    The process has no environment. It ends when its parent ends: its input is closed then.
+    """
+
+    def __init__(
+        self,
+        *,
+        cpu_s: float = CPU_S,
+        wall_s: float = WALL_S,
+        memory_bytes: int = MEMORY_BYTES,
+    ) -> None:
+        self._cpu_s = cpu_s
+        self._wall_s = wall_s
+        self._memory_bytes = memory_bytes
+        self._process: Process | None = None
+        self._turn = asyncio.Lock()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._end()
+
+    @property
+    def process_id(self) -> int | None:
+        return self._process.pid if self._process else None
+
+    async def tokens(self, lexer: str, source: str) -> list[Token]:
+        if len(source) > MOST_CHARACTERS:
+            raise TokenizeFailed(
+                f"The source has {len(source)} characters, more than {MOST_CHARACTERS}: it "
+                "cannot be split into tokens."
+            )
+        async with self._turn:
+            process = self._process or await self._start()
+            try:
+                async with asyncio.timeout(self._wall_s):
+                    answer = await exchange(process, [lexer, source])
+            except TimeoutError:
+                await self._end()
+                raise TokenizeFailed(
+                    f"Splitting the source into tokens took more than {self._wall_s:g} s."
+                ) from None
+            except (asyncio.IncompleteReadError, OSError):
+                code = await self._end(grace_s=ENDING_S)
+                raise TokenizeFailed(self._explain(code)) from None
+            except BaseException:
+                # The answer to this request must not be taken for that to the next.
+                await self._end()
+                raise
+        return rebuild(source, answer)
+
+    async def _start(self) -> Process:
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-I", "-m", "deemster.programs.token_process"),
+                *(str(self._cpu_s), str(self._memory_bytes)),
+                stdin=PIPE,
+                stdout=PIPE,
+                stderr=DEVNULL,
+                env={},
+                cwd="/",
+                start_new_session=True,
+            )
+        except OSError as fault:
+            raise Unavailable(f"The tokenizer process did not start: {fault}.") from fault
+        self._process = process
+        try:
+            assert process.stdout is not None
+            async with asyncio.timeout(START_S):
+                await process.stdout.readexactly(1)
+        except (TimeoutError, asyncio.IncompleteReadError):
+            await self._end()
+            raise Unavailable("The tokenizer process did not start: try again.") from None
+        except BaseException:
+            await self._end()
+            raise
+        return process
+
+    async def _end(self, *, grace_s: float = 0.0) -> int:
+        """Kills the process unless it ends in time; returns its exit code."""
+        process, self._process = self._process, None
+        if process is None:
+            return 0
+        try:
+            async with asyncio.timeout(grace_s):
+                return await process.wait()
+        except TimeoutError:
+            with suppress(ProcessLookupError):
+                process.kill()
+            return await process.wait()
+
+    def _explain(self, code: int) -> str:
+        if code == -signal.SIGPROF:
+            return f"Splitting the source into tokens needs over {self._cpu_s:g} s of CPU time."
+        if code == OUT_OF_MEMORY:
+            memory_mb = self._memory_bytes // MIB
+            return f"Splitting the source into tokens needs over {memory_mb} MB of memory."
+        return f"The tokenizer process failed (exit code {code})."
+
+
+async def exchange(process: Process, request: object) -> list[list[int]]:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    content = json.dumps(request).encode()
+    process.stdin.write(FRAME.pack(len(content)) + content)
+    await process.stdin.drain()
+    (length,) = FRAME.unpack(await process.stdout.readexactly(FRAME.size))
+    answer: list[list[int]] = json.loads(await process.stdout.readexactly(length))
+    return answer
+
+
+def rebuild(source: str, answer: list[list[int]]) -> list[Token]:
+    tokens = []
+    offset = 0
+    for kind, length in zip(*answer, strict=True):
+        tokens.append(Token(KINDS[kind], source[offset : offset + length], offset))
+        offset += length
+    return tokens
