@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import ClassVar, Final, Self
+from functools import cache
+from typing import Any, ClassVar, Final, Self
 
 from deemster.domain.errors import Refused, Unavailable
 from deemster.domain.limits import MIB
@@ -99,14 +100,19 @@ def blank_or_other(text: str, start: int, end: int) -> TokenKind:
     return TokenKind.SPACE if text[start:end].isspace() else TokenKind.OTHER
 
 
-def lexed(name: str, text: str) -> list[Piece]:
+@cache
+def lexer_named(name: str) -> Any:
     # Only here: few commands need Pygments, and its import takes time.
     from pygments.lexers import get_lexer_by_name  # noqa: PLC0415
 
+    return get_lexer_by_name(name)
+
+
+def lexed(name: str, text: str) -> list[Piece]:
     found = []
-    for offset, token_type, part in get_lexer_by_name(name).get_tokens_unprocessed(text):
+    for offset, token_type, part in lexer_named(name).get_tokens_unprocessed(text):
         end = offset + len(part)
-        kind = kind_of(tuple(token_type))
+        kind = kind_of(token_type)
         if kind is None or (kind is TokenKind.COMMENT and part.isspace()):
             kind = blank_or_other(text, offset, end)
         found.append((kind, offset, end))
@@ -129,6 +135,7 @@ KIND_BY_TYPE: Final[dict[tuple[str, ...], TokenKind | None]] = {
 """By the first words of Pygments' types; None: both space and text have this type."""
 
 
+@cache
 def kind_of(token_type: tuple[str, ...]) -> TokenKind | None:
     for length in (3, 2, 1):
         if token_type[:length] in KIND_BY_TYPE:

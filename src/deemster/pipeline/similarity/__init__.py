@@ -1,0 +1,1 @@
+"""Similarity of programs, by winnowing over their tokens."""
