@@ -85,6 +85,7 @@ async def make_submission(
     priority_class: PriorityClass = PriorityClass.PRACTICE,
     language: str = "python3",
     webhook_url: str | None = None,
+    source: bytes = b"source",
 ) -> SubmissionId:
     summary = summary or await make_problem(pool)
     new = NewSubmission(
@@ -94,14 +95,14 @@ async def make_submission(
         revision=summary.digest,
         language=language,
         main="main.py",
-        source=hashlib.sha256(b"source").hexdigest(),
+        source=hashlib.sha256(source).hexdigest(),
         request_digest=hashlib.sha256(request or secrets.token_bytes(8)).digest(),
         idempotency_key=key,
         priority_class=priority_class,
         webhook_url=webhook_url,
     )
     async with connection(pool) as acquired:
-        accepted, _ = await insert(acquired, new, b"source")
+        accepted, _ = await insert(acquired, new, source)
     return accepted.id
 
 

@@ -16,6 +16,7 @@ from deemster.store import (
     outbox,
     rejudgings,
     sessions,
+    similarity,
     stats,
     submission_inserts,
     submissions,
@@ -86,6 +87,21 @@ SELECT 'whd_' || id, id, account_id, 'x', 'x',
        CASE WHEN right(id, 2) = '00' THEN 'failed' ELSE 'delivered' END, now()
   FROM submission"""
 
+PROGRAMS = """
+INSERT INTO similarity_program (submission_id, problem_id, lexer, algorithm, files,
+    fingerprints, compared_at)
+SELECT id, problem_id, CASE WHEN id < 'sub_00000300' THEN 'cpp' ELSE 'python' END, 1, '{}', 'x',
+       now()
+  FROM submission WHERE state = 'COMPLETED' AND id < 'sub_00005900'"""
+PAIRS = """
+INSERT INTO similarity_pair (left_id, right_id, problem_id, left_share, right_share, symbols,
+    regions)
+SELECT l.submission_id, r.submission_id, l.problem_id, 900, 900, 99, '[]'
+  FROM similarity_program l, similarity_program r
+ WHERE l.submission_id < r.submission_id AND l.submission_id < 'sub_00000300'
+   AND r.submission_id < 'sub_00000600'"""
+CURSOR = "INSERT INTO similarity_cursor VALUES (1, now() + interval '1 hour')"
+
 
 @pytest.fixture
 async def full(database_url: str) -> AsyncIterator[Pool]:
@@ -101,6 +117,8 @@ async def full(database_url: str) -> AsyncIterator[Pool]:
                 await acquired.execute(each)
             await acquired.execute(EVENTS)
             await acquired.execute(WEBHOOKS)
+            for each in (PROGRAMS, PAIRS, CURSOR):
+                await acquired.execute(each)
             await acquired.execute(COUNTERS, problem.id)
             await acquired.execute("ANALYZE")
         yield pool
@@ -211,6 +229,21 @@ PLANS: dict[str, tuple[Any, list[Any], str]] = {
         code_sessions.SQL.page,
         ["usr_7", None, 50],
         "code_session_of_account",
+    ),
+    "submissions without fingerprints": (
+        similarity.SQL.list_unread,
+        [1, 600.0, 50],
+        "submission_finished",
+    ),
+    "fingerprints of a problem": (
+        similarity.SQL.list_programs,
+        ["prob_sum", "cpp", 1, SOME, 500],
+        "similarity_program_of_problem",
+    ),
+    "pairs of a submission": (
+        similarity.SQL.list_partners,
+        [[SOME]],
+        "similarity_pair_of_right",
     ),
     "the account of a session": (sessions.SQL.find_account, [b"x" * 32], "session_pkey"),
 }

@@ -14,6 +14,8 @@ from deemster.store.problems import ProblemSummary
 MAX_STATEMENT_BYTES: Final = 256 * 1024
 SAMPLE_BYTES: Final = 64 * 1024
 """Most bytes of a sample that are shown."""
+STARTERS_BYTES: Final = 128 * 1024
+"""Most bytes of all starter files that are kept."""
 KINDS: Final = ("md", "tex", "html", "txt")
 """Kinds of statements that can be shown, the preferred one first."""
 
@@ -63,7 +65,33 @@ def details_of(problem: Problem, root: Path) -> dict[str, Any]:
         "source": problem.source,
         "license": problem.license,
         "format": problem.format,
+        "starters": dict(starters_of(problem, root)),
     }
+
+
+def starters_of(problem: Problem, root: Path) -> Iterator[tuple[str, str]]:
+    """Texts that users may begin with, or that are added to their programs: code that they
+    share is no sign of copying.
+    """
+    included = [
+        path.relative_to(root).as_posix()
+        for directories in problem.includes.values()
+        for directory in directories
+        for path in sorted((root / directory).rglob("*"))
+    ]
+    room = STARTERS_BYTES
+    for name in dict.fromkeys([*problem.attachments, *included]):
+        path = root / name
+        if not path.is_file() or path.stat().st_size > room:
+            continue
+        content = path.read_bytes()
+        try:
+            text = content.decode()
+        except UnicodeDecodeError:
+            continue
+        if "\0" not in text:  # Postgres cannot store it
+            room -= len(content)
+            yield name, text
 
 
 def readable_statements(problem: Problem) -> Iterator[Statement]:

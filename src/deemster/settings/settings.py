@@ -214,6 +214,8 @@ class Settings(BaseSettings):
     """Whether a worker creates precompiled headers in the background when it starts."""
     analysis_cache_mb: AtLeast0 = 128
     """Disk space for results of static analysis in data_dir, in MB. 0 turns the cache off."""
+    similarity: bool = True
+    """Whether the keeper looks for similar submissions of different users."""
     revisions_mb: AtLeast1 = 8192
     """Disk space for unpacked problem packages in data_dir, in MB."""
     package_mb: AtLeast1 = 4096

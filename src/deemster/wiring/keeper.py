@@ -1,4 +1,4 @@
-"""Assembles the keeper role: rescues jobs, reconciles the queue, sends webhooks, trims."""
+"""Assembles the keeper role: rescues jobs, sends webhooks, compares submissions, trims."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -13,8 +13,11 @@ from deemster.pipeline.deliver.message import SigningKeys
 from deemster.pipeline.deliver.sender import WebhookSender
 from deemster.pipeline.outbox.reconcile import reconcile
 from deemster.pipeline.queue.producer import Producer
+from deemster.pipeline.similarity.update import SimilarityUpdate
 from deemster.pipeline.verdict.rejudging_set import continue_staging
 from deemster.pipeline.verdict.retry import rescue
+from deemster.programs.build.languages import load_catalogue
+from deemster.programs.tokens import Tokenizer
 from deemster.settings import Settings
 from deemster.store import (
     analyses,
@@ -38,6 +41,8 @@ RECONCILE_S: Final = 2.0
 STAGE_S: Final = 2.0
 RECOVERY_S: Final = 5.0
 """After an outage all leases look stale: workers get this time to renew them first."""
+SIMILARITY_S: Final = 10.0
+"""All fingerprints of a problem are read each time: new submissions wait for each other."""
 TRIM_S: Final = 60.0
 CLEAN_UP_S: Final = 3600.0
 KEPT_S: Final = 24 * 3600.0
@@ -74,6 +79,8 @@ async def run_keeper(settings: Settings) -> None:
                     )
                 )
                 group.create_task(deliver(settings, pool))
+                if settings.similarity:
+                    group.create_task(compare_submissions(pool, artifacts))
 
         await run_until_signal(keep())
 
@@ -87,6 +94,12 @@ async def deliver(settings: Settings, pool: Pool) -> None:
     )
     keys = SigningKeys(await open_secret(settings, pool))
     await WebhookDispatcher(pool, sender, keys, policy).run()
+
+
+async def compare_submissions(pool: Pool, artifacts: Artifacts) -> None:
+    async with Tokenizer() as tokenizer:
+        update = SimilarityUpdate(pool, artifacts, load_catalogue(), tokenizer)
+        await repeat(update.run, SIMILARITY_S)
 
 
 async def trim(pool: Pool, producer: Producer) -> int:

@@ -1,0 +1,190 @@
+"""Compares new submissions with the others of their problem; the keeper repeats it (P6).
+
+Each step commits for itself, and a step that is interrupted is done again. A submission is
+first read and its fingerprints are committed. Then it is compared with all that are committed:
+of two submissions that are read at the same time, at least one sees the other.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import structlog
+
+from deemster.domain.ids import ProblemId, SubmissionId
+from deemster.domain.language import Catalogue
+from deemster.domain.similarity import Match
+from deemster.domain.source import unpack_files
+from deemster.pipeline.similarity.comparison import (
+    FEWEST_COMMON,
+    CandidateSearch,
+    CommonCode,
+    Program,
+    find_matches,
+    hashes_of,
+)
+from deemster.pipeline.similarity.fingerprints import ALGORITHM, Fingerprints
+from deemster.pipeline.similarity.reading import read_program, template_hashes
+from deemster.programs.tokens import TokenizeFailed, Tokenizer
+from deemster.store import similarity
+from deemster.store.artifacts import Artifacts
+from deemster.store.artifacts.backend import ArtifactMissing
+from deemster.store.inline_artifacts import fetch
+from deemster.store.pool import Pool, connection, transaction
+from deemster.store.similarity import (
+    ProgramGroup,
+    ProgramRecord,
+    StoredProgram,
+    UnreadSubmission,
+)
+
+READ_AT_ONCE: Final = 50
+COMPARED_AT_ONCE: Final = 500
+PAGE: Final = 500
+
+log = structlog.get_logger()
+
+Pair = tuple[SubmissionId, SubmissionId]
+Stored = Program[SubmissionId]
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarityUpdate:
+    pool: Pool
+    artifacts: Artifacts
+    catalogue: Catalogue
+    tokenizer: Tokenizer
+
+    async def run(self) -> int:
+        """Reads and compares some submissions; returns 0 when nothing more waits now."""
+        read = await self._read_some()
+        compared = await self._compare_some()
+        return int(read == READ_AT_ONCE or compared)
+
+    async def _read_some(self) -> int:
+        async with connection(self.pool) as acquired:
+            unread = await similarity.list_unread(
+                acquired, algorithm=ALGORITHM, limit=READ_AT_ONCE
+            )
+        templates: dict[tuple[ProblemId, str], frozenset[int]] = {}
+        for submission in unread:
+            record = await self._read(submission, templates)
+            async with connection(self.pool) as acquired:
+                await similarity.put_program(acquired, record, algorithm=ALGORITHM)
+        if unread:
+            async with connection(self.pool) as acquired:
+                await similarity.move_cursor(
+                    acquired, algorithm=ALGORITHM, read_to=unread[-1].finished_at
+                )
+        return len(unread)
+
+    async def _read(
+        self,
+        submission: UnreadSubmission,
+        templates: dict[tuple[ProblemId, str], frozenset[int]],
+    ) -> ProgramRecord:
+        language = self.catalogue.named(submission.language)
+        key = submission.problem, language.lexer
+        if key not in templates:
+            templates[key] = await self._template(*key)
+        refused = ProgramRecord(
+            submission.id, submission.problem, language.lexer, (), None, "failed"
+        )
+        try:
+            async with connection(self.pool) as acquired:
+                content = await fetch(acquired, self.artifacts, submission.source)
+            program = await read_program(
+                self.tokenizer, language, unpack_files(content), templates[key]
+            )
+        except (TokenizeFailed, ArtifactMissing) as fault:
+            log.warning("similarity.failed", submissionId=submission.id, error=str(fault))
+            return replace(refused, reason=str(fault))
+        if program.is_too_short:
+            return replace(refused, refusal="too_short")
+        return replace(
+            refused,
+            files=program.files,
+            fingerprints=program.fingerprints.to_bytes(),
+            refusal=None,
+        )
+
+    async def _template(self, problem: ProblemId, lexer: str) -> frozenset[int]:
+        async with connection(self.pool) as acquired:
+            starters = await similarity.starters(acquired, problem)
+        return await template_hashes(self.tokenizer, self.catalogue, lexer, starters)
+
+    async def _compare_some(self) -> int:
+        async with connection(self.pool) as acquired:
+            group = await similarity.next_group(acquired, algorithm=ALGORITHM)
+            if group is None:
+                return 0
+            authors = await similarity.count_authors(acquired, group, algorithm=ALGORITHM)
+            if authors > FEWEST_COMMON:
+                await similarity.compare_again_if_doubled(acquired, group, authors=authors)
+            rows = await similarity.list_uncompared(
+                acquired, group, algorithm=ALGORITHM, limit=COMPARED_AT_ONCE
+            )
+        wanted = decoded(rows)
+        matches, ended = await self._compare(group, wanted, authors)
+        async with transaction(self.pool) as writing:
+            await similarity.put_comparison(
+                writing,
+                group.problem,
+                compared=[program.id for program in wanted],
+                matches=matches,
+                ended=ended,
+            )
+        log.info("similarity.compared", problem=group.problem, submissions=len(wanted))
+        return len(wanted)
+
+    async def _compare(
+        self, group: ProgramGroup, wanted: Sequence[Stored], authors: int
+    ) -> tuple[list[Match[SubmissionId]], list[Pair]]:
+        """Returns the pairs of the wanted programs, and stored pairs that are no more."""
+        search = CandidateSearch(wanted, authors=authors)
+        async for page in self._pages(group):
+            await asyncio.to_thread(add_all, search, page)
+        candidates = await asyncio.to_thread(search.candidates)
+        ids = {program.id for program in wanted}
+        async with connection(self.pool) as acquired:
+            stored = set(await similarity.list_partners(acquired, ids))
+        needed = {each for others in candidates.values() for each in others}
+        needed |= ids | {each for pair in stored for each in pair}
+        async with connection(self.pool) as acquired:
+            rows = await similarity.get_programs(acquired, needed, algorithm=ALGORITHM)
+        programs = {program.id: program for program in decoded(rows)}
+        common = CommonCode(hashes_of(programs.values()), authors=authors)
+        async for page in self._pages(group):
+            await asyncio.to_thread(count_all, common, page)
+        return await asyncio.to_thread(
+            find_matches, candidates, stored, programs, common.common
+        )
+
+    async def _pages(self, group: ProgramGroup) -> AsyncIterator[list[Stored]]:
+        after = ""
+        while True:
+            async with connection(self.pool) as acquired:
+                rows = await similarity.list_programs(
+                    acquired, group, algorithm=ALGORITHM, after=after, limit=PAGE
+                )
+            if not rows:
+                return
+            yield decoded(rows)
+            after = rows[-1].id
+
+
+def decoded(rows: Iterable[StoredProgram]) -> list[Stored]:
+    return [
+        Program(row.id, row.author, Fingerprints.from_bytes(row.fingerprints)) for row in rows
+    ]
+
+
+def add_all(search: CandidateSearch[SubmissionId], programs: Iterable[Stored]) -> None:
+    for program in programs:
+        search.add(program)
+
+
+def count_all(common: CommonCode, programs: Iterable[Stored]) -> None:
+    for program in programs:
+        common.add(program.author, program.fingerprints)
