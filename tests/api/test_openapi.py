@@ -53,6 +53,7 @@ def references_in(node: Any) -> list[str]:
 
 MEDIA_TYPES = {
     "events": "text/event-stream",
+    "dolos": "application/zip",
     "recording": "application/x-asciicast",
     "diff": "text/x-diff",
     "analysis": "application/sarif+json",

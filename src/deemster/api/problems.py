@@ -18,7 +18,7 @@ from deemster.domain.account import Account
 from deemster.domain.errors import NotFound
 from deemster.domain.ids import ProblemId
 from deemster.store import counters, problems
-from deemster.store.pool import connection
+from deemster.store.pool import Connection, connection
 
 MAX_ID_CHARS: Final = 128
 CACHED_LIMITS: Final = (DEFAULT_LIMIT, MAX_LIMIT)
@@ -54,9 +54,7 @@ async def cached_page(state: AppState, caller: Account, query: ProblemQuery) -> 
 
 async def cached_problem(state: AppState, problem_id: str) -> CacheEntry:
     """A `ProblemOut` as JSON."""
-    if len(problem_id) > MAX_ID_CHARS or not problem_id.isprintable():
-        raise unknown_problem()
-    problem = ProblemId(problem_id)
+    problem = checked_id(problem_id)
 
     async def load() -> Loaded | None:
         async with connection(state.pool) as acquired:
@@ -71,6 +69,20 @@ async def cached_problem(state: AppState, problem_id: str) -> CacheEntry:
     if entry.body is None:
         raise unknown_problem()
     return entry
+
+
+async def known_problem(acquired: Connection, problem_id: str) -> ProblemId:
+    """Refuses an id that no problem has. A retired problem is known."""
+    problem = checked_id(problem_id)
+    if not await problems.exists(acquired, problem):
+        raise unknown_problem()
+    return problem
+
+
+def checked_id(problem_id: str) -> ProblemId:
+    if len(problem_id) > MAX_ID_CHARS or not problem_id.isprintable():
+        raise unknown_problem()
+    return ProblemId(problem_id)
 
 
 def unknown_problem() -> NotFound:
