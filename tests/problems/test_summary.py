@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from deemster.api.models.problems import problem_out
 from deemster.domain.ids import problem_id_from_name
 from deemster.problems.new_package import make_package
 from deemster.problems.revision import RevisionStore
-from deemster.problems.summary import SAMPLE_BYTES, summary_of
+from deemster.problems.summary import SAMPLE_BYTES, STARTERS_BYTES, summary_of
 from deemster.store.problems import ProblemSummary
 
 ROOT = Path(__file__).parents[2]
@@ -43,6 +44,27 @@ async def test_a_summary_has_title_limits_statement_and_samples(tmp_path: Path) 
     assert sum(map(int, first["input"].split())) == int(first["output"])
     assert not details["submit_answer"]
     assert not details["interactive"]
+
+
+async def test_p6_a_summary_has_the_starter_files(tmp_path: Path, package: Path) -> None:
+    files = {
+        "attachments/start.py": b"print('start')\n",
+        "attachments/picture.png": b"\x89PNG\xff\0",
+        "attachments/zero.py": b"x\0",
+        "attachments/large.py": b"#" * (STARTERS_BYTES + 1),
+        "include/default/driver.py": b"import solution\n",
+    }
+    for name, content in files.items():
+        path = package / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    summary = await summary_from(tmp_path, package)
+    assert summary.details["starters"] == {
+        "attachments/start.py": "print('start')\n",
+        "include/default/driver.py": "import solution\n",
+    }
+    shown = problem_out(summary, submits=0, accepted=0).model_dump_json()
+    assert "import solution" not in shown
 
 
 async def test_a11_a_summary_has_no_hidden_tests(tmp_path: Path, package: Path) -> None:
