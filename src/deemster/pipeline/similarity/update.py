@@ -40,6 +40,8 @@ from deemster.store.similarity import (
 )
 
 READ_AT_ONCE: Final = 50
+READ_BEFORE_COMPARING: Final = 1000
+"""To compare costs the same for one submission of a problem as for many."""
 COMPARED_AT_ONCE: Final = 500
 PAGE: Final = 500
 
@@ -57,10 +59,14 @@ class SimilarityUpdate:
     tokenizer: Tokenizer
 
     async def run(self) -> int:
-        """Reads and compares some submissions; returns 0 when nothing more waits now."""
-        read = await self._read_some()
-        compared = await self._compare_some()
-        return int(read == READ_AT_ONCE or compared)
+        """Reads some submissions and compares what was read; returns 0 if all were read."""
+        read = batch = await self._read_some()
+        while batch == READ_AT_ONCE and read < READ_BEFORE_COMPARING:
+            batch = await self._read_some()
+            read += batch
+        while await self._compare_some():
+            pass
+        return int(batch == READ_AT_ONCE)
 
     async def _read_some(self) -> int:
         async with connection(self.pool) as acquired:
@@ -115,6 +121,7 @@ class SimilarityUpdate:
         return await template_hashes(self.tokenizer, self.catalogue, lexer, starters)
 
     async def _compare_some(self) -> int:
+        """Compares programs of one problem, and returns how many these were."""
         async with connection(self.pool) as acquired:
             group = await similarity.next_group(acquired, algorithm=ALGORITHM)
             if group is None:
