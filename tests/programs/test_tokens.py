@@ -176,7 +176,7 @@ async def test_cpu_time_ends_and_the_process_is_replaced() -> None:
 async def test_cpu_time_is_counted_for_each_source() -> None:
     async with Tokenizer(cpu_s=0.2) as tokenizer:
         source = "x = 1\n" * 1000
-        for _ in range(20):
+        for _ in range(8):
             await tokenizer.tokens("python", source)
 
 
@@ -188,9 +188,9 @@ async def test_wall_time_ends_and_the_process_is_replaced() -> None:
 
 
 async def test_memory_ends_and_the_process_is_replaced() -> None:
-    async with Tokenizer(cpu_s=60, memory_bytes=96 * MIB) as tokenizer:
-        with pytest.raises(TokenizeFailed, match="over 96 MB of memory"):
-            await tokenizer.tokens("python", "a+" * 500_000)
+    async with Tokenizer(cpu_s=60, memory_bytes=64 * MIB) as tokenizer:
+        with pytest.raises(TokenizeFailed, match="over 64 MB of memory"):
+            await tokenizer.tokens("text", "\r" + "\U0001f600" * 1_000_000)
         assert joined(await tokenizer.tokens("python", "x")) == "x"
 
 
@@ -200,6 +200,13 @@ async def test_a_source_that_is_too_long_never_reaches_the_process(
     with pytest.raises(TokenizeFailed, match="characters"):
         await tokenizer.tokens("python", "x" * (MOST_CHARACTERS + 1))
     assert tokenizer.process_id is None
+
+
+async def test_the_number_of_tokens_is_bounded() -> None:
+    async with Tokenizer(most_tokens=10) as tokenizer:
+        with pytest.raises(TokenizeFailed, match="more than 10 tokens"):
+            await tokenizer.tokens("python", "a+" * 6)
+        assert joined(await tokenizer.tokens("python", "x")) == "x"
 
 
 async def test_a_cancelled_request_does_not_answer_the_next() -> None:

@@ -7,10 +7,18 @@ import signal
 import sys
 from typing import BinaryIO
 
-from deemster.programs.tokens import FRAME, KINDS, OUT_OF_MEMORY, tokens_of
+from deemster.programs.tokens import (
+    FRAME,
+    KINDS,
+    OUT_OF_MEMORY,
+    TOO_MANY_TOKENS,
+    tokens_of,
+)
 
 
-def main(cpu_s: float, memory_bytes: int, requests: BinaryIO, answers: BinaryIO) -> None:
+def main(
+    cpu_s: float, memory_bytes: int, most_tokens: int, requests: BinaryIO, answers: BinaryIO
+) -> None:
     os.nice(10)  # judged programs go first
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -21,6 +29,8 @@ def main(cpu_s: float, memory_bytes: int, requests: BinaryIO, answers: BinaryIO)
         # SIGPROF ends the process when its CPU time is over, also inside a regular expression.
         signal.setitimer(signal.ITIMER_PROF, cpu_s)
         tokens = tokens_of(lexer, source)
+        if len(tokens) > most_tokens:
+            sys.exit(TOO_MANY_TOKENS)
         numbers = [KINDS.index(token.kind) for token in tokens]
         content = json.dumps([numbers, [len(token.text) for token in tokens]]).encode()
         signal.setitimer(signal.ITIMER_PROF, 0)
@@ -30,6 +40,8 @@ def main(cpu_s: float, memory_bytes: int, requests: BinaryIO, answers: BinaryIO)
 
 if __name__ == "__main__":
     try:
-        main(float(sys.argv[1]), int(sys.argv[2]), sys.stdin.buffer, sys.stdout.buffer)
+        cpu_s, memory_bytes, most_tokens = map(float, sys.argv[1:])
+        standard = sys.stdin.buffer, sys.stdout.buffer
+        main(cpu_s, int(memory_bytes), int(most_tokens), *standard)
     except MemoryError:
         sys.exit(OUT_OF_MEMORY)

@@ -23,9 +23,12 @@ START_S: Final = 60.0
 ENDING_S: Final = 5.0
 MEMORY_BYTES: Final = 512 * MIB
 MOST_CHARACTERS: Final = MIB
+MOST_TOKENS: Final = 100_000
+"""So that the caller's memory is bounded, too."""
 
 OUT_OF_MEMORY: Final = 3
-"""Exit code of the process when memory ran out."""
+TOO_MANY_TOKENS: Final = 4
+"""Exit codes of the process."""
 FRAME: Final = struct.Struct(">I")
 """Requests and answers are JSON with their length in front."""
 
@@ -155,10 +158,12 @@ class Tokenizer:
         cpu_s: float = CPU_S,
         wall_s: float = WALL_S,
         memory_bytes: int = MEMORY_BYTES,
+        most_tokens: int = MOST_TOKENS,
     ) -> None:
         self._cpu_s = cpu_s
         self._wall_s = wall_s
         self._memory_bytes = memory_bytes
+        self._most_tokens = most_tokens
         self._process: Process | None = None
         self._turn = asyncio.Lock()
 
@@ -195,13 +200,14 @@ class Tokenizer:
                 # The answer to this request must not be taken for that to the next.
                 await self._end()
                 raise
-        return rebuild(source, answer)
+        # In a thread: a large answer must not hold up the caller's other tasks.
+        return await asyncio.to_thread(rebuild, source, answer)
 
     async def _start(self) -> Process:
         try:
             process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-I", "-m", "deemster.programs.token_process"),
-                *(str(self._cpu_s), str(self._memory_bytes)),
+                *(str(self._cpu_s), str(self._memory_bytes), str(self._most_tokens)),
                 stdin=PIPE,
                 stdout=PIPE,
                 stderr=DEVNULL,
@@ -243,24 +249,25 @@ class Tokenizer:
         if code == OUT_OF_MEMORY:
             memory_mb = self._memory_bytes // MIB
             return f"Splitting the source into tokens needs over {memory_mb} MB of memory."
+        if code == TOO_MANY_TOKENS:
+            return f"The source has more than {self._most_tokens} tokens."
         return f"The tokenizer process failed (exit code {code})."
 
 
-async def exchange(process: Process, request: object) -> list[list[int]]:
+async def exchange(process: Process, request: object) -> bytes:
     assert process.stdin is not None
     assert process.stdout is not None
     content = json.dumps(request).encode()
     process.stdin.write(FRAME.pack(len(content)) + content)
     await process.stdin.drain()
     (length,) = FRAME.unpack(await process.stdout.readexactly(FRAME.size))
-    answer: list[list[int]] = json.loads(await process.stdout.readexactly(length))
-    return answer
+    return await process.stdout.readexactly(length)
 
 
-def rebuild(source: str, answer: list[list[int]]) -> list[Token]:
+def rebuild(source: str, answer: bytes) -> list[Token]:
     tokens = []
     offset = 0
-    for kind, length in zip(*answer, strict=True):
+    for kind, length in zip(*json.loads(answer), strict=True):
         tokens.append(Token(KINDS[kind], source[offset : offset + length], offset))
         offset += length
     return tokens

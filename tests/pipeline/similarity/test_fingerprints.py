@@ -59,6 +59,12 @@ def test_the_rolling_hash_depends_only_on_its_sequence(texts: list[str]) -> None
         assert sequence_hashes(symbols[place : place + SEQUENCE]) == [value]
 
 
+def test_repeated_code_has_few_fingerprints() -> None:
+    """The robust form of winnowing: equal hashes are not all chosen."""
+    found = fingerprints_of([as_symbols(["name"] * 1000)])
+    assert len(found) <= 1000 / WINDOW + 1
+
+
 def test_hashes_are_the_same_in_every_process() -> None:
     """Stored hashes must stay comparable: change ALGORITHM when this changes."""
     hashes = sequence_hashes(as_symbols(["name", "=", "number", "("] * 4))

@@ -18,7 +18,7 @@ from deemster.store import problems, similarity
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool, connection, transaction
 from deemster.store.similarity import SimilarPair
-from tests.builders import make_problem
+from tests.builders import make_problem, make_submission
 from tests.pipeline.similarity.sources import PLANTED, made_source
 from tests.pipeline.similarity.submitted import CATALOGUE, compare_all, finish, judge
 
@@ -111,6 +111,32 @@ async def test_short_and_hostile_programs_are_left_out_and_it_is_said(
     assert failed.refusal == "failed"
     assert "CPU time" in (failed.reason or "")
     assert (progress.compared, progress.too_short, progress.failed) == (1, 1, 1)
+
+
+async def test_a_source_that_cannot_be_read_stops_nothing(
+    pool: Pool, artifacts: Artifacts, tokenizer: Tokenizer
+) -> None:
+    """Sources that are damaged or gone, and a language that was removed."""
+    damaged = await make_submission(pool, source=b"no files")
+    gone = await finish(pool, artifacts, "bob", made_source(1))
+    other = await finish(pool, artifacts, "kim", made_source(2))
+    await judge(pool, artifacts, damaged)
+    async with connection(pool) as acquired:
+        await acquired.execute("UPDATE work SET language = 'algol' WHERE id = $1", other)
+        await acquired.execute(
+            "DELETE FROM artifact USING work WHERE digest = source AND id = $1", gone
+        )
+    last = await finish(pool, artifacts, "ada", ORIGINAL)
+    await compare_all(pool, artifacts, tokenizer)
+    async with connection(pool) as acquired:
+        for failed in (damaged, gone, other):
+            found = await similarity.status(acquired, failed)
+            assert found is not None
+            assert found.refusal == "failed"
+            assert found.reason
+        compared = await similarity.status(acquired, last)
+    assert compared is not None
+    assert compared.compared
 
 
 async def test_starter_files_of_the_problem_do_not_count(

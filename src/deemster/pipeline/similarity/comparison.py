@@ -1,5 +1,6 @@
 """Finds pairs of similar programs of different authors, without comparing all pairs."""
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -199,10 +200,10 @@ def regions(
     left: Fingerprints, right: Fingerprints, shared: AbstractSet[int]
 ) -> Iterator[Region]:
     """Joins shared fingerprints that follow each other in both programs."""
-    places: dict[int, list[int]] = {}
+    indexes: dict[int, list[int]] = {}
     for index, value in enumerate(right.hashes):
         if value in shared:
-            places.setdefault(value, []).append(index)
+            indexes.setdefault(value, []).append(index)
     begun: tuple[int, int] | None = None
     last = (0, 0)
     for index, value in enumerate(left.hashes):
@@ -210,24 +211,25 @@ def regions(
             continue
         follows = begun is not None and left.files[index] == left.files[last[0]]
         near = left.places[index] - left.places[last[0]] <= LARGEST_GAP
-        other = follower(right, places[value], last[1]) if follows and near else None
+        other = follower(right, indexes[value], last[1]) if follows and near else None
         if begun is None or other is None:
             if begun is not None:
                 yield region(left, right, begun, last)
-            other = places[value][0]
+            other = indexes[value][0]
             begun = (index, other)
         last = (index, other)
     if begun is not None:
         yield region(left, right, begun, last)
 
 
-def follower(right: Fingerprints, places: Sequence[int], last: int) -> int | None:
-    """The first of these fingerprints that comes soon after another one in the same file."""
-    for place in places:
-        gap = right.places[place] - right.places[last]
-        if 0 < gap <= LARGEST_GAP and right.files[place] == right.files[last]:
-            return place
-    return None
+def follower(right: Fingerprints, indexes: Sequence[int], last: int) -> int | None:
+    """The first of these fingerprints after the last one, if it is near and in its file."""
+    position = bisect_right(indexes, last)
+    if position == len(indexes):
+        return None
+    found = indexes[position]
+    near = right.places[found] - right.places[last] <= LARGEST_GAP
+    return found if near and right.files[found] == right.files[last] else None
 
 
 def region(

@@ -105,7 +105,8 @@ def symbol_hash(text: str) -> int:
 def winnowed(
     hashes: Iterable[int], template: AbstractSet[int] = frozenset()
 ) -> Iterator[tuple[int, int]]:
-    """Yields place and value of the smallest hash of each window, the rightmost of equal ones.
+    """Yields place and value of the smallest hash of each window. Of equal ones, the one that
+    was chosen before stays chosen, so that repeated code has few fingerprints.
 
     Sequences of the template end the windows around them.
     """
@@ -119,11 +120,13 @@ def winnowed(
             window.clear()
             begun = place + 1
             continue
-        while window and window[-1][1] >= value:
+        while window and window[-1][1] > value:
             window.pop()
         window.append((place, value))
         if window[0][0] <= place - WINDOW:
             window.popleft()
+            while len(window) > 1 and window[1][1] == window[0][1]:
+                window.popleft()
         if place - begun + 1 >= WINDOW and window[0][0] != chosen:
             chosen = window[0][0]
             yield window[0]

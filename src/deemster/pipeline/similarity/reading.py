@@ -1,5 +1,6 @@
 """Reads programs: their files become symbols, and the symbols fingerprints."""
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -37,11 +38,12 @@ async def read_program(
 ) -> ReadProgram:
     names = source_files(language, files) or sorted(files)
     symbols = [await read_symbols(tokenizer, language.lexer, files[name]) for name in names]
-    return ReadProgram(names, fingerprints_of(symbols, template))
+    return ReadProgram(names, await asyncio.to_thread(fingerprints_of, symbols, template))
 
 
 async def read_symbols(tokenizer: Tokenizer, lexer: str, content: bytes) -> list[Symbol]:
-    return symbols_of(await tokenizer.tokens(lexer, content.decode(errors="replace")))
+    tokens = await tokenizer.tokens(lexer, content.decode(errors="replace"))
+    return await asyncio.to_thread(symbols_of, tokens)
 
 
 async def template_hashes(

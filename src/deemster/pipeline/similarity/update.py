@@ -12,6 +12,7 @@ from typing import Final
 
 import structlog
 
+from deemster.domain.errors import Refused, Unavailable
 from deemster.domain.ids import ProblemId, SubmissionId
 from deemster.domain.language import Catalogue
 from deemster.domain.similarity import Match
@@ -26,7 +27,7 @@ from deemster.pipeline.similarity.comparison import (
 )
 from deemster.pipeline.similarity.fingerprints import ALGORITHM, Fingerprints
 from deemster.pipeline.similarity.reading import read_program, template_hashes
-from deemster.programs.tokens import TokenizeFailed, Tokenizer
+from deemster.programs.tokens import Tokenizer
 from deemster.store import similarity
 from deemster.store.artifacts import Artifacts
 from deemster.store.artifacts.backend import ArtifactMissing
@@ -90,30 +91,30 @@ class SimilarityUpdate:
         submission: UnreadSubmission,
         templates: dict[tuple[ProblemId, str], frozenset[int]],
     ) -> ProgramRecord:
-        language = self.catalogue.named(submission.language)
-        key = submission.problem, language.lexer
-        if key not in templates:
-            templates[key] = await self._template(*key)
-        refused = ProgramRecord(
-            submission.id, submission.problem, language.lexer, (), None, "failed"
-        )
+        """A source that cannot be read must not keep the others from being read."""
+        failed = ProgramRecord(submission.id, submission.problem, "", (), None, "failed")
         try:
-            async with connection(self.pool) as acquired:
-                content = await fetch(acquired, self.artifacts, submission.source)
-            program = await read_program(
-                self.tokenizer, language, unpack_files(content), templates[key]
-            )
-        except (TokenizeFailed, ArtifactMissing) as fault:
+            language = self.catalogue.named(submission.language)
+            files = await self._files(submission)
+            key = submission.problem, language.lexer
+            if key not in templates:
+                templates[key] = await self._template(*key)
+            program = await read_program(self.tokenizer, language, files, templates[key])
+        except (Refused, ArtifactMissing) as fault:
             log.warning("similarity.failed", submissionId=submission.id, error=str(fault))
-            return replace(refused, reason=str(fault))
+            return replace(failed, reason=str(fault))
+        record = replace(failed, lexer=language.lexer, files=program.files)
         if program.is_too_short:
-            return replace(refused, refusal="too_short")
-        return replace(
-            refused,
-            files=program.files,
-            fingerprints=program.fingerprints.to_bytes(),
-            refusal=None,
-        )
+            return replace(record, refusal="too_short")
+        return replace(record, fingerprints=program.fingerprints.to_bytes(), refusal=None)
+
+    async def _files(self, submission: UnreadSubmission) -> dict[str, bytes]:
+        async with connection(self.pool) as acquired:
+            content = await fetch(acquired, self.artifacts, submission.source)
+        try:
+            return unpack_files(content)
+        except (ValueError, Unavailable) as fault:
+            raise Refused("The artifact with the source is damaged.") from fault
 
     async def _template(self, problem: ProblemId, lexer: str) -> frozenset[int]:
         async with connection(self.pool) as acquired:
