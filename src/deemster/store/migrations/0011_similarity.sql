@@ -36,6 +36,19 @@ CREATE TABLE similarity_pair (
 CREATE INDEX similarity_pair_of_right ON similarity_pair (right_id);
 CREATE INDEX similarity_pair_of_problem ON similarity_pair (problem_id, similarity DESC);
 
+-- A pair as it is shown: the names of the authors are joined when it is read.
+CREATE VIEW shown_similarity_pair AS
+SELECT p.left_id, p.right_id, p.problem_id, p.left_share, p.right_share, p.similarity, p.symbols, p.regions,
+       lp.files AS left_files, l.account_id AS left_account, la.name AS left_name, l.submitted_at AS left_at,
+       l.language AS left_language, l.verdict AS left_verdict,
+       rp.files AS right_files, r.account_id AS right_account, ra.name AS right_name, r.submitted_at AS right_at,
+       r.language AS right_language, r.verdict AS right_verdict
+  FROM similarity_pair p
+  JOIN similarity_program lp ON lp.submission_id = p.left_id
+  JOIN similarity_program rp ON rp.submission_id = p.right_id
+  JOIN work l ON l.id = p.left_id JOIN account la ON la.id = l.account_id
+  JOIN work r ON r.id = p.right_id JOIN account ra ON ra.id = r.account_id;
+
 -- How many authors a problem had when its submissions were last compared with the same idea of what is common.
 CREATE TABLE similarity_authors (
     problem_id text NOT NULL REFERENCES problem,

@@ -126,43 +126,23 @@ SELECT count(*) AS submissions,
 -- name: page_of_problem
 -- Lists the most similar pair of every two authors, most similar first, after a pair.
 WITH best AS (
-    SELECT DISTINCT ON (LEAST(l.account_id, r.account_id), GREATEST(l.account_id, r.account_id)) p.*
-      FROM similarity_pair p
-      JOIN work l ON l.id = p.left_id
-      JOIN work r ON r.id = p.right_id
-     WHERE p.problem_id = :problem AND p.similarity >= :at_least::int
-     ORDER BY LEAST(l.account_id, r.account_id), GREATEST(l.account_id, r.account_id),
-              p.similarity DESC, LEAST(p.left_share, p.right_share) DESC, p.left_id, p.right_id
+    SELECT DISTINCT ON (LEAST(left_account, right_account), GREATEST(left_account, right_account)) *
+      FROM shown_similarity_pair
+     WHERE problem_id = :problem AND similarity >= :at_least::int
+     ORDER BY LEAST(left_account, right_account), GREATEST(left_account, right_account),
+              similarity DESC, LEAST(left_share, right_share) DESC, left_id, right_id
 )
-SELECT b.*, lp.files AS left_files, rp.files AS right_files,
-       l.account_id AS left_account, la.name AS left_name, l.submitted_at AS left_at, l.language AS left_language,
-       l.verdict AS left_verdict,
-       r.account_id AS right_account, ra.name AS right_name, r.submitted_at AS right_at,
-       r.language AS right_language, r.verdict AS right_verdict
-  FROM best b
-  JOIN similarity_program lp ON lp.submission_id = b.left_id
-  JOIN similarity_program rp ON rp.submission_id = b.right_id
-  JOIN work l ON l.id = b.left_id JOIN account la ON la.id = l.account_id
-  JOIN work r ON r.id = b.right_id JOIN account ra ON ra.id = r.account_id
+SELECT * FROM best
  WHERE :after::int IS NULL
-    OR (-b.similarity::int, b.left_id, b.right_id) > (-:after::int, :after_left::text, :after_right::text)
- ORDER BY b.similarity DESC, b.left_id, b.right_id
+    OR (-similarity::int, left_id, right_id) > (-:after::int, :after_left::text, :after_right::text)
+ ORDER BY similarity DESC, left_id, right_id
  LIMIT :limit;
 
 -- name: list_of_submission
 -- Lists the submissions that are similar to one, most similar first.
-SELECT p.*, lp.files AS left_files, rp.files AS right_files,
-       l.account_id AS left_account, la.name AS left_name, l.submitted_at AS left_at, l.language AS left_language,
-       l.verdict AS left_verdict,
-       r.account_id AS right_account, ra.name AS right_name, r.submitted_at AS right_at,
-       r.language AS right_language, r.verdict AS right_verdict
-  FROM similarity_pair p
-  JOIN similarity_program lp ON lp.submission_id = p.left_id
-  JOIN similarity_program rp ON rp.submission_id = p.right_id
-  JOIN work l ON l.id = p.left_id JOIN account la ON la.id = l.account_id
-  JOIN work r ON r.id = p.right_id JOIN account ra ON ra.id = r.account_id
- WHERE p.left_id = :id OR p.right_id = :id
- ORDER BY p.similarity DESC, p.left_id, p.right_id
+SELECT * FROM shown_similarity_pair
+ WHERE left_id = :id OR right_id = :id
+ ORDER BY similarity DESC, left_id, right_id
  LIMIT :limit;
 
 -- name: list_links
