@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from deemster.pipeline.deliver.destination import Address
+from deemster.destination import Address
 from deemster.pipeline.deliver.sender import (
     DeliveryFault,
     Outcome,

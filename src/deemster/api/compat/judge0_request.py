@@ -12,10 +12,10 @@ from deemster.api.compat.judge0_archive import BadArchive, decode, unzip
 from deemster.api.compat.judge0_languages import Judge0Language
 from deemster.api.compat.translation import is_number
 from deemster.api.models.submissions import check_web_address
+from deemster.destination import is_plainly_private
 from deemster.domain.execution import ExecutionLimits, ExecutionOptions
 from deemster.domain.webhook import WebhookFormat
 from deemster.pipeline.accept.executions import ExecuteRequest
-from deemster.pipeline.deliver.destination import is_plainly_private
 from deemster.pipeline.deliver.judge0_submission import (
     COMPILE_FAILED,
     COMPILE_OUTPUT,

@@ -12,17 +12,21 @@ import httpcore
 import httpx
 
 from deemster import __version__
-from deemster.pipeline.deliver.destination import (
+from deemster.destination import (
     Address,
+    BadDestination,
     Lookup,
     PinnedBackend,
-    is_public,
+    checked_addresses,
+    default_tls,
+    is_tls_fault,
     look_up,
+    target_of,
+    wire_url,
 )
 
 RESPONSE_BYTES: Final = 64 * 1024
 DRAIN_S: Final = 2.0
-PORTS: Final = {"http": 80, "https": 443}
 USER_AGENT: Final = f"deemster/{__version__}"
 
 
@@ -52,12 +56,6 @@ class Outcome:
         return self.fault is None
 
 
-class Unsendable(Exception):
-    def __init__(self, fault: DeliveryFault) -> None:
-        super().__init__(fault)
-        self.fault = fault
-
-
 @dataclass(frozen=True, slots=True)
 class WebhookRequest:
     method: str
@@ -83,34 +81,24 @@ class WebhookSender:
         try:
             async with asyncio.timeout(request.timeout_s):
                 target = target_of(request.url)
-                addresses = await self._addresses_of(target)
+                addresses = await checked_addresses(
+                    target, self._look_up, allow_private=self._allow_private
+                )
                 status = await self._exchange(request, target, addresses)
-        except Unsendable as fault:
-            return Outcome(None, fault.fault)
+        except BadDestination as fault:
+            return Outcome(None, DeliveryFault(fault.fault))
         except (TimeoutError, httpcore.TimeoutException):
             return Outcome(None, DeliveryFault.TIMEOUT)
         except httpcore.ConnectError as fault:
             return Outcome(
-                None, DeliveryFault.NO_TLS if is_tls(fault) else DeliveryFault.NO_CONNECTION
+                None,
+                DeliveryFault.NO_TLS if is_tls_fault(fault) else DeliveryFault.NO_CONNECTION,
             )
         except httpcore.NetworkError:
             return Outcome(None, DeliveryFault.BROKEN)
         except httpcore.ProtocolError:
             return Outcome(None, DeliveryFault.NO_HTTP)
         return Outcome(status, fault_of(status))
-
-    async def _addresses_of(self, target: httpx.URL) -> Sequence[Address]:
-        """Resolves the host once: the connection goes to the addresses that were checked."""
-        try:
-            found = await self._look_up(target.raw_host.decode("ascii"), port_of(target))
-        except OSError:
-            raise Unsendable(DeliveryFault.UNKNOWN_NAME) from None
-        if not found:
-            raise Unsendable(DeliveryFault.UNKNOWN_NAME)
-        # One private address refuses them all: no host has both by accident.
-        if not self._allow_private and not all(map(is_public, found)):
-            raise Unsendable(DeliveryFault.NOT_ALLOWED)
-        return found
 
     async def _exchange(
         self, request: WebhookRequest, target: httpx.URL, addresses: Sequence[Address]
@@ -153,44 +141,7 @@ async def drain(response: httpcore.Response) -> None:
                     return
 
 
-def target_of(url: str) -> httpx.URL:
-    try:
-        target = httpx.URL(url)
-    except httpx.InvalidURL:
-        raise Unsendable(DeliveryFault.UNREADABLE) from None
-    if target.scheme not in PORTS or not target.host or target.port == 0 or target.userinfo:
-        raise Unsendable(DeliveryFault.UNREADABLE)
-    return target
-
-
-def port_of(target: httpx.URL) -> int:
-    return target.port if target.port is not None else PORTS[target.scheme]
-
-
-def wire_url(target: httpx.URL) -> httpcore.URL:
-    return httpcore.URL(
-        scheme=target.raw_scheme,
-        host=target.raw_host,
-        port=target.port,
-        target=target.raw_path,
-    )
-
-
 def fault_of(status: int) -> DeliveryFault | None:
     if 200 <= status < 300:
         return None
     return DeliveryFault.REDIRECT if 300 <= status < 400 else DeliveryFault.STATUS
-
-
-def is_tls(fault: BaseException | None) -> bool:
-    """Looks through the exceptions that libraries wrap around an SSLError."""
-    while fault is not None and not isinstance(fault, ssl.SSLError):
-        fault = fault.__cause__ or fault.__context__
-    return fault is not None
-
-
-def default_tls() -> ssl.SSLContext:
-    """Trusts the bundled certificate authorities and those of this machine."""
-    context = httpx.create_ssl_context(trust_env=False)
-    context.load_default_certs()
-    return context

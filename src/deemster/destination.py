@@ -1,15 +1,18 @@
-"""Resolves a webhook's host and connects only to public addresses (H3)."""
+"""Resolves the host of a URL and connects only to the addresses that were checked (H3)."""
 
 import asyncio
 import ipaddress
 import socket
+import ssl
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
+from enum import StrEnum
 from typing import Final
 from urllib.parse import urlsplit
 
 import httpcore
+import httpx
 from httpcore import SOCKET_OPTION
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -45,11 +48,79 @@ UNICAST: Final = ipaddress.IPv6Network("2000::/3")
 """All of IPv6 that is assigned for global use."""
 NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
 MAX_ADDRESSES: Final = 4
-"""Most addresses of one name that a delivery tries."""
+"""Most addresses of one name that a request tries."""
+PORTS: Final = {"http": 80, "https": 443}
 LOCAL_NAMES: Final = ("localhost", "localdomain", "local", "internal", "home.arpa")
 
 Lookup = Callable[[str, int], Awaitable[Sequence[Address]]]
 """Returns all addresses of a host; raises OSError if there is none."""
+
+
+class DestinationFault(StrEnum):
+    """Why a URL can't be used, without details of our network (A11)."""
+
+    UNREADABLE = "url_unreadable"
+    UNKNOWN_NAME = "name_not_found"
+    NOT_ALLOWED = "address_not_allowed"
+
+
+class BadDestination(Exception):
+    def __init__(self, fault: DestinationFault) -> None:
+        super().__init__(fault)
+        self.fault = fault
+
+
+def target_of(url: str) -> httpx.URL:
+    try:
+        target = httpx.URL(url)
+    except httpx.InvalidURL:
+        raise BadDestination(DestinationFault.UNREADABLE) from None
+    if target.scheme not in PORTS or not target.host or target.port == 0 or target.userinfo:
+        raise BadDestination(DestinationFault.UNREADABLE)
+    return target
+
+
+def port_of(target: httpx.URL) -> int:
+    return target.port if target.port is not None else PORTS[target.scheme]
+
+
+def wire_url(target: httpx.URL) -> httpcore.URL:
+    return httpcore.URL(
+        scheme=target.raw_scheme,
+        host=target.raw_host,
+        port=target.port,
+        target=target.raw_path,
+    )
+
+
+async def checked_addresses(
+    target: httpx.URL, look_up: Lookup, *, allow_private: bool
+) -> Sequence[Address]:
+    """Resolves the host once: the connection goes to the addresses that were checked."""
+    try:
+        found = await look_up(target.raw_host.decode("ascii"), port_of(target))
+    except OSError:
+        raise BadDestination(DestinationFault.UNKNOWN_NAME) from None
+    if not found:
+        raise BadDestination(DestinationFault.UNKNOWN_NAME)
+    # One private address refuses them all: no host has both by accident.
+    if not allow_private and not all(map(is_public, found)):
+        raise BadDestination(DestinationFault.NOT_ALLOWED)
+    return found
+
+
+def is_tls_fault(fault: BaseException | None) -> bool:
+    """Looks through the exceptions that libraries wrap around an SSLError."""
+    while fault is not None and not isinstance(fault, ssl.SSLError):
+        fault = fault.__cause__ or fault.__context__
+    return fault is not None
+
+
+def default_tls() -> ssl.SSLContext:
+    """Trusts the bundled certificate authorities and those of this machine."""
+    context = httpx.create_ssl_context(trust_env=False)
+    context.load_default_certs()
+    return context
 
 
 def is_public(address: Address) -> bool:
@@ -72,7 +143,7 @@ def nat64_of(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
 def is_plainly_private(url: str) -> bool:
     """Whether the URL is private without a look-up of its host.
 
-    Other hosts are resolved at each delivery, because their addresses can change.
+    Other hosts are resolved for each request, because their addresses can change.
     """
     try:
         host = (urlsplit(url).hostname or "").rstrip(".")
@@ -164,7 +235,7 @@ class PinnedBackend(httpcore.AsyncNetworkBackend):
         timeout: float | None = None,  # noqa: ASYNC109 - as httpcore calls it
         socket_options: Iterable[SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        raise httpcore.UnsupportedProtocol("A webhook URL names a host, not a Unix socket.")
+        raise httpcore.UnsupportedProtocol("The URL names a host, not a Unix socket.")
 
     async def sleep(self, seconds: float) -> None:
         await self._network.sleep(seconds)
