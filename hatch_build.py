@@ -9,7 +9,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 RUNNER = "deemster/sandbox/bin/deemster-runner"
-SHIPPED = ("analyzers", "languages", "jury", "samples")
+SHIPPED = ("analyzers", "languages", "jury", "rubrics", "samples")
 
 
 class RunnerBuildHook(BuildHookInterface[Any]):

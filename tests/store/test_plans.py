@@ -13,6 +13,7 @@ from deemster.store import (
     dead_letters,
     executions,
     leases,
+    model_calls,
     outbox,
     rejudgings,
     sessions,
@@ -57,6 +58,17 @@ SELECT id, $1, 3, 1 FROM account"""
 EVENTS = """
 INSERT INTO work_event (work_id, event, state, attempt)
 SELECT id, 'submit', 'PENDING', 0 FROM submission"""
+
+RUBRIC = """
+INSERT INTO rubric (id, number, digest, title, yaml, created_by)
+VALUES ('rub_x', 1, repeat('0', 64), 'x', 'x', 'x')"""
+MODEL_CALLS = """
+INSERT INTO model_call (submission_id, rubric_id, variant, tier, number, account_id,
+    reserved_micros, charged_micros, state, content, settled_at)
+SELECT id, 'rub_x', 'plain', 'a', 1, account_id, 0, 1, 'answered', '', now() FROM submission"""
+MODEL_SPEND = """
+INSERT INTO model_spend (day, account_id, micros)
+SELECT current_date - days, id, 1 FROM account, generate_series(1, 30) AS days"""
 
 EXECUTIONS = """
 INSERT INTO work (id, kind, account_id, language, state, attempt, priority, request_digest,
@@ -114,6 +126,8 @@ async def full(database_url: str) -> AsyncIterator[Pool]:
             await acquired.execute(FILL, problem.id, problem.digest)
             await acquired.execute(OUTBOX)
             for each in (EXECUTIONS, CODE_SESSIONS, DETAILS, OUTPUT, INPUT):
+                await acquired.execute(each)
+            for each in (RUBRIC, MODEL_CALLS, MODEL_SPEND):
                 await acquired.execute(each)
             await acquired.execute(EVENTS)
             await acquired.execute(WEBHOOKS)
@@ -176,6 +190,12 @@ PLANS: dict[str, tuple[Any, list[Any], str]] = {
         ["usr_7", ["prob_sum"]],
         "account_tally_pkey",
     ),
+    "one call of a model": (
+        model_calls.SQL.get,
+        [SOME, "rub_x", "plain", "a", 1],
+        "model_call_submission_id_rubric_id_variant_tier_number_key",
+    ),
+    "spend of a day": (model_calls.SQL.sums, [SOME, "usr_7"], "model_spend_pkey"),
     "the account of a token": (
         accounts.SQL.find_by_token_digest,
         [b"x" * 32],

@@ -31,6 +31,7 @@ ANALYSIS: Final = "ana"
 CODE_SESSION: Final = "ses"
 PROBLEM: Final = "prob"
 ACCOUNT: Final = "usr"
+RUBRIC: Final = "rub"
 TOKEN: Final = "tok"  # noqa: S105 - a prefix
 WORKER: Final = "wrk"
 CONTEST: Final = "con"

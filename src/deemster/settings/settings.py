@@ -145,6 +145,13 @@ class Settings(BaseSettings):
     webhook_timeout_s: Positive = 10.0
     """Time within which a webhook's receiver must answer, in seconds."""
 
+    evaluation_api_keys: SecretStr | None = None
+    """API keys of model endpoints by name, such as cheap=sk-1,strong=sk-2."""
+    evaluation_allow_private: bool = False
+    """Whether model endpoints may have private and local addresses."""
+    evaluation_language: str = "en"
+    """Language of feedback for students whose own language is unknown."""
+
     slots: AtLeast1 | None = None
     """Number of programs that a worker runs at once. If unset, all cores but one."""
     run_attempts: AtLeast1 = 3
