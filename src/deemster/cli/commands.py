@@ -37,6 +37,9 @@ COMMANDS: Final = {
         "analyze:analyze", "Look for mistakes in one program without running it."
     ),
     "similar": CommandEntry("similar:similar", "Find programs that are similar to each other."),
+    "evaluate": CommandEntry(
+        "evaluate:app", "Check rubrics and models by which submissions are evaluated."
+    ),
     "problem": CommandEntry("problem:app", "Check, create, import, list and retire problems."),
     "exec": CommandEntry(
         "exec:execute", "Run a program on a running service, and show its output while it runs."
