@@ -17,6 +17,8 @@ from deemster.api.models.accounts import (
 )
 from deemster.api.models.code_sessions import CodeSessionIn, CodeSessionPatch
 from deemster.api.models.contests import ContestIn
+from deemster.api.models.evaluation_admin import BudgetsIn, RubricIn, TiersIn
+from deemster.api.models.evaluations import CorrectionIn
 from deemster.api.models.events import EventOut
 from deemster.api.models.executions import BatchIn, ExecutionIn, RunIn
 from deemster.api.models.live_input import InputIn
@@ -26,18 +28,22 @@ from deemster.api.models.submissions import SubmissionIn
 
 BODIES: Final = (
     BatchIn,
+    BudgetsIn,
     CodeSessionIn,
     CodeSessionPatch,
     ContestIn,
+    CorrectionIn,
     ExecutionIn,
     InputIn,
     LogIn,
     PasswordChange,
     RejudgingIn,
+    RubricIn,
     RunIn,
     SignUp,
     StagesIn,
     SubmissionIn,
+    TiersIn,
     TokenIn,
     UserIn,
     UserPatch,

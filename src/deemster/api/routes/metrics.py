@@ -14,6 +14,7 @@ from starlette.responses import Response
 
 from deemster.api.authentication import Caller
 from deemster.api.dependencies import Dependencies
+from deemster.api.evaluation_metrics import evaluation_metrics
 from deemster.api.stage_metrics import stage_metrics
 from deemster.api.state import app_state
 from deemster.domain.errors import Unavailable
@@ -44,6 +45,7 @@ async def show_metrics(request: Request, _caller: Caller) -> Response:
         found = group.create_task(read_database(dependencies))
         counted = group.create_task(read_stages(dependencies))
         depths = group.create_task(read_queues(dependencies))
+        evaluated = group.create_task(evaluation_metrics(dependencies.pool))
     registry = CollectorRegistry()
     registry.register(
         Families(
@@ -51,6 +53,7 @@ async def show_metrics(request: Request, _caller: Caller) -> Response:
                 *database_gauges(found.result()),
                 *queue_gauges(depths.result()),
                 *stage_metrics(counted.result()),
+                *evaluated.result(),
             ]
         )
     )

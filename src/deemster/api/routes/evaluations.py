@@ -1,0 +1,111 @@
+"""`/v1/submissions/{id}/evaluation`: show the evaluation of a submission, correct its score."""
+
+from typing import Final
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from deemster.api.authentication import Caller, actor_of
+from deemster.api.http.body import json_response, read_json, request_body
+from deemster.api.http.errors import errors
+from deemster.api.http.idempotent_replay import IDEMPOTENCY_KEY, respond_once
+from deemster.api.lookups import may_see, unknown_submission
+from deemster.api.models.evaluations import CorrectionIn, EvaluationOut, evaluation_out
+from deemster.api.models.submissions import SUBMISSIONS_PATH
+from deemster.api.state import app_state
+from deemster.domain.account import Account, Role
+from deemster.domain.errors import NotFound
+from deemster.domain.evaluation import StoredEvaluation
+from deemster.domain.ids import GENERATED_ID, SubmissionId
+from deemster.domain.submission import SubmissionView
+from deemster.pipeline.evaluate.rubric_file import parse_rubric
+from deemster.store import audit, evaluations, problems, rubrics, submissions
+from deemster.store.pool import Connection, connection, transaction
+
+router = APIRouter(tags=["evaluations"])
+PATH: Final = SUBMISSIONS_PATH + "/{id}/evaluation"
+
+
+@router.get(PATH, response_model=EvaluationOut, responses=errors(404))
+async def show_evaluation(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
+    """Shows the evaluation of a submission to its owner, to the owner of the problem and to
+    admins. Only the latter two see what it cost and why it is flagged.
+    """
+    async with connection(app_state(request).pool) as reading:
+        view = await known_submission(reading, caller, id)
+        is_teacher = await teaches(reading, caller, view)
+        if not (is_teacher or may_see(caller, view.account)):
+            raise unknown_submission()
+        stored = await evaluations.get(reading, view.id)
+        if stored is None:
+            raise not_evaluated()
+        return json_response(await shown(reading, stored, for_teacher=is_teacher))
+
+
+@router.post(
+    PATH + "/corrections",
+    status_code=201,
+    response_model=EvaluationOut,
+    openapi_extra={**request_body(CorrectionIn), **IDEMPOTENCY_KEY},
+    responses=errors(400, 404, 408, 413, 415, 422),
+)
+async def correct_score(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
+    """Sets the score of an evaluation. The computed score and earlier corrections are kept.
+    Only the owner of the problem and admins can do this.
+    """
+    asked = await read_json(request, CorrectionIn)
+    async with transaction(app_state(request).pool) as writing:
+        view = await known_submission(writing, caller, id)
+        if not await teaches(writing, caller, view):
+            raise unknown_submission()
+
+        async def create() -> Response:
+            stored = await evaluations.correct(
+                writing, view.id, asked.score, asked.reason, caller.id
+            )
+            if stored is None:
+                raise not_evaluated()
+            await audit.record(
+                writing,
+                actor_of(request, caller),
+                "evaluation.correct",
+                view.id,
+                old_score=stored.corrections[-1].old_score,
+                new_score=asked.score,
+                reason=asked.reason,
+            )
+            return json_response(await shown(writing, stored, for_teacher=True), 201)
+
+        return await respond_once(request, caller, writing, asked, create)
+
+
+async def known_submission(
+    reading: Connection, caller: Account, submission: str
+) -> SubmissionView:
+    """Only admins see trials of a rejudging before it is applied."""
+    view = None
+    if GENERATED_ID.fullmatch(submission):
+        view = await submissions.get(reading, SubmissionId(submission))
+    if view is None or (view.staged_in is not None and caller.role is not Role.ADMIN):
+        raise unknown_submission()
+    return view
+
+
+async def teaches(reading: Connection, caller: Account, view: SubmissionView) -> bool:
+    """Whether the caller is an admin, or the author who owns the submission's problem."""
+    if caller.role is not Role.AUTHOR:
+        return caller.role is Role.ADMIN
+    ownership = await problems.get_ownership(reading, view.problem)
+    return ownership is not None and ownership.owner == caller.id
+
+
+async def shown(
+    reading: Connection, stored: StoredEvaluation, *, for_teacher: bool
+) -> EvaluationOut:
+    version = await rubrics.get(reading, stored.evaluation.rubric)
+    assert version is not None, "versions of rubrics are never deleted"
+    return evaluation_out(stored, parse_rubric(version.yaml), for_teacher=for_teacher)
+
+
+def not_evaluated() -> NotFound:
+    return NotFound("This submission has no evaluation, or not yet.")
