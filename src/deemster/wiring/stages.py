@@ -14,22 +14,24 @@ from deemster.pipeline.work.analyze_stage import (
     ProgramAnalyzer,
     RequestedAnalysisStage,
 )
-from deemster.pipeline.work.evaluate_stage import EvaluateStage, Evaluator
+from deemster.pipeline.work.evaluate_stage import EvaluateStage
 from deemster.pipeline.work.executor import JobExecutor, Stage
 from deemster.pipeline.work.finalize_stage import FinalizeStage
 from deemster.pipeline.work.heartbeat import Heartbeat
+from deemster.pipeline.work.rubric_evaluator import RubricEvaluator
 from deemster.problems.distribution import RevisionDistributor
 from deemster.settings import Settings
 from deemster.store.artifacts import Artifacts
 from deemster.store.notifications import Notifier
 from deemster.store.pool import Pool
 from deemster.wiring.analyzing import AnalysisOnDemand, OpenAnalysis
+from deemster.wiring.evaluating import open_evaluation
 
 
-def stage_policy(settings: Settings, evaluator: Evaluator[Any] | None) -> StagePolicy:
+def stage_policy(settings: Settings) -> StagePolicy:
     return StagePolicy(
         default=frozenset(Task(f"submission:{name}") for name in settings.stages),
-        available=frozenset(STAGES if evaluator is not None else [Task.ANALYZE]),
+        available=frozenset(STAGES),
     )
 
 
@@ -50,9 +52,7 @@ async def open_stage_handlers(
     settings: Settings,
     parts: StageParts,
     open_analysis: OpenAnalysis,
-    evaluator: Evaluator[Any] | None = None,
 ) -> AsyncIterator[Mapping[QueueName, Handler]]:
-    """Submissions are only evaluated if there is an evaluator."""
     pool = parts.pool
 
     def handler_of(stage: Stage[Any, Any]) -> Handler:
@@ -68,7 +68,10 @@ async def open_stage_handlers(
             on_end=parts.notifier.notify,
         ).handle
 
-    async with AnalysisOnDemand.open(open_analysis) as analysis:
+    async with (
+        AnalysisOnDemand.open(open_analysis) as analysis,
+        open_evaluation(settings, pool, parts.catalogue) as evaluation,
+    ):
         programs = ProgramAnalyzer(
             pool, parts.artifacts, parts.catalogue, parts.distributor, analysis.analyze
         )
@@ -77,10 +80,13 @@ async def open_stage_handlers(
             Task.ANALYZE_LATER: handler_of(RequestedAnalysisStage(pool, programs)),
             Task.FINALIZE: handler_of(FinalizeStage(pool)),
         }
-        handlers = {QueueName.LOW: by_task(low)}
-        if evaluator is not None:
-            handlers[QueueName.CRITICAL] = handler_of(EvaluateStage(pool, evaluator))
-        yield handlers
+        evaluator = RubricEvaluator(
+            pool, parts.artifacts, evaluation, most_tries=1 + settings.stage_retries
+        )
+        yield {
+            QueueName.LOW: by_task(low),
+            QueueName.CRITICAL: handler_of(EvaluateStage(pool, evaluator)),
+        }
 
 
 def by_task(handlers: Mapping[Task, Handler]) -> Handler:

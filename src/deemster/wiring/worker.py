@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import structlog
 
@@ -20,7 +19,6 @@ from deemster.pipeline.judge.prepared_problem import PreparedProblem, PreparedPr
 from deemster.pipeline.queue.consumer import Consumer
 from deemster.pipeline.verdict.attempt import Caps
 from deemster.pipeline.work.consumers import Consumers
-from deemster.pipeline.work.evaluate_stage import Evaluator
 from deemster.pipeline.work.execute_stage import ExecuteStage
 from deemster.pipeline.work.executor import JobExecutor
 from deemster.pipeline.work.heartbeat import (
@@ -77,9 +75,7 @@ async def open_prepared_problems(
         yield prepared_problems
 
 
-async def run_worker(
-    settings: Settings, slots: int | None = None, evaluator: Evaluator[Any] | None = None
-) -> None:
+async def run_worker(settings: Settings, slots: int | None = None) -> None:
     slots = slots or settings.slots or max(1, len(os.sched_getaffinity(0)) - 1)
     catalogue = load_catalogue()
     async with AsyncExitStack() as stack:
@@ -115,9 +111,7 @@ async def run_worker(
         notifier = await enter(Notifier.open(pool, EVENT_CHANNEL))
         executor = JobExecutor(
             pool=pool,
-            stage=JudgeStage(
-                pool, artifacts, build_tools, problems, stage_policy(settings, evaluator)
-            ),
+            stage=JudgeStage(pool, artifacts, build_tools, problems, stage_policy(settings)),
             running_jobs=heartbeat.running_jobs,
             caps=Caps(
                 settings.most_running,
@@ -141,7 +135,6 @@ async def run_worker(
                     core_locks,
                     cores,
                 ),
-                evaluator,
             )
         )
         # Without slots of their own, stages take those of submissions, by weight (Q8).

@@ -20,7 +20,7 @@ DEADLINE_S: Final = 45.0
 
 
 class Evaluator(Protocol[E]):
-    """What a worker needs to evaluate submissions; without one it takes no such jobs."""
+    """What a worker needs to evaluate submissions."""
 
     async def evaluate(self, details: StageDetails, analysis: StoredAnalysis | None) -> E:
         """`Unavailable` is retried, `Refused` is not. `analysis` is None if there is none."""
