@@ -57,9 +57,7 @@ COMMANDS: Final = {
         "bench:app", "Measure the performance of this machine, as ratios to a bare minimum."
     ),
     "user": CommandEntry("user:app", "Manage accounts, their passwords and their tokens."),
-    "dlq": CommandEntry(
-        "dlq:app", "Manage dead letters: submissions that could not be judged in any attempt."
-    ),
+    "dlq": CommandEntry("dlq:app", "Manage dead letters: jobs that failed in every attempt."),
     "rejudge": CommandEntry(
         "rejudge:app",
         "Judge submissions again, at once or in a set (`--stage`) to apply or drop later.",
