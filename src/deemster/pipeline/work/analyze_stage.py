@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from deemster.domain.analysis import Analysis
 from deemster.domain.ids import RevisionDigest, SubmissionId, WorkId, kind_of
@@ -16,15 +16,16 @@ from deemster.domain.stored_analysis import AnalysisRecord, RequestedAnalysis, c
 from deemster.pipeline.analyze.sarif import sarif_log, to_json
 from deemster.pipeline.judge.sources import contestant_source
 from deemster.pipeline.verdict.follow_up import enter_stage
+from deemster.pipeline.work.timed_stage import SubmissionStage, TimedStage
 from deemster.problems.distribution import RevisionDistributor
 from deemster.store import analyses
 from deemster.store.artifacts import Artifacts
 from deemster.store.inline_artifacts import fetch
 from deemster.store.lifecycle import advance
 from deemster.store.pool import Connection, Pool, connection, transaction
-from deemster.store.stages import count_scores, stage_details
+from deemster.store.stages import count_scores
 
-DEADLINE_S: Final = 20.0
+LIMIT_S: Final = 20.0
 """For all analysers of a program together (Q4)."""
 
 Analyze = Callable[[Language, Source], Awaitable[Analysis]]
@@ -74,22 +75,11 @@ def make_record(analysis: Analysis) -> AnalysisRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class AnalyzeStage:
+class AnalyzeStage(SubmissionStage):
+    limit_s: ClassVar[float] = LIMIT_S
     pool: Pool
     programs: ProgramAnalyzer
     task: Task = Task.ANALYZE
-
-    async def read(self, connection: Connection, work: WorkId) -> StageDetails | None:
-        return await stage_details(connection, SubmissionId(work))
-
-    def parts(self, details: StageDetails) -> int:
-        return 0
-
-    def lock_s(self, details: StageDetails) -> float:
-        return DEADLINE_S + 5
-
-    def deadline_s(self, details: StageDetails) -> float:
-        return DEADLINE_S
 
     async def run(self, details: StageDetails, on_part: Callable[[], None]) -> AnalysisRecord:
         return await self.programs.analyze_submission(
@@ -104,22 +94,14 @@ class AnalyzeStage:
 
 
 @dataclass(frozen=True, slots=True)
-class RequestedAnalysisStage:
+class RequestedAnalysisStage(TimedStage):
+    limit_s: ClassVar[float] = LIMIT_S
     pool: Pool
     programs: ProgramAnalyzer
     task: Task = Task.ANALYZE_LATER
 
     async def read(self, connection: Connection, work: WorkId) -> RequestedAnalysis | None:
         return await analyses.request_details(connection, work)
-
-    def parts(self, details: RequestedAnalysis) -> int:
-        return 0
-
-    def lock_s(self, details: RequestedAnalysis) -> float:
-        return DEADLINE_S + 5
-
-    def deadline_s(self, details: RequestedAnalysis) -> float:
-        return DEADLINE_S
 
     async def run(
         self, details: RequestedAnalysis, on_part: Callable[[], None]

@@ -2,21 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Generic, Protocol, TypeVar
+from typing import ClassVar, Generic, Protocol, TypeVar
 
-from deemster.domain.ids import SubmissionId, WorkId
 from deemster.domain.job import Task
 from deemster.domain.stage import StageDetails
 from deemster.domain.stored_analysis import StoredAnalysis
 from deemster.pipeline.verdict.follow_up import enter_stage
+from deemster.pipeline.work.timed_stage import SubmissionStage
 from deemster.store import analyses
 from deemster.store.pool import Connection, Pool, connection, transaction
-from deemster.store.stages import stage_details
 
 E = TypeVar("E")
-
-DEADLINE_S: Final = 45.0
-"""For all models that are asked about a submission together (Q4)."""
 
 
 class Evaluator(Protocol[E]):
@@ -34,22 +30,11 @@ class Evaluator(Protocol[E]):
 
 
 @dataclass(frozen=True, slots=True)
-class EvaluateStage(Generic[E]):
+class EvaluateStage(SubmissionStage, Generic[E]):
+    limit_s: ClassVar[float] = 45.0
     pool: Pool
     evaluator: Evaluator[E]
     task: Task = Task.EVALUATE
-
-    async def read(self, connection: Connection, work: WorkId) -> StageDetails | None:
-        return await stage_details(connection, SubmissionId(work))
-
-    def parts(self, details: StageDetails) -> int:
-        return 0
-
-    def lock_s(self, details: StageDetails) -> float:
-        return DEADLINE_S + 5
-
-    def deadline_s(self, details: StageDetails) -> float:
-        return DEADLINE_S
 
     async def run(self, details: StageDetails, on_part: Callable[[], None]) -> E:
         async with connection(self.pool) as acquired:
