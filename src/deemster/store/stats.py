@@ -64,6 +64,8 @@ class Gauges:
 
     waiting: int
     running: int
+    in_stages: int
+    """Submissions with a verdict whose stages have not ended."""
     dead_letters: int
     """Not resolved yet."""
     outbox_unsent: int

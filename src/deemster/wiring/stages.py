@@ -64,8 +64,8 @@ async def open_stage_handlers(
             languages=None,
             lease_s=settings.lease_s,
             most_tries=1 + settings.stage_retries,
-            on_start=parts.notifier.notify_soon,
-            on_end=parts.notifier.notify,
+            # Nobody waits for a stage to start, and its end can wait for a verdict's NOTIFY.
+            on_end=parts.notifier.notify_soon,
         ).handle
 
     async with (

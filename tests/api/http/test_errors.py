@@ -34,7 +34,9 @@ CODES = {
     NotFound: (404, "not_found"),
     errors.WrongMethod: (405, "method_not_allowed"),
     errors.TooSlow: (408, "too_slow"),
+    errors.NotAnalyzed: (404, "not_analyzed"),
     Conflict: (409, "conflict"),
+    errors.AnalysisPending: (409, "analysis_pending"),
     LostRace: (409, "lost_race"),
     StateChanged: (409, "moved_on"),
     errors.PreconditionFailed: (412, "precondition_failed"),
@@ -60,7 +62,8 @@ def test_each_error_has_its_status_and_its_type(kind: type[DeemsterError]) -> No
     assert response.headers["content-type"] == "application/problem+json"
     assert f'"type":"urn:deemster:error:{code}"'.encode() in bytes(response.body)
     assert b'"request_id":"an-id"' in bytes(response.body)
-    assert ("retry-after" in response.headers) == (status in {429, 503})
+    has_delay = status in {429, 503} or kind is errors.AnalysisPending
+    assert ("retry-after" in response.headers) == has_delay
     assert ("www-authenticate" in response.headers) == (status == 401)
 
 

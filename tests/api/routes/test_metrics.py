@@ -54,6 +54,7 @@ async def test_metrics_count_waiting_submissions_and_workers(
         "deemster_queues_up": 1,
         "deemster_submissions waiting": 2,
         "deemster_submissions running": 1,
+        "deemster_submissions in_stages": 0,
         "deemster_queue_depth default": 0,
         "deemster_workers": 2,
         "deemster_workers_draining": 1,

@@ -100,7 +100,11 @@ def database_gauges(found: Gauges | None) -> Iterator[GaugeMetricFamily]:
     yield gauge("database_up", "Whether the database answers", found is not None)
     if found is None:
         return
-    submissions = {"waiting": found.waiting, "running": found.running}
+    submissions = {
+        "waiting": found.waiting,
+        "running": found.running,
+        "in_stages": found.in_stages,
+    }
     yield labelled("submissions", "Submissions that have not ended", "state", submissions)
     yield gauge("workers", "Live workers", found.workers)
     yield gauge("workers_draining", "Live workers that take no new jobs", found.draining)

@@ -25,6 +25,7 @@ SELECT COALESCE(max(id), 0) FROM work_event;
 -- Counts what must not pile up; each count uses an index of its own.
 SELECT (SELECT count(*) FROM submission WHERE state IN ('PENDING', 'QUEUED')) AS waiting,
        (SELECT count(*) FROM submission WHERE state = 'RUNNING') AS running,
+       (SELECT count(*) FROM work WHERE stages IS NOT NULL) AS in_stages,
        (SELECT count(*) FROM dead_letter WHERE outcome IS NULL) AS dead_letters,
        (SELECT count(*) FROM outbox WHERE sent_at IS NULL) AS outbox_unsent,
        h.webhooks_waiting, h.webhooks_retrying, h.webhooks_overdue_s,
