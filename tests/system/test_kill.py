@@ -147,6 +147,7 @@ async def stage(
             run_attempts=ATTEMPTS,
             stages="analyze",
             stage_retries=ATTEMPTS,
+            analysis_yields=False,
             execution_wall_s=PATIENCE_S,
         )
         service = await enter(opened)

@@ -9,6 +9,7 @@ from deemster.domain.job import Task
 
 FIRST_BACKOFF_S: Final = 2.0
 """Before the second try; doubled before each further one."""
+LONGEST_BACKOFF_S: Final = 60.0
 JITTER: Final = 0.5
 """Pauses between tries of a stage are up to so much shorter or longer: jobs that failed at the
 same moment come back at different ones."""
@@ -44,7 +45,7 @@ def pause_s(task: Task, tries: int, fault: BaseException) -> float:
 
 
 def backoff_s(task: Task, tries: int) -> float:
-    pause_s = float(FIRST_BACKOFF_S * 2 ** (tries - 1))
+    pause_s = min(float(FIRST_BACKOFF_S * 2 ** (tries - 1)), LONGEST_BACKOFF_S)
     if task in RUNS:
         return pause_s
     return pause_s * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311 - no secret

@@ -177,6 +177,9 @@ class Settings(BaseSettings):
     stage_slots: AtLeast0 = 1
     """Number of jobs of such stages that a worker runs at once, beside its submissions. With 0,
     submissions and stages share the slots by the weights of their queues."""
+    analysis_yields: bool = True
+    """Whether analysers get only CPU time that nobody else wants. Turn it off where other
+    programs keep all cores of a worker busy."""
     stage_retries: AtLeast0 = 5
     """Maximum number of times that a stage is tried again when it fails."""
 

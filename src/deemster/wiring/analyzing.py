@@ -64,13 +64,15 @@ async def open_analysis(
 async def open_worker_analysis(
     settings: Settings, slots: int, core_locks: Path, judging_cores: Collection[int]
 ) -> AsyncIterator[OpenedAnalysis]:
-    """Opens boxes that get only CPU time that nobody else wants, if possible on cores on which
-    no worker judges.
-    """
+    """Opens boxes of low priority, if possible on cores on which no worker judges."""
     cores = choose_cores(core_locks, judging_cores)
     async with (
         open_analysis(
-            settings, load_analyzers(), slots=slots, cpus=cores, low_priority=True
+            settings,
+            load_analyzers(),
+            slots=slots,
+            cpus=cores,
+            low_priority=settings.analysis_yields,
         ) as opened,
         kept_off(opened[0], cores, core_locks, judging_cores),
     ):
