@@ -78,7 +78,7 @@ async def test_whatever_is_killed_every_submission_gets_its_verdict_once(
     tmp_path: Path, store: str
 ) -> None:
     """Q1, Q2, Q5, Q6, I1, I3, S2, S5, S6, J12, P1, E7, E8: in the middle of each stage."""
-    await kill_test(tmp_path, store, submissions=80, rounds=1)
+    await kill_test(tmp_path, store, submissions=40, rounds=1)
 
 
 @pytest.mark.soak
