@@ -28,6 +28,7 @@ from deemster.pipeline.work.heartbeat import (
     watch_cancellations,
 )
 from deemster.pipeline.work.judge_stage import JudgeStage
+from deemster.pipeline.work.judging_first import judging_first
 from deemster.problems.distribution import RevisionDistributor
 from deemster.programs.build.compiler import BuildTools
 from deemster.programs.build.languages import load_catalogue
@@ -160,7 +161,10 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
                     Consumer.open(
                         queue_url(settings),
                         settings.env,
-                        after_verdict,
+                        {
+                            queue: judging_first(judging, handler)
+                            for queue, handler in after_verdict.items()
+                        },
                         slots=settings.stage_slots,
                         strict=settings.strict_priority,
                         name=f"{heartbeat.running_jobs.worker}:stages",

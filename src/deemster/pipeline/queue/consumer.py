@@ -114,6 +114,11 @@ class Consumer:
     def busy(self) -> int:
         return len(self._handling)
 
+    @property
+    def is_full(self) -> bool:
+        """Whether every slot has a job."""
+        return self.busy >= self._slots
+
     async def run(self) -> None:
         """Returns when drained or stopped, and the last job is done or back in its queue."""
         self._ended.clear()
