@@ -92,6 +92,25 @@ async def test_a_tool_that_prints_no_version_is_broken(tmp_path: Path, text: str
     assert "printed no version" in found.reason
 
 
+async def test_a_tool_that_had_no_turn_on_a_busy_machine_is_asked_again(tmp_path: Path) -> None:
+    asked = tmp_path / "asked"
+    first = f"[ -e {asked} ] || {{ : >{asked}; exec sleep 60; }}"
+    tool = make_tool(tmp_path / "tool", f"{first}; echo v7")
+    toolchains = Toolchains(timeout_s=0.2)
+    language = language_with({"interpreter": (str(tool),)})
+    assert (await toolchains.require(language)).version == "Tool 7"
+
+
+async def test_a_language_whose_tool_never_answers_is_not_refused_for_good(
+    tmp_path: Path,
+) -> None:
+    """Q3: another try, here or on another worker, may find it."""
+    tool = make_tool(tmp_path / "tool", "exec sleep 60")
+    toolchains = Toolchains(timeout_s=0.1, patient_timeout_s=0.1)
+    with pytest.raises(Unavailable, match=r"within 0\.1 s"):
+        await toolchains.require(language_with({"interpreter": (str(tool),)}))
+
+
 async def test_a_missing_toolchain_is_refused_with_its_package_name() -> None:
     language = language_with({"interpreter": ("deemster-no-such-tool",)})
     with pytest.raises(Refused, match="apt-get install python3"):

@@ -56,7 +56,10 @@ async def find_analyzers(
 
 async def find_analyzer(analyzer: Analyzer) -> InstalledAnalyzer | MissingAnalyzer:
     places = own_places()
-    found = await find_tools(analyzer, places)
+    try:
+        found = await find_tools(analyzer, places)
+    except TimeoutError as fault:
+        found = str(fault)
     if isinstance(found, str):
         return MissingAnalyzer(analyzer, found)
     mounts = [

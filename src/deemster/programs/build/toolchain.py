@@ -18,6 +18,8 @@ SEARCH_PATH = ("/usr/local/bin", "/usr/bin", "/bin")
 """Fixed, so that the PATH of the user who starts Deemster doesn't choose the compiler."""
 VERSION_ENVIRONMENT = {"PATH": ":".join(SEARCH_PATH), "LC_ALL": "C.UTF-8"}
 VERSION_TIMEOUT_S = 20
+PATIENT_TIMEOUT_S = 60
+"""For the second try, alone: on a busy machine, a tool may have had no turn in the first."""
 RECHECK_S: Final = 12 * 3600.0
 """A toolchain is looked for again after this time, even if no file changed (C3)."""
 RECHECK_LOST_S: Final = 60.0
@@ -76,6 +78,8 @@ class Toolchain:
 class Missing:
     language: Language
     reason: str
+    timed_out: bool = False
+    """The tools are there, but did not answer in time."""
 
     def refusal(self) -> Refused:
         return Refused(f"{self.reason}: install it with `{self.language.installation}`.")
@@ -99,8 +103,18 @@ class Toolchains:
     so that recorded versions stay true (J6).
     """
 
-    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        timeout_s: float = VERSION_TIMEOUT_S,
+        patient_timeout_s: float = PATIENT_TIMEOUT_S,
+    ) -> None:
         self._clock = clock
+        self._timeout_s = timeout_s
+        self._patient_timeout_s = patient_timeout_s
+        self._searching = asyncio.Semaphore(max(2, os.cpu_count() or 1))
+        self._alone = asyncio.Lock()
         self._seen: dict[LanguageId, ToolchainSnapshot] = {}
         self.versions: dict[str, str] = {}
         """The versions of the found toolchains by language id; kept up to date."""
@@ -117,6 +131,8 @@ class Toolchains:
         found = await self.find(language)
         if isinstance(found, Toolchain):
             return found
+        if timed_out(found):
+            raise Unavailable(f"{found.reason}.")
         if isinstance(self._seen[language.id].first, Toolchain):
             # Another try may find it again, here or on another worker.
             raise Unavailable(
@@ -146,9 +162,14 @@ class Toolchains:
     ) -> ToolchainSnapshot:
         # Read before the search, so that the next one notices changes during this one.
         system, now_s = stamps_of(SYSTEM_FILES), self._clock()
-        found = await discover(language)
+        async with self._searching:
+            found = await discover(language, self._timeout_s)
+        if timed_out(found):
+            async with self._alone:
+                found = await discover(language, self._patient_timeout_s)
         if seen is None:
-            return ToolchainSnapshot(found, found, system, now_s + RECHECK_S)
+            recheck_s = RECHECK_LOST_S if timed_out(found) else RECHECK_S
+            return ToolchainSnapshot(found, found, system, now_s + recheck_s)
         if not has_all_mounts(found, seen.first):
             found = still_usable(seen.found)
             log.warning("%s has changed: restart the worker to use it.", language.name)
@@ -164,6 +185,10 @@ class Toolchains:
         after = self.versions.get(language)
         if not is_first and after != before:
             log.warning("%s changed from %s to %s.", found.language.name, before, after)
+
+
+def timed_out(found: Toolchain | Missing) -> bool:
+    return isinstance(found, Missing) and found.timed_out
 
 
 def has_all_mounts(found: Toolchain | Missing, first: Toolchain | Missing) -> bool:
@@ -194,8 +219,13 @@ def stamps_of(paths: Iterable[str]) -> tuple[FileStamp | None, ...]:
     return tuple(stamp_of(path) for path in paths)
 
 
-async def discover(language: Language) -> Toolchain | Missing:
-    found = await find_tools(language)
+async def discover(
+    language: Language, timeout_s: float = PATIENT_TIMEOUT_S
+) -> Toolchain | Missing:
+    try:
+        found = await find_tools(language, timeout_s=timeout_s)
+    except TimeoutError as fault:
+        return Missing(language, str(fault), timed_out=True)
     if isinstance(found, str):
         return Missing(language, found)
     binds = find_binds(language)
@@ -203,9 +233,15 @@ async def discover(language: Language) -> Toolchain | Missing:
 
 
 async def find_tools(
-    wanted: Tooled, places: Mapping[str, str] | None = None
+    wanted: Tooled,
+    places: Mapping[str, str] | None = None,
+    *,
+    timeout_s: float = PATIENT_TIMEOUT_S,
 ) -> FoundTools | str:
-    """The tools, or the reason why they can't be used."""
+    """The tools, or the reason why they can't be used.
+
+    Raises TimeoutError if the tools are there, but don't tell their version in time.
+    """
     try:
         paths = await asyncio.to_thread(locate_tools, wanted, places)
     except OSError as fault:  # a directory was removed during the search
@@ -214,7 +250,14 @@ async def find_tools(
         return paths
     stamps = stamps_of(paths.values())
     argv = fill(wanted.version.argv, paths)
-    match = re.search(wanted.version.pattern, await version_output(argv))
+    try:
+        output = await version_output(argv, timeout_s)
+    except TimeoutError:
+        raise TimeoutError(
+            f"{wanted.name} can't be used yet: `{' '.join(argv)}` printed no version within "
+            f"{timeout_s:g} s"
+        ) from None
+    match = re.search(wanted.version.pattern, output)
     if match is None:
         return f"{wanted.name} is broken: `{' '.join(argv)}` printed no version"
     return FoundTools(paths, match.expand(wanted.version.text), stamps)
@@ -281,8 +324,8 @@ def paths_matching(patterns: Iterable[str]) -> tuple[Path, ...]:
     return tuple(path for pattern in patterns for path in sorted(matching(pattern)))
 
 
-async def version_output(argv: tuple[str, ...]) -> str:
-    """Empty if the tool can't be run.
+async def version_output(argv: tuple[str, ...], timeout_s: float) -> str:
+    """Empty if the tool can't be run. Raises TimeoutError if it takes too long.
 
     The command runs outside the sandbox, because the sandbox mounts the tools that were found.
     """
@@ -293,10 +336,8 @@ async def version_output(argv: tuple[str, ...]) -> str:
     except OSError:
         return ""
     try:
-        async with asyncio.timeout(VERSION_TIMEOUT_S):
+        async with asyncio.timeout(timeout_s):
             output, _ = await process.communicate()
-    except TimeoutError:
-        return ""
     finally:
         if process.returncode is None:
             process.kill()
