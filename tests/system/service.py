@@ -17,6 +17,7 @@ from deemster.domain.submission import SubmissionView
 from deemster.pipeline.accept.executions import ExecuteRequest, ExecutionAccept
 from deemster.pipeline.accept.service import AcceptService, SubmitRequest
 from deemster.pipeline.queue.producer import Producer
+from deemster.pipeline.queue.topology import postgres_schema
 from deemster.problems.archive import Bounds
 from deemster.problems.distribution import RevisionDistributor
 from deemster.problems.revision import RevisionStore
@@ -213,6 +214,13 @@ class Service:
             return here <= registered and {"deemster relay", "deemster keeper"} <= names
 
         await until(look)
+
+    async def job_rows(self) -> list[str]:
+        """All jobs of a queue in Postgres, for messages."""
+        if not self.queue_url.startswith("postgres"):
+            return []
+        schema = postgres_schema(self.env)
+        return [row[0] for row in await self.fetch(f'SELECT j::text FROM "{schema}".job j')]
 
     async def jobs(self) -> int:
         """How many the queue holds that are not over."""

@@ -14,13 +14,30 @@ Ledger = dict[SubmissionId, Program]
 """What was accepted, and what it is worth."""
 
 
+UNFINISHED = """
+SELECT to_jsonb(w) AS work, to_jsonb(l) AS lease, to_jsonb(k) AS worker,
+       (SELECT jsonb_agg(to_jsonb(e) ORDER BY e.id) FROM work_event e
+         WHERE e.work_id = w.id) AS events,
+       (SELECT jsonb_agg(to_jsonb(o) ORDER BY o.id) FROM outbox o
+         WHERE o.work_id = w.id) AS outbox
+  FROM work w LEFT JOIN lease l ON l.work_id = w.id LEFT JOIN worker k ON k.id = l.worker_id
+ WHERE w.finished_at IS NULL
+"""
+
+
 async def until_all_ended(service: Service, ledger: Mapping[SubmissionId, Program]) -> None:
     statement = "SELECT count(*) FROM work WHERE finished_at IS NULL"
 
     async def look() -> bool:
         return bool(await service.value(statement) == 0)
 
-    await until(look, patience_s=PATIENCE_S + len(ledger))
+    try:
+        await until(look, patience_s=PATIENCE_S + len(ledger))
+    except AssertionError as late:
+        left = [dict(row) for row in await service.fetch(UNFINISHED)]
+        raise AssertionError(
+            f"{late} Unfinished: {left} Jobs: {await service.job_rows()}"
+        ) from None
 
 
 async def until_at_rest(service: Service) -> None:
