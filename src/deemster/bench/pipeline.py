@@ -4,6 +4,7 @@ import asyncio
 import itertools
 import json
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -14,11 +15,13 @@ from deemster.bench.latency import PACKAGE, SOURCE, quantile
 from deemster.bench.load.api_client import ApiClient
 from deemster.bench.load.service import BenchService, make_problem, open_service
 from deemster.bench.machine import describe_machine
-from deemster.domain.ids import ProblemId
+from deemster.domain.ids import ProblemId, SubmissionId
 from deemster.domain.job import Task
 from deemster.pipeline.judge.verify.progress import Progress
+from deemster.pipeline.verdict.follow_up import enter_stage
 from deemster.store import consistency, problems
-from deemster.store.pool import connection
+from deemster.store.lifecycle import StateChanged
+from deemster.store.pool import connection, transaction
 from deemster.wiring.address import Address
 
 GOAL: Final = 1.05
@@ -28,8 +31,11 @@ STAGES: Final[dict[ProblemId, frozenset[Task]]] = {
     WITHOUT: frozenset(),
     WITH: frozenset({Task.ANALYZE, Task.EVALUATE}),
 }
-POLL_S: Final = 0.2
-DRAIN_S: Final = 600.0
+NO_LIMITS: Final = {
+    "requests_per_second_user": 100_000,
+    "submits_per_minute_user": 100_000,
+    "submit_interval_s": 0,
+}
 NEVER_SENT: Final = itertools.count(1)
 
 
@@ -40,18 +46,18 @@ class Plan:
     submissions: int
     """Of each turn."""
     clients: int
-    """Each waits for its verdict before it submits again."""
+    """Each is another user, who waits for the verdict before submitting again."""
 
 
 async def measure(
     plan: Plan, queue: Queue, directory: Path | None, progress: Progress
 ) -> dict[str, Any]:
-    async with open_service(directory, 1) as service:
+    async with open_service(directory, plan.clients) as service:
         for problem, stages in STAGES.items():
             await make_problem(service.settings, service.directory / "double", problem, PACKAGE)
             async with connection(service.pool) as acquired:
                 await problems.set_stages(acquired, problem, stages)
-        async with start_roles(service, queue, requests_per_second_user=100_000) as address:
+        async with start_roles(service, queue, **NO_LIMITS) as address:
             found = await take_turns(service, address, plan, progress)
     off, on = (sorted(itertools.chain(*found[problem])) for problem in (WITHOUT, WITH))
     # Neighbouring turns are compared, because other load on the machine comes and goes.
@@ -92,20 +98,22 @@ async def take_turns(
 async def one_turn(
     service: BenchService, address: Address, problem: ProblemId, plan: Plan
 ) -> list[float]:
-    """Ends when no stage is left, so that the next turn is not disturbed."""
+    """Drops the stages that are left, so that they do not disturb the next turn."""
     waiting = iter(range(plan.submissions))
     told_ms: list[float] = []
 
-    async def submit_some() -> None:
-        async with ApiClient.open(address, service.admin) as api:
+    async def submit_some(token: str) -> None:
+        async with ApiClient.open(address, token) as api:
             told_ms.extend([await verdict_ms(api, problem) for _ in waiting])
 
     async with asyncio.TaskGroup() as group:
-        for _ in range(plan.clients):
-            group.create_task(submit_some())
-    async with asyncio.timeout(DRAIN_S):
-        while await count_in_stages(service):  # noqa: ASYNC110 - other processes end them
-            await asyncio.sleep(POLL_S)
+        for token in service.tokens:
+            group.create_task(submit_some(token))
+    while left := await stages_left(service):
+        for submission, attempt in left.items():
+            with suppress(StateChanged):
+                async with transaction(service.pool) as writing:
+                    await enter_stage(writing, submission, attempt, stages=())
     return told_ms
 
 
@@ -121,9 +129,9 @@ async def verdict_ms(api: ApiClient, problem: ProblemId) -> float:
     return (time.monotonic() - began_s) * 1000
 
 
-async def count_in_stages(service: BenchService) -> int:
+async def stages_left(service: BenchService) -> dict[SubmissionId, int]:
     async with connection(service.pool) as acquired:
-        return await consistency.count_in_stages(acquired)
+        return await consistency.list_in_stages(acquired)
 
 
 def figures(told_ms: list[float]) -> dict[str, float]:

@@ -176,8 +176,8 @@ class Settings(BaseSettings):
     others."""
     stage_slots: AtLeast0 = 1
     """Number of jobs of such stages that a worker runs at once, beside its submissions. Each
-    waits up to 5 seconds while submissions keep all slots busy. With 0, submissions and stages
-    share the slots by the weights of their queues."""
+    waits while submissions keep all slots busy, for at most a minute. With 0, submissions and
+    stages share the slots by the weights of their queues."""
     analysis_yields: bool = True
     """Whether analysers get only CPU time that nobody else wants. Turn it off where other
     programs keep all cores of a worker busy."""

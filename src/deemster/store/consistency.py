@@ -62,6 +62,7 @@ async def list_waits(connection: Connection, hog: str, since_s: float) -> list[W
     ]
 
 
-async def count_in_stages(connection: Connection) -> int:
-    """How many submissions have a verdict, and stages that have not ended."""
-    return int(await SQL.count_in_stages(connection))
+async def list_in_stages(connection: Connection) -> dict[SubmissionId, int]:
+    """Submissions with a verdict whose stages have not ended, and their attempts."""
+    rows = SQL.list_in_stages(connection)
+    return {SubmissionId(row["id"]): row["attempt"] async for row in rows}

@@ -28,7 +28,7 @@ from deemster.pipeline.work.heartbeat import (
     watch_cancellations,
 )
 from deemster.pipeline.work.judge_stage import JudgeStage
-from deemster.pipeline.work.judging_first import judging_first
+from deemster.pipeline.work.judging_first import JudgingFirst
 from deemster.problems.distribution import RevisionDistributor
 from deemster.programs.build.compiler import BuildTools
 from deemster.programs.build.languages import load_catalogue
@@ -156,13 +156,14 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
         )
         others = [executing]
         if settings.stage_slots:
+            judging_first = JudgingFirst(lambda: judging.is_full)
             others.append(
                 await enter(
                     Consumer.open(
                         queue_url(settings),
                         settings.env,
                         {
-                            queue: judging_first(judging, handler)
+                            queue: judging_first.after_judging(handler)
                             for queue, handler in after_verdict.items()
                         },
                         slots=settings.stage_slots,

@@ -29,9 +29,9 @@ SELECT work_id, extract(epoch FROM pg_xact_commit_timestamp(xact::xid))::float A
   FROM work_event
  WHERE work_id = ANY (:ids::text[]) AND event IN ('complete', 'fail', 'cancel');
 
--- name: count_in_stages$
--- Counts submissions whose verdict is known and whose stages have not ended.
-SELECT count(*) FROM work WHERE stages IS NOT NULL;
+-- name: list_in_stages
+-- Lists submissions whose verdict is known and whose stages have not ended.
+SELECT id, attempt FROM work WHERE stages IS NOT NULL;
 
 -- name: list_waits
 -- Lists when submissions came and started, and whether they are of one account.
