@@ -17,6 +17,10 @@ class Task(StrEnum):
     EXECUTE = "execution:run"
     ANALYZE_LATER = "analysis:run"
     """An analysis that was requested for a program which has ended."""
+    RECEIVE = "submission:receive"
+    """A judge host has reported a result, which is to be settled (M3)."""
+    RECEIVE_EXECUTION = "execution:receive"
+    RECEIVE_ANALYSIS = "analysis:receive"
 
     @property
     def kind(self) -> str:
@@ -38,6 +42,10 @@ class QueueName(StrEnum):
     INTERACTIVE = "interactive"
     """Executions: they wait for no judging, and have slots of their own (E9)."""
     LOW = "low"
+    TRANSMIT = "transmit"
+    """What may run on judge hosts (M3)."""
+    RECEIVE = "receive"
+    """Results of judge hosts."""
 
 
 QUEUE_OF: Final[dict[Task, QueueName]] = {
@@ -47,13 +55,21 @@ QUEUE_OF: Final[dict[Task, QueueName]] = {
     Task.ANALYZE: QueueName.LOW,
     Task.FINALIZE: QueueName.LOW,
     Task.ANALYZE_LATER: QueueName.LOW,
+    Task.RECEIVE: QueueName.RECEIVE,
+    Task.RECEIVE_EXECUTION: QueueName.RECEIVE,
+    Task.RECEIVE_ANALYSIS: QueueName.RECEIVE,
 }
+"""The queue of each task, as long as all of it runs on local workers."""
+TRANSMITTABLE: Final = frozenset({Task.RUN, Task.EXECUTE, Task.ANALYZE, Task.ANALYZE_LATER})
+"""Tasks that judge hosts can run."""
 
 QUEUE_WEIGHTS: Final[dict[QueueName, int]] = {
     QueueName.CRITICAL: 6,
     QueueName.DEFAULT: 3,
     QueueName.INTERACTIVE: 3,
     QueueName.LOW: 1,
+    QueueName.TRANSMIT: 3,
+    QueueName.RECEIVE: 6,
 }
 """Shares of the free slots among queues that have jobs."""
 
@@ -77,6 +93,12 @@ PRIORITY_CLASS_WIDTH: Final = 500_000
 
 
 FIRST_TASKS: Final = {task.kind: task for task in (Task.RUN, Task.EXECUTE, Task.ANALYZE_LATER)}
+
+
+RECEIVING: Final = {
+    task.kind: task for task in (Task.RECEIVE, Task.RECEIVE_EXECUTION, Task.RECEIVE_ANALYSIS)
+}
+"""The task that settles a result of a judge host, by the kind of work."""
 
 
 def first_task(work: WorkId) -> Task:

@@ -13,8 +13,9 @@ import redis.asyncio as redis_client
 from psycopg import sql
 
 from deemster.domain.job import QueueName
-from deemster.pipeline.queue.engine import QueueDown
+from deemster.pipeline.queue.engine import LockedJob, QueueDown
 from deemster.pipeline.queue.producer import Producer
+from deemster.pipeline.queue.stores import open_engine
 from deemster.pipeline.queue.topology import ConsumerTimes, postgres_schema
 from tests.pipeline.queue.stores import Seen, make_job, working
 from tests.services.postgres import OwnPostgres
@@ -46,7 +47,7 @@ async def test_a_store_that_is_down_raises_an_error_and_is_used_when_it_is_back(
             producer.trim,
             lambda: producer.send([make_job(1)]),
             lambda: producer.remove(make_job(1)),
-            lambda: producer.present({QueueName.DEFAULT: [make_job(1).job_id]}),
+            lambda: producer.present([make_job(1)]),
         ]
         for ask in asking:
             async with asyncio.timeout(PATIENCE_S):
@@ -112,7 +113,33 @@ async def test_a_wiped_store_can_still_be_used(own: Own) -> None:
         for number in (3, 4):
             await send_when_possible(producer, number)
             await seen.has([make_job(number)])
-        assert await producer.present({QueueName.DEFAULT: [make_job(1).job_id]}) == set()
+        assert await producer.present([make_job(1)]) == set()
+
+
+async def test_a_consumer_goes_on_after_others_made_a_wiped_store_anew(
+    database_url: str,
+) -> None:
+    """Q6: statements that were prepared for the dropped tables do not fail for ever."""
+    used = 12  # a statement that was run some times is prepared
+    async with asyncio.timeout(PATIENCE_S):
+        engine = open_engine(database_url, ENV, "consumer")
+        try:
+            for number in range(used):
+                await engine.take(QueueName.DEFAULT, f"token:{number}", 15, None)
+            await wipe(database_url)
+            async with Producer.open(database_url, ENV) as producer:
+                await producer.send([make_job(1)])
+            failures = 0
+            while True:
+                try:
+                    found = await engine.take(QueueName.DEFAULT, "token:last", 15, None)
+                    break
+                except QueueDown:
+                    failures += 1
+        finally:
+            await engine.close()
+    assert isinstance(found, LockedJob)
+    assert failures <= 2
 
 
 async def test_forgotten_scripts_are_loaded_again(redis_url: str, queue_env: str) -> None:

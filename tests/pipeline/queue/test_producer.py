@@ -105,11 +105,7 @@ async def test_waiting_delayed_and_running_jobs_are_present(
     at_work, waiting, gone = make_job(1), make_job(2), make_job(3)
     low = make_job(4, Task.ANALYZE)
     seen = Seen(held=True)
-    asked = {
-        QueueName.DEFAULT: [each.job_id for each in (at_work, waiting, gone)],
-        QueueName.LOW: [low.job_id, at_work.job_id],
-        QueueName.CRITICAL: [],
-    }
+    asked = (at_work, waiting, gone, low)
     async with Producer.open(queue_url, queue_env) as producer:
         assert await producer.present(asked) == set()
         await producer.send([at_work])

@@ -1,12 +1,11 @@
 """Finds queued work whose job the queue has lost, and sends it again (Q6)."""
 
-from collections.abc import Sequence
 from typing import Final
 
 import structlog
 
 from deemster.domain.errors import LostRace
-from deemster.domain.job import Job, QueueName
+from deemster.domain.job import Job
 from deemster.domain.job_events import events_of
 from deemster.pipeline.queue.producer import Producer
 from deemster.store import outbox
@@ -27,20 +26,13 @@ async def reconcile(pool: Pool, producer: Producer, *, quiet_s: float = QUIET_S)
         waiting = await list_possibly_lost(reading, quiet_s=quiet_s, limit=BATCH)
     if not waiting:
         return 0
-    present = await producer.present(by_queue(waiting))
+    present = await producer.present(waiting)
     lost = [job for job in waiting if job.job_id not in present]
     for job in lost:
         await resend(pool, job)
     if lost:
         log.warning("queue.jobs_lost", jobs=len(lost), looked_at=len(waiting))
     return len(lost)
-
-
-def by_queue(jobs: Sequence[Job]) -> dict[QueueName, list[str]]:
-    found: dict[QueueName, list[str]] = {}
-    for job in jobs:
-        found.setdefault(job.queue, []).append(job.job_id)
-    return found
 
 
 async def resend(pool: Pool, job: Job) -> None:

@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from deemster.domain.errors import Refused
 from deemster.domain.ids import ProblemId, RevisionDigest, kind_of, work_id
-from deemster.domain.job import QUEUE_OF, Job, QueueName, Task
+from deemster.domain.job import QUEUE_OF, TRANSMITTABLE, Job, QueueName, Task
 
 Id = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9_.-]+$")]
 Count = Annotated[int, Field(ge=0, lt=2**31, strict=True)]
@@ -60,6 +60,11 @@ def unpack(data: str, queue: QueueName, priority: int) -> Job:
         raise Refused(f"bad payload: {message.task} is no task for the given work")
     if (message.task.kind == "submission") != (message.revision is not None):
         raise Refused("bad payload: revision")
-    if QUEUE_OF[message.task] != queue:
+    belongs = (
+        message.task in TRANSMITTABLE
+        if queue is QueueName.TRANSMIT
+        else QUEUE_OF[message.task] is queue
+    )
+    if not belongs:
         raise Refused(f"bad payload: {message.task} does not belong in the queue {queue}")
     return message.to_job(priority)

@@ -38,6 +38,8 @@ WIPED: Final = (
     psycopg.errors.UndefinedFunction,
     psycopg.errors.UndefinedObject,
     psycopg.errors.InvalidSchemaName,
+    psycopg.errors.FeatureNotSupported,  # a cached plan is for tables of before
+    psycopg.errors.InternalError_,  # a table disappeared in the middle of a statement
 )
 # BullMQ can look up only one job at a time.
 PRESENT: Final = (
@@ -94,6 +96,8 @@ class QueueConnection:
         self.schema = schema
         self._conninfo = conninfo
         self._connection: Connection | None = None
+        self._died = False
+        """Whether the last connection had been closed when a statement failed on it."""
         self._turn = asyncio.Lock()
         self._preparing = asyncio.Lock()
         self._prepared = False
@@ -123,7 +127,7 @@ class QueueConnection:
                 return await self._run(sql, params, deadline)
             except psycopg.OperationalError:
                 # The connection may have died while it was idle: try a new one once.
-                if not was_open or self._connection is not None:
+                if not (was_open and self._died):
                     raise
                 return await self._run(sql, params, deadline)
         finally:
@@ -141,13 +145,12 @@ class QueueConnection:
                     columns = [column.name for column in cursor.description or ()]
                     rows = await cursor.fetchall() if columns else []
                     return PgResult(columns, rows, cursor.rowcount)
-        except WIPED:
-            self._prepared = False
+        except psycopg.Error as fault:
+            self._died = connection.closed
+            # Also one that is open: after a wipe, its prepared statements fail for ever.
             await self._drop()
-            raise
-        except psycopg.Error:
-            if connection.closed:
-                await self._drop()
+            if isinstance(fault, WIPED):
+                self._prepared = False
             raise
         except asyncio.CancelledError:
             await self._drop()  # the state of the connection is unknown
