@@ -11,7 +11,7 @@ from typing import Any, Final
 from deemster.domain.ids import AccountId, CodeSessionId, ExecutionId
 from deemster.domain.job import PRIORITY_CLASS_WIDTH, PriorityClass
 from deemster.domain.lifecycle import State
-from deemster.domain.limits import MIB, Limits
+from deemster.domain.limits import COMPILE_S, MIB, OVERHEAD_S, Limits
 from deemster.domain.run_status import RunStatus
 from deemster.domain.webhook import WebhookFormat
 from deemster.domain.work import WorkDetails
@@ -134,6 +134,11 @@ class ExecutionDetails(WorkDetails):
     io: ProgramIo
     limits: ExecutionLimits
     options: ExecutionOptions
+
+    def deadline_s(self) -> float:
+        """How long all runs may take, with the compile (Q4)."""
+        runs = max(self.options.runs, 1)
+        return COMPILE_S + runs * self.limits.wall_ms / 1000 + OVERHEAD_S
 
 
 @dataclass(frozen=True, slots=True)

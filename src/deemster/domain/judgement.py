@@ -87,6 +87,8 @@ class CompileRecord:
     output: str = ""
     ms: int = 0
     cached: bool = False
+    starved: bool = False
+    """The compiler was ended by its wall-clock limit, and had used little CPU time."""
 
 
 @dataclass(frozen=True, slots=True)

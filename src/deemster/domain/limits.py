@@ -8,6 +8,7 @@ the better run counts. After that interval the program is too slow.
 
 import math
 from dataclasses import dataclass
+from typing import Final
 
 MIB = 1 << 20
 
@@ -42,6 +43,12 @@ WALL_MARGIN_MS = 3_000
 def measured_cpu_ms(limit_ms: int) -> int:
     """The CPU time after which a program is ended."""
     return math.ceil(limit_ms * GRACE)
+
+
+COMPILE_S: Final = 60.0
+"""Time for a compile, of the deadline of a job."""
+OVERHEAD_S: Final = 30.0
+"""A job's time beyond its compile and the sum of its limits."""
 
 
 def wall_ms(limit_ms: int) -> int:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from deemster.domain.ids import (
     AccountId,
@@ -15,8 +15,12 @@ from deemster.domain.ids import (
 )
 from deemster.domain.job import PRIORITY_CLASS_WIDTH, PriorityClass, effective_class
 from deemster.domain.lifecycle import State
+from deemster.domain.limits import COMPILE_S, OVERHEAD_S, wall_ms
 from deemster.domain.verdict import Verdict
 from deemster.domain.work import WorkDetails
+
+MEASURED_TWICE: Final = 2
+"""A case near the limit is run again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,11 @@ class SubmissionDetails(WorkDetails):
     @property
     def context(self) -> dict[str, str]:
         return {"language": self.language, "revision": self.revision}
+
+    def deadline_s(self, time_factor: float = 1.0) -> float:
+        """The sum of its limits and a margin (Q4), so that no run outlives its job."""
+        case_s = wall_ms(self.time_ms) * time_factor / 1000
+        return COMPILE_S + self.cases * MEASURED_TWICE * case_s + OVERHEAD_S
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,21 @@
 """Tests for build/compile.py: compiling in the sandbox, entry points and error messages."""
 
+from dataclasses import replace
+
 import pytest
 
 from deemster.domain.limits import Limits
 from deemster.domain.run_status import RunStatus
 from deemster.domain.source import Source, with_included
-from deemster.programs.build.compile import SHOWN_BYTES
+from deemster.programs.build.compile import (
+    SHOWN_BYTES,
+    STARVED_TRIES,
+    CompileRequest,
+    CompilerStarved,
+    make_request,
+    retry_if_starved,
+    run_request,
+)
 from tests.programs.conftest import OpenLanguage
 
 JAVA_MAIN = 'public static void main(String[] a) { System.out.print("%s"); }'
@@ -298,3 +308,36 @@ async def test_a_program_that_is_only_checked_runs_from_its_sources(
     assert built.compilation.output == ""
     assert report.status is RunStatus.OK
     assert report.stdout == b"7\n"
+
+
+# -- a busy machine --
+
+
+@pytest.mark.parametrize(
+    ("command", "wall_ms", "starved"),
+    [("sleep 60", 800, True), ("while :; do :; done", 120_000, False)],
+)
+async def test_a_compiler_that_only_waited_is_tried_again(
+    open_language: OpenLanguage, command: str, wall_ms: int, starved: bool
+) -> None:
+    """Q3: a busy machine gives no compile error; a program that makes it wait gets one."""
+    async with open_language("c") as runner:
+        request = make_request(runner.toolchain, Source({"main.c": b"int main(void) {}"}))
+        assert isinstance(request, CompileRequest)
+        assert request.step is not None
+        limits = replace(request.step.limits, cpu_ms=1000, wall_ms=wall_ms)
+        slow = replace(
+            request, argv=("/bin/sh", "-c", command), step=replace(request.step, limits=limits)
+        )
+        built = await run_request(runner.boxes, slow, runner.directory)
+    assert built.artifact is None
+    assert built.compilation is not None
+    ended_by = RunStatus.WALL_LIMIT if starved else RunStatus.TIME_LIMIT
+    assert built.compilation.status is ended_by
+    assert built.compilation.starved is starved
+    retry_if_starved(starved, tries=STARVED_TRIES)
+    if starved:
+        with pytest.raises(CompilerStarved):
+            retry_if_starved(starved, tries=1)
+    else:
+        retry_if_starved(starved, tries=1)

@@ -21,7 +21,7 @@ from deemster.domain.source import Source, main_file, unpack_files
 from deemster.pipeline.execute.live_io import LiveProgram
 from deemster.pipeline.execute.output_recorder import OutputLog
 from deemster.pipeline.execute.typed_input import TypedInputs
-from deemster.programs.build.compile import Artifact, Build
+from deemster.programs.build.compile import Artifact, Build, retry_if_starved
 from deemster.programs.build.compiler import BuildTools
 from deemster.programs.execute import command_for, detect_memory_limit
 from deemster.programs.output import Tail
@@ -61,6 +61,8 @@ class ProgramRun:
         )
         async with built as build:
             compiled = compile_result(build)
+            if build.compilation is not None and self.details.options.compile_wall_ms is None:
+                retry_if_starved(build.compilation.starved, self.details.tries)
             if build.artifact is None:
                 return ExecutionResult(RunStatus.COMPILE_ERROR, compile=compiled)
             if compiled is not None and self.details.io is not ProgramIo.BATCH:

@@ -210,5 +210,6 @@ def record_of(build: Build, language: Language, version: str) -> CompileRecord:
         argv=compilation.argv if compilation else (),
         output=compilation.output if compilation else "",
         ms=compilation.ms if compilation else 0,
+        starved=compilation.starved if compilation else False,
         cached=build.from_cache,
     )

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
 
 import structlog
 
@@ -19,6 +18,7 @@ from deemster.domain.execution import (
 from deemster.domain.ids import ExecutionId, WorkId
 from deemster.domain.job import Task
 from deemster.domain.lifecycle import State
+from deemster.domain.limits import COMPILE_S
 from deemster.pipeline.execute.output_recorder import OutputRecorder
 from deemster.pipeline.execute.program_run import ProgramRun
 from deemster.pipeline.execute.typed_input import TypedInputs
@@ -30,9 +30,6 @@ from deemster.store.notifications import notify_output
 from deemster.store.pool import Connection, Pool, transaction
 
 log = structlog.get_logger()
-
-COMPILE_S: Final = 60.0
-OVERHEAD_S: Final = 30.0
 
 ExecutionOutcome = tuple[ExecutionResult, Sequence[OutputChunk]]
 """The result, and the output that is not stored yet."""
@@ -59,8 +56,7 @@ class ExecuteStage:
         return COMPILE_S + details.limits.wall_ms / 1000 + 5
 
     def deadline_s(self, details: ExecutionDetails) -> float:
-        runs = max(details.options.runs, 1)
-        return COMPILE_S + runs * details.limits.wall_ms / 1000 + OVERHEAD_S
+        return details.deadline_s()
 
     async def run(
         self, details: ExecutionDetails, on_part: Callable[[], None]

@@ -3,12 +3,11 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
 
 from deemster.domain.ids import SubmissionId, WorkId
 from deemster.domain.job import NO_STAGES, StagePolicy, Task
 from deemster.domain.judgement import JuryJudgement, JuryText
-from deemster.domain.limits import wall_ms
+from deemster.domain.limits import COMPILE_S, wall_ms
 from deemster.domain.source import Source, unpack_files
 from deemster.domain.submission import SubmissionDetails
 from deemster.domain.verdict import Verdict
@@ -16,17 +15,12 @@ from deemster.pipeline.judge.jury.programs import JuryFault
 from deemster.pipeline.judge.prepared_problem import PreparedProblems
 from deemster.pipeline.judge.sources import contestant_source
 from deemster.pipeline.verdict.attempt import settle
+from deemster.programs.build.compile import retry_if_starved
 from deemster.programs.build.compiler import BuildTools
 from deemster.store.artifacts import Artifacts
 from deemster.store.inline_artifacts import fetch
 from deemster.store.pool import Connection, Pool, connection
 from deemster.store.submissions import submission_details
-
-COMPILE_S: Final = 60.0
-OVERHEAD_S: Final = 30.0
-"""A job's time beyond its compile and the sum of its limits."""
-MEASURED_TWICE: Final = 2
-"""A case near the limit is run again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +48,7 @@ class JudgeStage:
         return max(wall_ms(details.time_ms) / 1000 + COMPILE_S + 5, 15)
 
     def deadline_s(self, details: SubmissionDetails) -> float:
-        """The sum of its limits and a margin (Q4), so that no run outlives its job."""
-        cases_s = details.cases * MEASURED_TWICE * wall_ms(details.time_ms) / 1000
-        return COMPILE_S + cases_s + OVERHEAD_S
+        return details.deadline_s()
 
     async def run(self, details: SubmissionDetails, on_part: Callable[[], None]) -> JudgeResult:
         async with connection(self.pool) as acquired:
@@ -80,6 +72,8 @@ class JudgeStage:
                     time_ms=details.time_ms,
                     on_case=lambda _: on_part(),
                 )
+                if judgement.compiled is not None:
+                    retry_if_starved(judgement.compiled.starved, details.tries)
                 return JudgeResult(judgement, problem.problem.show_groups)
         except JuryFault as fault:
             return JudgeResult(JuryJudgement(Verdict.JUDGE_ERROR, fault=JuryText(str(fault))))

@@ -27,6 +27,10 @@ from deemster.sandbox.wire import Report
 
 SHOWN_BYTES = 64 * 1024
 """The most that is kept of a compiler's messages."""
+STARVED_SHARE = 0.1
+"""A compiler that waited for its wall-clock limit used less than this of its CPU limit."""
+STARVED_TRIES = 3
+"""So often a compile is tried that only waits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,12 @@ class Compilation:
     output: str
     ms: int
     status: RunStatus = RunStatus.OK
+    starved: bool = False
+    """It was ended by its wall-clock limit, and had used little CPU time."""
+
+
+class CompilerStarved(Unavailable):
+    """The compile is to be tried again, later or on another machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,9 +198,25 @@ async def run_compiler(
         output="\n".join(part for part in messages if part),
         ms=report.wall_ns // 1_000_000,
         status=report.status,
+        starved=is_starved(report, step.limits),
     )
     artifact = Artifact(request.toolchain, directory, entry) if entry else None
     return Build(artifact, compilation)
+
+
+def is_starved(report: Report, limits: Limits) -> bool:
+    """Whether the compiler only waited: other programs may have kept the machine busy."""
+    used_ms = report.cpu_ns / 1e6
+    return report.status is RunStatus.WALL_LIMIT and used_ms < STARVED_SHARE * limits.cpu_ms
+
+
+def retry_if_starved(starved: bool, tries: int) -> None:
+    """Raises CompilerStarved; after some tries it does not, because the program may wait."""
+    if starved and tries < STARVED_TRIES:
+        raise CompilerStarved(
+            "The compiler got almost no CPU time before its wall-clock limit: this machine is "
+            "too busy."
+        )
 
 
 def finish_build(
