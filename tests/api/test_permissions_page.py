@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from deemster.api.permissions import PERMISSIONS
+from deemster.api.permissions import HOST, PERMISSIONS, Permission
 from deemster.domain.account import Role, Scope
 
 PAGE = Path(__file__).parents[2] / "docs" / "accounts.md"
@@ -12,7 +12,11 @@ BEGIN, END = "<!-- permissions -->\n", "<!-- /permissions -->\n"
 def table() -> str:
     lines = ["| | | role | scope |", "|---|---|---|---|"]
     for (method, path), need in sorted(PERMISSIONS.items(), key=lambda each: each[0][::-1]):
-        who = f"{need.role} | `{need.scope}`" if need else "anyone | "
+        who = "anyone | "
+        if isinstance(need, Permission):
+            who = f"{need.role} | `{need.scope}`"
+        elif need is HOST:
+            who = "judge host | "
         lines.append(f"| {method} | `{path}` | {who} |")
     return "\n".join(lines) + "\n"
 

@@ -10,7 +10,7 @@ from starlette.requests import HTTPConnection, Request
 
 from deemster.api.auth.jwt_auth import is_jwt
 from deemster.api.http.errors import Unauthorised, request_id_of
-from deemster.api.permissions import check_permission, permission_of
+from deemster.api.permissions import Permission, check_permission, permission_of
 from deemster.api.state import AppState, app_state
 from deemster.domain.account import Account, Role, Scope
 from deemster.domain.errors import Refused, Unavailable
@@ -38,7 +38,7 @@ class Bearer(SecurityBase):
 
     async def __call__(self, request: Request) -> Account:
         permission = permission_of(request.method, request.scope["route"].path)
-        assert permission is not None, "a public route does not need the caller"
+        assert isinstance(permission, Permission), "the route does not need an account"
         account = await authenticate(request, fresh=permission.scope not in CACHED_SCOPES)
         structlog.contextvars.bind_contextvars(userId=account.id)
         app_state(request).admission.count_request(account)

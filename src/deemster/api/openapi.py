@@ -6,6 +6,7 @@ from fastapi import FastAPI
 from pydantic.json_schema import models_json_schema
 
 from deemster.api.auth.cookies import CSRF_HEADER, SESSION
+from deemster.api.authentication import BEARER
 from deemster.api.http.errors import Problem, errors
 from deemster.api.models.accounts import (
     LogIn,
@@ -21,12 +22,15 @@ from deemster.api.models.evaluation_admin import BudgetsIn, RubricIn, TiersIn
 from deemster.api.models.evaluations import CorrectionIn
 from deemster.api.models.events import EventOut
 from deemster.api.models.executions import BatchIn, ExecutionIn, RunIn
+from deemster.api.models.judge_hosts import JudgeHostIn, PauseIn
 from deemster.api.models.live_input import InputIn
 from deemster.api.models.rejudgings import RejudgingIn
 from deemster.api.models.stages import StagesIn
 from deemster.api.models.submissions import SubmissionIn
+from deemster.pipeline.remote.messages import Announcement, HeartbeatRequest, LeaveRequest
 
 BODIES: Final = (
+    Announcement,
     BatchIn,
     BudgetsIn,
     CodeSessionIn,
@@ -34,9 +38,13 @@ BODIES: Final = (
     ContestIn,
     CorrectionIn,
     ExecutionIn,
+    HeartbeatRequest,
     InputIn,
+    JudgeHostIn,
+    LeaveRequest,
     LogIn,
     PasswordChange,
+    PauseIn,
     RejudgingIn,
     RubricIn,
     RunIn,
@@ -91,7 +99,8 @@ def complete(document: dict[str, Any]) -> None:
 
 
 def document_credentials(operation: dict[str, Any]) -> None:
-    """Adds the session cookie as an alternative to a token, and the errors of both."""
-    operation["security"].append({COOKIE: []})
+    """Adds the session cookie as an alternative to a token, and the errors of credentials."""
+    if {BEARER.scheme_name: []} in operation["security"]:
+        operation["security"].append({COOKIE: []})
     for status, response in errors(401, 403, 429, 503).items():
         operation["responses"].setdefault(str(status), response)

@@ -16,8 +16,15 @@ class Permission:
     scope: Scope
 
 
+@dataclass(frozen=True, slots=True)
+class HostPermission:
+    """The route needs the signature of a judge host, and accepts no other credentials (M1)."""
+
+
+Need = Permission | HostPermission | None
 PUBLIC: Final = None
 """The route needs no credentials."""
+HOST: Final = HostPermission()
 READ: Final = Permission(Role.USER, Scope.READ)
 SUBMIT: Final = Permission(Role.USER, Scope.SUBMIT)
 ACCOUNT: Final = Permission(Role.USER, Scope.ACCOUNT)
@@ -26,7 +33,7 @@ ADMIN: Final = Permission(Role.ADMIN, Scope.ADMIN)
 METRICS: Final = Permission(Role.ADMIN, Scope.METRICS)
 
 # The routes themselves show an object only to its owner and to admins.
-PERMISSIONS: Final[dict[tuple[str, str], Permission | None]] = {
+PERMISSIONS: Final[dict[tuple[str, str], Need]] = {
     ("GET", "/"): PUBLIC,
     ("GET", "/docs"): PUBLIC,
     ("GET", "/docs/{name}"): PUBLIC,
@@ -106,6 +113,16 @@ PERMISSIONS: Final[dict[tuple[str, str], Permission | None]] = {
     ("GET", "/v1/admin/workers"): ADMIN,
     ("POST", "/v1/admin/workers/{id}/drain"): ADMIN,
     ("POST", "/v1/admin/workers/{id}/resume"): ADMIN,
+    ("GET", "/v1/admin/judge-hosts"): ADMIN,
+    ("POST", "/v1/admin/judge-hosts"): ADMIN,
+    ("POST", "/v1/admin/judge-hosts/{id}/pause"): ADMIN,
+    ("POST", "/v1/admin/judge-hosts/{id}/resume"): ADMIN,
+    ("POST", "/v1/admin/judge-hosts/{id}/revoke"): ADMIN,
+    ("POST", "/v1/admin/judge-hosts/{id}/rotate"): ADMIN,
+    ("POST", "/v1/admin/judge-hosts/{id}/drain"): ADMIN,
+    ("POST", "/v1/judgehost/register"): HOST,
+    ("POST", "/v1/judgehost/heartbeat"): HOST,
+    ("POST", "/v1/judgehost/leave"): HOST,
     ("GET", "/v1/admin/audit"): ADMIN,
     ("GET", "/v1/admin/rejudgings"): ADMIN,
     ("POST", "/v1/admin/rejudgings"): ADMIN,
@@ -198,7 +215,7 @@ COMPAT_PERMISSIONS: Final[dict[str, dict[tuple[str, str], Permission | None]]] =
     "mcp": {("POST", MCP_PATH): READ},
 }
 """Routes of the compatible APIs, by the name in the setting `compat`."""
-ALL_PERMISSIONS: Final = {
+ALL_PERMISSIONS: Final[dict[tuple[str, str], Need]] = {
     **PERMISSIONS,
     **{route: need for each in COMPAT_PERMISSIONS.values() for route, need in each.items()},
 }
@@ -211,7 +228,7 @@ def check_permission(caller: Account, permission: Permission) -> None:
         raise Forbidden(f"This token lacks the scope {permission.scope}: use one that has it.")
 
 
-def permission_of(method: str, path: str) -> Permission | None:
+def permission_of(method: str, path: str) -> Need:
     """Returns None for a public route; raises KeyError for a route that is not in the table."""
     return ALL_PERMISSIONS[("GET" if method == "HEAD" else method, path)]
 

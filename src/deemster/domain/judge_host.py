@@ -4,6 +4,7 @@ import base64
 import binascii
 import hashlib
 import hmac
+import re
 from dataclasses import dataclass
 from typing import Final, NewType
 
@@ -15,6 +16,7 @@ JudgeId = NewType("JudgeId", str)
 JUDGE_HOST: Final = "hst"
 JUDGE: Final = "jdg"
 KEY_PREFIX: Final = "dmh_"
+NAME_PATTERN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +52,13 @@ def parse_key(text: str) -> HostKey:
             "`deemster host add NAME`, and it begins with dmh_."
         )
     return HostKey(JudgeHostId(f"{JUDGE_HOST}_{number}"), secret)
+
+
+def check_name(name: str) -> str:
+    if not NAME_PATTERN.fullmatch(name) or name.startswith(f"{JUDGE_HOST}_"):
+        raise Refused(
+            f"{name[:80]!r} can't be the name of a judge host: use up to 63 letters, digits, "
+            "dots, dashes and underscores; begin with a letter or digit, and not with "
+            f"{JUDGE_HOST}_."
+        )
+    return name

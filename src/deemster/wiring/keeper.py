@@ -23,6 +23,7 @@ from deemster.store import (
     analyses,
     client_files,
     executions,
+    judge_hosts,
     outbox,
     submission_inserts,
     webhooks,
@@ -107,6 +108,7 @@ async def trim(pool: Pool, producer: Producer) -> int:
     async with connection(pool) as acquired:
         await outbox.trim(acquired, older_than_s=KEPT_S, limit=TRIM_ROWS)
         await workers.trim(acquired, older_than_s=KEPT_S)
+        await judge_hosts.trim_nonces(acquired)
         await submission_inserts.trim(acquired)
         await webhooks.trim(acquired, older_than_s=WEBHOOKS_KEPT_S, limit=TRIM_ROWS)
     await producer.trim()

@@ -30,6 +30,14 @@ class Throttle:
         decision = await self._rate_limiter.take([limit])
         refuse(decision, "Too many unknown tokens come from your address")
 
+    async def count_refused_host(self, request: HTTPConnection) -> None:
+        """Apart from unknown tokens: a judge host whose clock is wrong must not lock out users
+        behind the same address.
+        """
+        limit = per_minute("host.ip", network_address(request), self._per_minute)
+        decision = await self._rate_limiter.take([limit])
+        refuse(decision, "Too many refused requests of judge hosts come from your address")
+
     async def check_address(self, request: HTTPConnection) -> None:
         """Call it before the account is looked up."""
         refuse(await self._rate_limiter.peek([self._address(request)]), REASON)

@@ -19,6 +19,7 @@ from deemster.domain.errors import (
     Refused,
     Unavailable,
 )
+from deemster.domain.request_signature import SignatureFault
 
 MEDIA_TYPE: Final = "application/problem+json"
 RETRY_AFTER_S: Final = 5
@@ -39,10 +40,38 @@ class WrongPassword(Unauthorised):
     code: ClassVar[str] = "wrong_password"
 
 
+class InvalidSignature(Unauthorised):
+    """The request is not signed as a judge host must sign it (M1)."""
+
+    code: ClassVar[str] = SignatureFault.FORGED
+
+
+class SignatureMissing(InvalidSignature):
+    code: ClassVar[str] = SignatureFault.MISSING
+
+
+class UnknownHost(InvalidSignature):
+    code: ClassVar[str] = SignatureFault.UNKNOWN_HOST
+
+
+class SignatureExpired(InvalidSignature):
+    code: ClassVar[str] = SignatureFault.EXPIRED
+
+
+class Replayed(InvalidSignature):
+    code: ClassVar[str] = SignatureFault.REPLAYED
+
+
 class Forbidden(Refused):
     """The caller is known, but may not do this."""
 
     code: ClassVar[str] = "forbidden"
+
+
+class Revoked(Forbidden):
+    """An admin revoked the judge host."""
+
+    code: ClassVar[str] = "revoked"
 
 
 class Malformed(Refused):
@@ -105,6 +134,12 @@ class AnalysisPending(Conflict):
     code: ClassVar[str] = "analysis_pending"
 
 
+class HostGone(Conflict):
+    """The server took the judge host for dead: it must register again (M4)."""
+
+    code: ClassVar[str] = "gone"
+
+
 class Crashed(DeemsterError):
     """An unexpected exception; the log has it under the request's id."""
 
@@ -138,12 +173,14 @@ class ErrorKind:
 
 RETRY: Final = {"Retry-After": str(RETRY_AFTER_S)}
 CHALLENGE: Final = {"WWW-Authenticate": 'Bearer realm="deemster"'}
+SIGNATURE_NEEDED: Final = {"WWW-Authenticate": 'Deemster-Host realm="deemster"'}
 CLOSE: Final = {"Connection": "close"}
 """The rest of the request is not read, so the connection can't be used again."""
 
 ERROR_KINDS: Final[dict[type[DeemsterError], ErrorKind]] = {
     Malformed: ErrorKind(400, "Malformed request"),
     Unauthorised: ErrorKind(401, "Authentication needed", headers=CHALLENGE),
+    InvalidSignature: ErrorKind(401, "Signature refused", headers=SIGNATURE_NEEDED),
     WrongPassword: ErrorKind(401, "Wrong name or password", headers=CHALLENGE),
     Forbidden: ErrorKind(403, "Not permitted"),
     NotFound: ErrorKind(404, "Not found"),

@@ -74,6 +74,8 @@ class HeartbeatRequest(HostMessage):
     """Only if they have changed."""
     data: Annotated[list[Digest], Field(max_length=MOST_DATA)] = []
     """Test data that the host has."""
+    cycle_s: Annotated[float, Field(gt=0, lt=1e6)] | None = None
+    """Average time that a submission occupies a slot; None: the host has judged none."""
     ending: bool = False
     """The host takes no new tasks, and ends when it has none."""
 

@@ -22,8 +22,11 @@ UPDATE worker SET draining_at = COALESCE(draining_at, now()) WHERE id = :id AND 
 RETURNING id;
 
 -- name: resume^
--- Tells a worker to take work again.
-UPDATE worker SET draining_at = NULL WHERE id = :id AND gone_at IS NULL
+-- Tells a worker to take work again, unless it is that of a paused judge host.
+UPDATE worker w
+   SET draining_at = CASE WHEN EXISTS (SELECT FROM judge_host h WHERE h.id = w.judge_host_id AND h.paused_at IS NOT NULL)
+                          THEN draining_at END
+ WHERE id = :id AND gone_at IS NULL
 RETURNING id;
 
 -- name: mark_gone!
@@ -31,8 +34,8 @@ RETURNING id;
 UPDATE worker SET gone_at = now() WHERE id = ANY (:ids::text[]) AND gone_at IS NULL;
 
 -- name: list_on_host
--- Lists workers of a host that are not marked as gone.
-SELECT id, process FROM worker WHERE host = :host AND gone_at IS NULL;
+-- Lists workers of a machine that are not marked as gone; judge hosts are other machines.
+SELECT id, process FROM worker WHERE host = :host AND judge_host_id IS NULL AND gone_at IS NULL;
 
 -- name: mark_silent_gone
 -- Marks workers as gone that have been silent too long.

@@ -1,0 +1,180 @@
+"""Checks the signatures of judge hosts, and counts the requests that it refuses (M1)."""
+
+import time
+from dataclasses import dataclass, field
+from typing import Annotated, Final, NoReturn, TypeVar
+
+import structlog
+from fastapi import Security
+from fastapi.openapi.models import APIKey, APIKeyIn
+from fastapi.security.base import SecurityBase
+from pydantic import BaseModel, ValidationError
+from starlette.requests import Request
+
+from deemster.api.admission import network_address
+from deemster.api.http.body import MEDIA_TYPE, read_body
+from deemster.api.http.errors import (
+    InvalidSignature,
+    Replayed,
+    Revoked,
+    SignatureExpired,
+    SignatureMissing,
+    TooLarge,
+    TooSlow,
+    UnknownHost,
+    WrongMedia,
+    invalid_body,
+)
+from deemster.api.state import app_state
+from deemster.domain.errors import Refused
+from deemster.domain.ids import GENERATED_ID
+from deemster.domain.judge_host import HostKey, JudgeHostId, derive_key
+from deemster.domain.limits import MIB
+from deemster.domain.request_signature import (
+    CONTENT_TYPE,
+    HOST,
+    NONCE,
+    SIGNATURE,
+    TIMESTAMP,
+    SignatureFault,
+    SignedRequest,
+    find_fault,
+)
+from deemster.pipeline.remote.messages import MESSAGE_BYTES
+from deemster.store import judge_hosts
+from deemster.store.judge_hosts import JudgeHost
+from deemster.store.pool import connection
+
+STRANGER_BYTES: Final = MIB
+"""The largest body that is read for a host that does not exist."""
+BRIEF_BYTES: Final = 2 * MIB
+"""The largest message that has neither sources nor results."""
+NEEDED_HEADERS: Final = (HOST, TIMESTAMP, NONCE, SIGNATURE)
+FAULTS: Final[dict[SignatureFault, tuple[type[InvalidSignature], str]]] = {
+    SignatureFault.MISSING: (
+        SignatureMissing,
+        "Sign the request with the key of a judge host: see docs/judge-hosts.md.",
+    ),
+    SignatureFault.UNKNOWN_HOST: (
+        UnknownHost,
+        "There is no such judge host: an admin makes a key with `deemster host add NAME`.",
+    ),
+    SignatureFault.EXPIRED: (
+        SignatureExpired,
+        "The timestamp is more than a minute from the time of the server: set the clock.",
+    ),
+    SignatureFault.FORGED: (
+        InvalidSignature,
+        "The signature is wrong: use the newest key of this host, and sign what you send.",
+    ),
+    SignatureFault.REPLAYED: (
+        Replayed,
+        "The nonce was used before: make a new one for each request.",
+    ),
+}
+
+M = TypeVar("M", bound=BaseModel)
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class HostRequest:
+    """A request that was signed by a host which is not revoked, and that is not a repeat."""
+
+    host: JudgeHost
+    key: HostKey = field(repr=False)
+    """For the signature of the answer."""
+    content_type: str
+    body: bytes = field(repr=False)
+
+    def message(self, model: type[M]) -> M:
+        if self.content_type.partition(";")[0].strip().lower() != MEDIA_TYPE:
+            raise WrongMedia("Send JSON, with the header Content-Type: application/json.")
+        try:
+            return model.model_validate_json(self.body)
+        except ValidationError as fault:
+            raise invalid_body(fault) from None
+
+
+class HostSignature(SecurityBase):
+    """The OpenAPI document names it."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self.model = APIKey.model_validate(
+            {
+                "in": APIKeyIn.header,
+                "name": "Deemster-Signature",
+                "description": "HMAC-SHA256 by the key of a judge host: docs/judge-hosts.md.",
+            }
+        )
+        self.scheme_name = "judge_host"
+        self._most_bytes = most_bytes
+
+    async def __call__(self, request: Request) -> HostRequest:
+        headers = {
+            name: request.headers.get(name, "") for name in (CONTENT_TYPE, *NEEDED_HEADERS)
+        }
+        if not all(headers[name] for name in NEEDED_HEADERS):
+            await refuse(request, error_of(SignatureFault.MISSING))
+        async with connection(app_state(request).pool) as acquired:
+            host = await judge_hosts.find(acquired, well_formed(headers[HOST]))
+        body = await self._read_body(request, host)
+        secret = app_state(request).dependencies.secret
+        # An unknown host gets a key, too: both answers take the same time.
+        key = derive_key(secret, JudgeHostId(headers[HOST]), host.generation if host else 0)
+        query = request.scope["query_string"].decode("latin-1")
+        signed = SignedRequest(request.method, request.scope["path"], query, headers, body)
+        fault = find_fault(key.secret, signed, now_s=time.time())
+        if host is None:
+            await refuse(request, error_of(SignatureFault.UNKNOWN_HOST))
+        if fault is not None:
+            await refuse(request, error_of(fault))
+        if host.is_revoked:
+            await refuse(
+                request, Revoked("An admin revoked this judge host: ask for a new key.")
+            )
+        async with connection(app_state(request).pool) as acquired:
+            is_new = await judge_hosts.use_nonce(acquired, host.id, headers[NONCE])
+        if not is_new:
+            await refuse(request, error_of(SignatureFault.REPLAYED))
+        structlog.contextvars.bind_contextvars(judgeHost=host.id)
+        return HostRequest(host, key, headers[CONTENT_TYPE], body)
+
+    async def _read_body(self, request: Request, host: JudgeHost | None) -> bytes:
+        """The signature covers the body, so a stranger can make the server read one; but only
+        who knows the id of a host, which nobody can guess, a large one.
+        """
+        most = self._most_bytes if host else min(STRANGER_BYTES, self._most_bytes)
+        try:
+            return await read_body(request, most)
+        except (TooLarge, TooSlow) as fault:
+            await refuse(request, fault if host else error_of(SignatureFault.UNKNOWN_HOST))
+
+
+def error_of(fault: SignatureFault) -> InvalidSignature:
+    kind, text = FAULTS[fault]
+    return kind(text)
+
+
+def well_formed(host: str) -> str:
+    """A stranger may send anything as an id, which neither database nor log must get."""
+    return host if GENERATED_ID.fullmatch(host) else ""
+
+
+async def refuse(request: Request, fault: Refused) -> NoReturn:
+    """Counts the refusal, unless so many come from the address that counting costs too much."""
+    state = app_state(request)
+    await state.auth.throttle.count_refused_host(request)
+    async with connection(state.pool) as acquired:
+        await judge_hosts.count_refusal(acquired, fault.code)
+    log.warning(
+        "judge_host.refused",
+        reason=fault.code,
+        judgeHost=well_formed(request.headers.get(HOST, "")),
+        address=network_address(request),
+    )
+    raise fault
+
+
+HostCall = Annotated[HostRequest, Security(HostSignature(MESSAGE_BYTES))]
+BriefHostCall = Annotated[HostRequest, Security(HostSignature(BRIEF_BYTES))]

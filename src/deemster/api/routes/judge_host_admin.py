@@ -1,0 +1,156 @@
+"""`/v1/admin/judge-hosts`: add, list, pause, drain and revoke judge hosts (M4)."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from deemster.api.authentication import Caller, actor_of
+from deemster.api.http.body import json_response, read_json, request_body
+from deemster.api.http.errors import errors
+from deemster.api.http.idempotent_replay import IDEMPOTENCY_KEY, respond_once
+from deemster.api.models.judge_hosts import (
+    BODY_BYTES,
+    JudgeHostIn,
+    JudgeHostOut,
+    JudgeHostsOut,
+    NewKeyOut,
+    PauseIn,
+    host_out,
+    new_key_out,
+)
+from deemster.api.state import app_state
+from deemster.domain.account import Account
+from deemster.domain.errors import Conflict
+from deemster.domain.judge_host import JudgeHostId, check_name, derive_key
+from deemster.store import audit, judge_hosts
+from deemster.store.pool import Connection, connection, transaction
+
+router = APIRouter(tags=["admin"])
+PATH: Final = "/v1/admin/judge-hosts"
+Change = Callable[[Connection, JudgeHostId], Awaitable[bool]]
+
+
+@router.get(PATH, response_model=JudgeHostsOut)
+async def list_hosts(request: Request, _caller: Caller) -> Response:
+    """Lists the judge hosts that are not revoked, by name."""
+    async with connection(app_state(request).pool) as acquired:
+        found = await judge_hosts.list_all(acquired)
+    return json_response(JudgeHostsOut(items=[host_out(each) for each in found]))
+
+
+@router.post(
+    PATH,
+    status_code=201,
+    response_model=NewKeyOut,
+    openapi_extra={**request_body(JudgeHostIn), **IDEMPOTENCY_KEY},
+    responses=errors(400, 408, 409, 413, 415, 422),
+)
+async def add_host(request: Request, caller: Caller) -> Response:
+    """Adds a judge host, and makes its key. Only this response shows the key."""
+    asked = await read_json(request, JudgeHostIn, BODY_BYTES)
+    name = check_name(asked.name)
+    async with transaction(app_state(request).pool) as acquired:
+
+        async def add() -> Response:
+            host = await judge_hosts.add(acquired, name, created_by=caller.name)
+            actor = actor_of(request, caller)
+            await audit.record(acquired, actor, "judge_host.add", host, name=name)
+            return await key_response(request, acquired, host, generation=1, status=201)
+
+        return await respond_once(request, caller, acquired, asked, add)
+
+
+@router.post(
+    PATH + "/{id}/pause",
+    response_model=JudgeHostOut,
+    openapi_extra=request_body(PauseIn),
+    responses=errors(400, 404, 408, 413, 415, 422),
+)
+async def pause_host(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
+    """Gives a judge host no more tasks until `resume`, also after it starts again. It finishes
+    those that it has.
+    """
+    reason = (await read_json(request, PauseIn, BODY_BYTES)).reason
+    return await change_host(
+        *(request, caller, id, "judge_host.pause"),
+        lambda acquired, host: judge_hosts.pause(acquired, host, reason),
+        reason=reason,
+    )
+
+
+@router.post(PATH + "/{id}/resume", response_model=JudgeHostOut, responses=errors(404))
+async def resume_host(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
+    """Gives a judge host tasks again that was paused or drained."""
+    return await change_host(request, caller, id, "judge_host.resume", judge_hosts.resume)
+
+
+@router.post(PATH + "/{id}/drain", response_model=JudgeHostOut, responses=errors(404, 409))
+async def drain_host(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
+    """Gives a judge host no more tasks until `resume`, or until it starts again. 409 means that
+    the host does not run.
+    """
+
+    async def drain(acquired: Connection, host: JudgeHostId) -> bool:
+        if not await judge_hosts.drain(acquired, host):
+            raise Conflict("The judge host does not run: pause it if it must get no tasks.")
+        return True
+
+    return await change_host(request, caller, id, "judge_host.drain", drain)
+
+
+@router.post(PATH + "/{id}/revoke", response_model=JudgeHostOut, responses=errors(404))
+async def revoke_host(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
+    """Refuses a judge host for ever. What it runs is given to others at once."""
+    return await change_host(request, caller, id, "judge_host.revoke", judge_hosts.revoke)
+
+
+@router.post(
+    PATH + "/{id}/rotate",
+    response_model=NewKeyOut,
+    openapi_extra=IDEMPOTENCY_KEY,
+    responses=errors(404, 409, 422),
+)
+async def rotate_key(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
+    """Replaces the key of a judge host; the old one is refused at once, and what the host runs
+    is given to others. Only this response shows the new key.
+    """
+    async with transaction(app_state(request).pool) as acquired:
+        host = await judge_hosts.lock(acquired, id)
+
+        async def rotate() -> Response:
+            generation = await judge_hosts.rotate(acquired, host.id)
+            assert generation is not None, "it is locked"
+            actor = actor_of(request, caller)
+            await audit.record(acquired, actor, "judge_host.rotate", host.id, name=host.name)
+            return await key_response(request, acquired, host.id, generation=generation)
+
+        return await respond_once(request, caller, acquired, None, rotate)
+
+
+async def key_response(
+    request: Request,
+    acquired: Connection,
+    host: JudgeHostId,
+    *,
+    generation: int,
+    status: int = 200,
+) -> Response:
+    key = derive_key(app_state(request).dependencies.secret, host, generation)
+    view = await judge_hosts.get(acquired, host)
+    assert view is not None, "this transaction has changed it"
+    return json_response(new_key_out(view, key.text), status)
+
+
+async def change_host(
+    request: Request, caller: Account, host: str, act: str, change: Change, **details: Any
+) -> Response:
+    async with transaction(app_state(request).pool) as acquired:
+        found = await judge_hosts.lock(acquired, host)
+        await change(acquired, found.id)
+        actor = actor_of(request, caller)
+        await audit.record(acquired, actor, act, found.id, name=found.name, **details)
+        after = await judge_hosts.get(acquired, found.id)
+    assert after is not None, "hosts are never deleted"
+    return json_response(host_out(after))

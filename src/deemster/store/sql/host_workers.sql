@@ -1,0 +1,52 @@
+-- name: lock_host^
+-- Reads a host for its registration; pausing and revoking it wait meanwhile.
+SELECT name, paused_at IS NOT NULL AS is_paused FROM judge_host
+ WHERE id = :host AND revoked_at IS NULL FOR NO KEY UPDATE;
+
+-- name: register!
+-- Adds the process of a host as a worker. A host has no process on this machine.
+INSERT INTO worker (id, judge_host_id, host, process, slots, execution_slots, languages, versions, speed, address,
+                    draining_at)
+VALUES (:id, :host, :name, '', :slots, :execution_slots, :languages, :versions, :speed, :address,
+        CASE WHEN :is_paused::bool THEN now() END);
+
+-- name: heartbeat^
+-- Records that a host is alive, and what it has; returns whether it is to drain.
+UPDATE worker w
+   SET seen_at = now(), busy = :busy, cycle_s = COALESCE(:cycle_s, cycle_s), data = :data,
+       languages = COALESCE(:languages::text[], languages), versions = COALESCE(:versions::jsonb, versions),
+       draining_at = CASE WHEN :ending::bool OR h.paused_at IS NOT NULL THEN COALESCE(draining_at, now())
+                          ELSE draining_at END
+  FROM judge_host h
+ WHERE w.id = :worker AND w.judge_host_id = :host AND w.gone_at IS NULL AND h.id = w.judge_host_id
+RETURNING draining_at IS NOT NULL AS is_draining;
+
+-- name: is_known$
+-- Tells whether the host has had this worker.
+SELECT EXISTS (SELECT FROM worker WHERE id = :worker AND judge_host_id = :host);
+
+-- name: is_present$
+-- Tells whether the host has this worker, and it is not gone.
+SELECT EXISTS (SELECT FROM worker WHERE id = :worker AND judge_host_id = :host AND gone_at IS NULL);
+
+-- name: renew
+-- Renews the leases of tasks that a host runs; returns the judge ids whose results still count. A task that checks the
+-- result of another host has no lease.
+WITH task AS (
+    SELECT t.judge_id, t.work_id, t.attempt, t.purpose, r.done, r.total
+      FROM unnest(:ids::text[], :done::int[], :total::int[]) AS r (judge_id, done, total)
+      JOIN remote_task t USING (judge_id)
+     WHERE t.host_id = :host AND t.worker_id = :worker AND t.ended_at IS NULL
+), renewed AS (
+    UPDATE lease l
+       SET beat_at = now(), cases_done = LEAST(task.done, task.total), cases_total = task.total
+      FROM task
+     WHERE task.purpose = 'run' AND l.work_id = task.work_id AND l.attempt = task.attempt
+       AND l.worker_id = :worker
+    RETURNING task.judge_id
+)
+SELECT judge_id FROM renewed UNION ALL SELECT judge_id FROM task WHERE purpose <> 'run';
+
+-- name: leave!
+-- Marks the worker of a host as gone.
+UPDATE worker SET gone_at = now() WHERE id = :worker AND judge_host_id = :host AND gone_at IS NULL;
