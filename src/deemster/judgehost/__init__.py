@@ -1,0 +1,1 @@
+"""Judge hosts: machines that judge for a server over HTTP, without its database and queue."""
