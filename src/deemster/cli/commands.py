@@ -32,6 +32,10 @@ COMMANDS: Final = {
         "roles:keeper",
         "Run the keeper, which rescues stuck submissions, sends webhooks and deletes old data.",
     ),
+    "judgehost": CommandEntry(
+        "judgehost:judgehost",
+        "Run a judge host, which needs only the URL of its server and a password.",
+    ),
     "run": CommandEntry("run:run", "Run one program in the sandbox."),
     "analyze": CommandEntry(
         "analyze:analyze", "Look for mistakes in one program without running it."

@@ -233,6 +233,16 @@ class Settings(BaseSettings):
     """Maximum size of an unpacked problem package, in MB."""
     package_files: AtLeast1 = 20_000
     """Maximum number of files and directories in a problem package."""
+    judgehost_name: str | None = None
+    """Name of a judge host at its server. If unset, it is the name of this machine."""
+    domjudge_user: str = "judgehost"
+    """User of the DOMjudge server that `deemster judgehost --domjudge` judges for."""
+    domjudge_password: SecretStr | None = None
+    """Password of this user."""
+    domjudge_cache_mb: AtLeast1 = 8192
+    """Disk space for test cases and executables of DOMjudge servers in data_dir, in MB."""
+    domjudge_keep_mb: AtLeast0 = 2048
+    """Disk space for outputs that a DOMjudge server may ask for later in data_dir, in MB."""
     runner: Path | None = None
     """Path of a sandbox runner that replaces the one in the package."""
     sandbox_without: Annotated[frozenset[LayerName], NoDecode, BeforeValidator(split_list)] = (
