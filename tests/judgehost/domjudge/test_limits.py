@@ -158,6 +158,7 @@ def test_unknown_fields_of_newer_servers_are_ignored_and_broken_ones_told() -> N
     assert (read.submission, read.job, read.testcase) == ("s-1", "2", "3")
     assert read_tasks([]) == []
     assert read_tasks([{"type": "try_again"}])[0].type is TaskType.TRY_AGAIN
+    assert read_tasks([{"type": "of_a_newer_server"}])[0].type is TaskType.UNKNOWN
     for wrong in ({**task, "submitid": "../../etc"}, {**task, "run_config": "{"}):
         with pytest.raises(ServerUnavailable):
             read_tasks([wrong])

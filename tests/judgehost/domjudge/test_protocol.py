@@ -107,8 +107,9 @@ async def test_executables_and_testcases_are_fetched_once_and_prefetched(site: S
     ]
 
 
-async def test_try_again_is_asked_again(site: Site) -> None:
+async def test_after_try_again_and_unknown_work_it_asks_again(site: Site) -> None:
     site.server.other_work.extend([[{"type": "try_again"}]] * 3)
+    site.server.other_work.append([{"type": "of_a_newer_server", "judgetaskid": 1}])
     judging = submit(site.server, words(("7\n", "7\n")), {"a.py": ECHO})
     await site.judged(judging)
     assert judging.result == "correct"
@@ -274,6 +275,23 @@ async def test_a_compile_script_can_report_its_own_error_but_a_source_can_not(
     monkeypatch.setattr(module, {".py": (faulty, ["py"])})
     await site.judged(submit(site.server, words(("7\n", "7\n")), {"a.py": ECHO}))
     assert "no JDK" in site.server.errors[-1]["description"]
+
+
+async def test_files_that_a_compiler_leaves_in_its_home_are_not_part_of_the_program(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    littering = script(
+        """#!/bin/sh
+mkdir "$HOME/.cache" && touch "$HOME/.cache/many" && ln -s many "$TMPDIR/link"
+printf '#!/bin/sh\\ncat; ls -A /code/program >&2\\n' > "$1"
+chmod +x "$1"
+"""
+    )
+    module = "tests.judgehost.domjudge.packages.LANGUAGES"
+    monkeypatch.setattr(module, {".py": (littering, ["py"])})
+    judging = await site.judged(submit(site.server, words(("7\n", "7\n")), {"a.py": ECHO}))
+    assert judging.result == "correct", judging.compile_report
+    assert judging.runs[0].text("output_error").split() == ["a.py", "program"]
 
 
 async def test_only_files_of_the_language_are_compiled(site: Site) -> None:

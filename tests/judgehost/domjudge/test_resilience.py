@@ -1,13 +1,14 @@
 """A judgehost survives faults of the DOMjudge server, and gives unfinished work back (M7)."""
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -15,11 +16,13 @@ import pytest
 from deemster.cli.exit_codes import ExitCode
 from deemster.domain.errors import Refused
 from deemster.judgehost.domjudge.server import Backoff, Login
+from deemster.sandbox.cores import children_of
 from deemster.wiring.domjudge_host import open_domjudge_hosts
 from tests.judgehost.domjudge.conftest import QUICK, RUNNER, judging_for, settings_in
 from tests.judgehost.domjudge.domserver import PASSWORD, USER, DomServerStub
 from tests.judgehost.domjudge.http_server import Answer, Request, serving
 from tests.judgehost.domjudge.packages import submit, words
+from tests.sandbox.conftest import processes_under
 from tests.waiting import until
 
 ECHO = b"print(input())\n"
@@ -105,13 +108,32 @@ async def test_a_host_waits_for_a_server_that_is_not_there_yet(
     assert judging.results == ["correct"] * 3
 
 
+async def test_a_wrong_url_is_refused_but_a_server_that_was_there_is_waited_for(
+    tmp_path: Path,
+) -> None:
+    server = DomServerStub()
+    async with serving(server.handle) as url:
+        login = Login(f"{url}/elsewhere", USER, PASSWORD)
+        async with open_domjudge_hosts(settings_in(tmp_path), login, 1, QUICK) as [host]:
+            with pytest.raises(Refused, match="POST judgehosts"):
+                await host.run()
+    server.faults.extend([("fetch-work", 404), ("POST judgehosts$", 404)])
+    judging = submit(server, CASES, {"a.py": ECHO})
+    async with judging_for(server, tmp_path) as site:
+        await site.judged(judging)
+    assert judging.results == ["correct"] * 3
+
+
 async def test_sources_below_their_contest_as_in_version_10(tmp_path: Path) -> None:
     server = DomServerStub(contest="main")
     judging = submit(server, CASES, {"a.py": ECHO}, changes={"submitid": "s-7.a"})
     server.sources["s-7.a"] = server.sources[next(iter(server.sources))]
     async with judging_for(server, tmp_path) as site:
         await site.judged(judging)
-    assert judging.results == ["correct"] * 3
+        server.contest = None
+        old = submit(server, CASES, {"a.py": ECHO}, changes={"cid": 3})
+        await site.judged(old)
+    assert judging.results == old.results == ["correct"] * 3
 
 
 async def test_servers_of_version_8_0_send_no_hashes(tmp_path: Path) -> None:
@@ -144,6 +166,40 @@ async def test_two_processes_can_not_have_one_name(tmp_path: Path) -> None:
         with pytest.raises(Refused, match="already runs"):
             async with open_domjudge_hosts(settings, login, 1, Backoff()):
                 pass
+
+
+async def test_a_runner_that_dies_costs_no_result(tmp_path: Path) -> None:
+    server = DomServerStub()
+    judging = submit(server, CASES, {"a.py": NAP})
+    async with judging_for(server, tmp_path) as site:
+        await until(lambda: any("a.py" in line for line in command_lines(os.getpid())))
+        for runner in children_of(os.getpid()):
+            os.kill(runner, signal.SIGKILL)
+        await site.judged(judging)
+        assert "sandbox_failed" in str(site.hosts[0]._lines)
+    assert judging.results == ["correct"] * 3
+    assert server.errors == []
+
+
+def command_lines(process: int) -> list[str]:
+    """Those of all processes that this one has started."""
+    found = []
+    for each in processes_under(process) - {process}:
+        with suppress(OSError):
+            found.append(Path(f"/proc/{each}/cmdline").read_text().replace("\0", " "))
+    return found
+
+
+async def test_a_host_that_can_not_judge_reports_itself(tmp_path: Path) -> None:
+    server = DomServerStub()
+    server.config["timelimit_overshoot"] = "some time"
+    judging = submit(server, CASES, {"a.py": ECHO})
+    async with judging_for(server, tmp_path) as site:
+        await site.judged(judging)
+        await until(lambda: "host_not_enabled" in str(site.hosts[0]._lines))
+    [error] = server.errors
+    assert json.loads(error["disabled"]) == {"kind": "judgehost", "hostname": "room-a-0"}
+    assert "timelimit_overshoot" in error["description"]
 
 
 # ---- processes ----

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from deemster.domain.run_status import RunStatus
-from deemster.judgehost.domjudge.executables import RUN, SCRIPT_PROFILE
+from deemster.judgehost.domjudge.executables import RUN, SCRIPT_PROFILE, in_directory
 from deemster.judgehost.domjudge.internal_error import Disabled, InternalError
 from deemster.judgehost.domjudge.limits import script_limits
 from deemster.judgehost.domjudge.result import metadata_text
@@ -19,6 +19,8 @@ from deemster.sandbox.wire import Report
 
 PROGRAM: Final = "program"
 """The executable file that the compile script must create."""
+COMPILE_DIR: Final = "compile"
+"""The directory of the scratch in which the compile script runs."""
 ENTRY_POINT: Final = re.compile(rb"[Dd]etected entry_point: (.*)")
 MARK: Final = b"internal-error:"
 """Compilers quote lines of the source: a line of the contestant must not disable a language."""
@@ -66,15 +68,17 @@ async def compile_submission(
         return no_sources(task)
     entry_point = task.run_config.entry_point
     limits = script_limits(task.compile_config)
+    argv = (f"{CODE_DIR}/{RUN}", PROGRAM, str(task.run_config.memory_limit), *names)
     command = Command(
-        argv=(f"{CODE_DIR}/{RUN}", PROGRAM, str(task.run_config.memory_limit), *names),
+        argv=in_directory(COMPILE_DIR, argv),
         limits=limits,
         profile=SCRIPT_PROFILE,
         environment={**ENVIRONMENT, **({"ENTRY_POINT": entry_point} if entry_point else {})},
         code=executable,
     )
-    collector = OutputCollector(".", target, max_bytes=limits.scratch_bytes)
-    report = await boxes.run(command, stage=StagedFiles(sources), collect=collector)
+    collector = OutputCollector(COMPILE_DIR, target, max_bytes=limits.scratch_bytes)
+    staged = StagedFiles({f"{COMPILE_DIR}/{name}": text for name, text in sources.items()})
+    report = await boxes.run(command, stage=staged, collect=collector)
     output = report.stdout + report.stderr
     found = SCRIPT_ERROR.search(output)
     if found and not any(MARK in source.lower() for source in sources.values()):

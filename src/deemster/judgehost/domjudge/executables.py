@@ -29,6 +29,8 @@ from deemster.sandbox.lanes import Lanes
 BUILD, RUN = "build", "run"
 SCRIPT_PROFILE: Final = "compiler"
 """Scripts start other programs, as compilers do."""
+BUILD_DIR: Final = "executable"
+"""The directory of the scratch in which `build` runs."""
 LOG_BYTES: Final = 4096
 
 MAIN: Final = b"void main("
@@ -157,9 +159,10 @@ class Executables:
         sources = make_directory(target.parent / "sources")
         await asyncio.to_thread(write_executables, sources, content, names)
         limits = script_limits(config)
-        collector = OutputCollector(".", target, max_bytes=limits.scratch_bytes)
-        command = Command((f"{WORK_DIR}/{BUILD}",), limits=limits, profile=SCRIPT_PROFILE)
-        staged = StagedFiles({name: sources / name for name in names})
+        collector = OutputCollector(BUILD_DIR, target, max_bytes=limits.scratch_bytes)
+        argv = in_directory(BUILD_DIR, (f"./{BUILD}",))
+        command = Command(argv, limits=limits, profile=SCRIPT_PROFILE)
+        staged = StagedFiles({f"{BUILD_DIR}/{name}": sources / name for name in names})
         async with self._lanes.acquire() as boxes:
             report = await boxes.run(command, stage=staged, collect=collector)
         output = (report.stdout + report.stderr)[-LOG_BYTES:].decode(errors="replace")
@@ -170,6 +173,15 @@ class Executables:
         run = target / RUN
         if run.is_file():
             run.chmod(0o755)
+
+
+def in_directory(name: str, argv: tuple[str, ...]) -> tuple[str, ...]:
+    """Runs a command in a directory of the scratch.
+
+    The scratch itself is also the directory for temporary files and the home directory, in
+    which compilers leave their caches.
+    """
+    return ("/bin/sh", "-c", f'cd {WORK_DIR}/{name} && exec "$@"', "sh", *argv)
 
 
 def write_executables(

@@ -56,6 +56,7 @@ class DomjudgeHost:
         self._key: tuple[str | None, ...] | None = None
         self._wait_s = FIRST_WAIT_S
         self._is_idle = False
+        self._is_known = False
 
     def drain(self) -> None:
         """Ends the loop after the running test case, and gives the rest back."""
@@ -76,7 +77,10 @@ class DomjudgeHost:
                     await self._register()
 
     async def _register(self) -> None:
-        """The server takes back all work of this host that is unfinished (M7)."""
+        """The server takes back all work of this host that is unfinished (M7).
+
+        Raises ServerRefused if the URL is wrong; a server that was there before is waited for.
+        """
         while not self._drained.is_set():
             try:
                 await self._give_back()
@@ -84,10 +88,15 @@ class DomjudgeHost:
                 with suppress(ServerRefused):
                     languages = await self._server.languages()
                     self._parts.executables.use_extensions(languages)
-            except ServerUnavailable as fault:
+            except LoginRefused:
+                raise
+            except (ServerUnavailable, ServerRefused) as fault:
+                if isinstance(fault, ServerRefused) and not self._is_known:
+                    raise
                 self._note("domjudge.unreachable", error=str(fault))
                 await self._pause()
             else:
+                self._is_known = True
                 self._note("domjudge.registered")
                 return
 
@@ -107,7 +116,9 @@ class DomjudgeHost:
             return
         first = tasks[0]
         self._note("domjudge.work", type=str(first.type), tasks=len(tasks), job=first.job)
-        if first.type is TaskType.PREFETCH:
+        if first.type is TaskType.UNKNOWN:
+            await self._pause()
+        elif first.type is TaskType.PREFETCH:
             for task in tasks:
                 await self._prefetch(task)
         elif first.type is TaskType.DEBUG_INFO:

@@ -3,8 +3,9 @@
 import asyncio
 import base64
 import json
+import ssl
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from random import SystemRandom
 from typing import Any, Final, Self
@@ -67,6 +68,12 @@ class ServerRefused(Refused):
     code = "domjudge_refused"
 
 
+class NotServed(ServerRefused):
+    """The server does not have the object, or the route."""
+
+    code = "domjudge_not_served"
+
+
 class LoginRefused(ServerRefused):
     """The server does not accept this user, or the user has not the role `judgehost`."""
 
@@ -92,6 +99,7 @@ class DomServer:
             auth=httpx.BasicAuth(login.user, login.password),
             timeout=TIMEOUT_S,
             trust_env=False,
+            verify=ssl.create_default_context(),  # also has an organisation's own certificates
         ) as http:
             yield cls(http, backoff)
 
@@ -114,8 +122,10 @@ class DomServer:
         return parse(list[ServedLanguage], await self._call("GET", "languages"))
 
     async def source_files(self, task: JudgingTask) -> list[ServedFile]:
-        contest = f"{task.contest}/" if task.contest else ""
-        return await self._files(f"source/{contest}{task.submission}")
+        if task.contest is not None:
+            with suppress(NotServed):  # by versions before 10, whatever the task names
+                return await self._files(f"source/{task.contest}/{task.submission}")
+        return await self._files(f"source/{task.submission}")
 
     async def files(self, kind: str, name: str) -> list[ServedFile]:
         """`kind` is testcase, or the kind of an executable."""
@@ -199,7 +209,8 @@ def failure(response: httpx.Response, call: str) -> ServerRefused | ServerUnavai
             f"The DOMjudge server redirects {call} to {response.headers.get('location')}: "
             "use the URL that it redirects to."
         )
-    return ServerRefused(f"The DOMjudge server refuses {call} ({status}): {text}")
+    kind = NotServed if status == 404 else ServerRefused
+    return kind(f"The DOMjudge server refuses {call} ({status}): {text}")
 
 
 def api_url(url: str) -> str:

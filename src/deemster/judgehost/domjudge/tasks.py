@@ -51,6 +51,8 @@ class TaskType(StrEnum):
     PREFETCH = "prefetch"
     DEBUG_INFO = "debug_info"
     TRY_AGAIN = "try_again"
+    UNKNOWN = "unknown"
+    """Of a newer server."""
 
 
 class Part(BaseModel):
@@ -175,8 +177,10 @@ def read_tasks(found: Any) -> list[Task]:
     if not found:
         return []
     kind = found[0].get("type") if isinstance(found, list) and found[0] else None
+    if kind not in set(TaskType):
+        return [Task.model_validate({"type": TaskType.UNKNOWN, "judgetaskid": 0})]
     if kind == TaskType.TRY_AGAIN:
-        return [Task(type=TaskType.TRY_AGAIN, judgetaskid=0)]  # type: ignore[call-arg]
+        return [Task.model_validate({"type": TaskType.TRY_AGAIN, "judgetaskid": 0})]
     model = JudgingTask if kind == TaskType.JUDGING_RUN else Task
     return [*parse(list[model], found)]  # type: ignore[valid-type]
 
