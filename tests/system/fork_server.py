@@ -16,7 +16,14 @@ from contextlib import suppress
 from deemster.cli.app import main
 from deemster.wiring.process import die_with_parent
 
-MODULES = ("cli.roles", "wiring.api", "wiring.relay", "wiring.worker", "wiring.keeper")
+MODULES = (
+    "cli.roles",
+    "wiring.api",
+    "wiring.relay",
+    "wiring.worker",
+    "wiring.keeper",
+    "wiring.dispatcher",
+)
 MAX_REQUEST_BYTES = 1 << 17
 
 

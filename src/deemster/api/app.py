@@ -43,6 +43,7 @@ from deemster.api.routes import (
     events,
     executions,
     health,
+    host_tasks,
     judge_host_admin,
     judge_hosts,
     live,
@@ -78,12 +79,14 @@ def create_app(dependencies: Dependencies) -> FastAPI:
             record_uses = group.create_task(state.credentials.record_uses())
             follow_events = group.create_task(state.feed.run())
             follow_output = group.create_task(state.live_output.run())
+            follow_hosts = group.create_task(state.host_tasks.run())
             try:
                 yield
             finally:
                 record_uses.cancel()
                 follow_events.cancel()
                 follow_output.cancel()
+                follow_hosts.cancel()
 
     app = DocumentedApp(
         title="Deemster",
@@ -118,6 +121,7 @@ def create_app(dependencies: Dependencies) -> FastAPI:
             *dead_letters.router.routes,
             *workers.router.routes,
             *judge_hosts.router.routes,
+            *host_tasks.router.routes,
             *judge_host_admin.router.routes,
             *audit.router.routes,
             *session.router.routes,

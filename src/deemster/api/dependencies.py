@@ -48,3 +48,5 @@ class Dependencies:
     """Returns when another process has committed events, or after so many seconds."""
     wait_for_output: Callable[[float], Awaitable[object]] = asyncio.sleep
     """Returns the ids of executions with new output, or nothing after so many seconds."""
+    wait_for_host_tasks: Callable[[float], Awaitable[object]] = asyncio.sleep
+    """Returns the ids of judge hosts that have tasks to fetch, or nothing."""

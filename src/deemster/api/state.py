@@ -11,6 +11,7 @@ from deemster.api.auth.credential_cache import CredentialCache
 from deemster.api.dependencies import Dependencies
 from deemster.api.executions import Executions
 from deemster.api.feed.feed import Feed
+from deemster.api.feed.host_tasks import HostTaskSignals
 from deemster.api.feed.live_output import LiveOutput
 from deemster.api.health import Health
 from deemster.cache.cache import Cache
@@ -73,6 +74,7 @@ class AppState:
     feed: Feed
     executions: Executions
     live_output: LiveOutput
+    host_tasks: HostTaskSignals
 
     @classmethod
     def of(cls, dependencies: Dependencies) -> "AppState":
@@ -102,12 +104,14 @@ class AppState:
                 dependencies.pool, dependencies.accept_executions, admission, feed
             ),
             live_output=live_output,
+            host_tasks=HostTaskSignals(dependencies.wait_for_host_tasks),
         )
 
     def drain(self) -> None:
         """Ends all open streams, so that the process can end."""
         self.feed.drain()
         self.live_output.drain()
+        self.host_tasks.drain()
 
     @property
     def pool(self) -> Pool:

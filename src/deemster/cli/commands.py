@@ -32,6 +32,10 @@ COMMANDS: Final = {
         "roles:keeper",
         "Run the keeper, which rescues stuck submissions, sends webhooks and deletes old data.",
     ),
+    "dispatcher": CommandEntry(
+        "roles:dispatcher",
+        "Run the dispatcher, which gives work to judge hosts and settles their results.",
+    ),
     "judgehost": CommandEntry(
         "judgehost:judgehost",
         "Run a judge host, which needs only the URL of its server and a password.",

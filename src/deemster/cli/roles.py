@@ -1,4 +1,4 @@
-"""`deemster api`, `relay`, `worker` and `keeper`: each runs one role of the service."""
+"""`deemster api`, `relay`, `worker`, `keeper`, `dispatcher`: each runs one role."""
 
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -51,6 +51,16 @@ def keeper() -> None:
     from deemster.wiring.keeper import run_keeper
 
     start("keeper", run_keeper)
+
+
+def dispatcher() -> None:
+    """Run the dispatcher, which gives work to judge hosts and settles their results.
+
+    Only needed with DEEMSTER_JUDGE_ON=hosts or hosts-first. One is enough; more do no harm.
+    """
+    from deemster.wiring.dispatcher import run_dispatcher
+
+    start("dispatcher", run_dispatcher)
 
 
 def start(role: str, work: Callable[[Settings], Coroutine[Any, Any, None]]) -> None:

@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import re
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final, NewType
 
 from deemster.domain.errors import Refused
@@ -17,6 +18,26 @@ JUDGE_HOST: Final = "hst"
 JUDGE: Final = "jdg"
 KEY_PREFIX: Final = "dmh_"
 NAME_PATTERN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+
+
+class JudgeOn(StrEnum):
+    """Where jobs run."""
+
+    WORKERS = "workers"
+    """Local workers only."""
+    HOSTS = "hosts"
+    HOSTS_FIRST = "hosts-first"
+    """Judge hosts, and local workers when no host has a free slot."""
+
+
+class Purpose(StrEnum):
+    """Why a host gets a task."""
+
+    RUN = "run"
+    CHECK = "check"
+    """The same submission was judged by another host, to compare their results (M5)."""
+    DECIDE = "decide"
+    """Two hosts disagreed."""
 
 
 @dataclass(frozen=True, slots=True)

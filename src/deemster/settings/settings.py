@@ -13,6 +13,7 @@ from pydantic_settings import (
 )
 
 from deemster.domain.errors import Refused
+from deemster.domain.judge_host import JudgeOn
 from deemster.settings.sources import PREFIX, config_file, outside_sources, variable_of
 
 CompatApi = Literal["judge0", "jobe", "mcp", "piston", "sandboxfusion"]
@@ -218,6 +219,14 @@ class Settings(BaseSettings):
     """Maximum number of executions that all workers together run at once."""
     most_executions_per_user: AtLeast1 | None = 8
     """Maximum number of executions of one user that run at once."""
+
+    judge_on: JudgeOn = JudgeOn.WORKERS
+    """Where submissions, executions and analyses run: on local workers only (workers), on judge
+    hosts only (hosts), or on judge hosts as long as one is free (hosts-first)."""
+    judge_twice: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """Share of the submissions on judge hosts that a second host judges, to compare."""
+    scale_time_limits: bool = False
+    """Whether time limits on a judge host are divided by its speed figure."""
 
     compile_cache_mb: AtLeast0 = 1024
     """Disk space for compiled programs in data_dir, in MB. 0 turns the cache off."""

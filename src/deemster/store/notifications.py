@@ -21,6 +21,8 @@ INPUT_CHANNEL: Final = "deemster_input"
 """Somebody typed; the payload is the execution's id."""
 OUTPUT_CHANNEL: Final = "deemster_output"
 """Executions wrote output; the payload is their ids, with spaces between them."""
+HOST_CHANNEL: Final = "deemster_host"
+"""A judge host has a task to fetch; the payload is the id of its worker."""
 IDS_OF_NOTICE: Final = 200
 """A payload has less than 8,000 bytes."""
 GATHER_S: Final = 0.01

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -140,6 +140,14 @@ async def transaction(pool: Pool) -> AsyncIterator[Connection]:
             acquired.transaction(),
         ):
             yield acquired
+
+
+AlsoWrite = Callable[[Connection], Awaitable[None]]
+"""Writes something in a transaction of somebody else, so that both are written or none."""
+
+
+async def write_nothing(_: Connection) -> None:
+    pass
 
 
 class Adapter(AsyncPGAdapter):

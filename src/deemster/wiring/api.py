@@ -20,6 +20,7 @@ from deemster.programs.build.languages import load_catalogue
 from deemster.settings import Settings
 from deemster.store.notifications import (
     EVENT_CHANNEL,
+    HOST_CHANNEL,
     OUTBOX_CHANNEL,
     OUTPUT_CHANNEL,
     Listener,
@@ -56,6 +57,7 @@ async def run_api(settings: Settings) -> None:
         notifier = await enter(Notifier.open(pool, OUTBOX_CHANNEL))
         listener = await enter(Listener.open(database_url(settings), EVENT_CHANNEL))
         output_listener = await enter(Listener.open(database_url(settings), OUTPUT_CHANNEL))
+        host_listener = await enter(Listener.open(database_url(settings), HOST_CHANNEL))
         artifacts = open_artifacts(settings)
         catalogue = load_catalogue()
         accept = AcceptService(
@@ -89,6 +91,7 @@ async def run_api(settings: Settings) -> None:
             importer=open_importer(settings, pool),
             wait_for_events=listener.wait,
             wait_for_output=output_listener.wait,
+            wait_for_host_tasks=host_listener.wait,
         )
         app = create_app(dependencies)
         # Otherwise the shutdown would wait for open event streams.

@@ -32,7 +32,12 @@ from deemster.store import (
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool, connection
 from deemster.wiring.process import run_until_signal
-from deemster.wiring.resources import open_artifacts, open_database, queue_url
+from deemster.wiring.resources import (
+    open_artifacts,
+    open_database,
+    queue_url,
+    transmitted_tasks,
+)
 from deemster.wiring.secret import open_secret
 
 log = structlog.get_logger()
@@ -55,7 +60,9 @@ DELETED_AT_ONCE: Final = 500
 async def run_keeper(settings: Settings) -> None:
     async with (
         open_database(settings, "keeper") as pool,
-        Producer.open(queue_url(settings), settings.env) as producer,
+        Producer.open(
+            queue_url(settings), settings.env, transmitted_tasks(settings)
+        ) as producer,
     ):
         most_tries = MostTries(settings.run_attempts, 1 + settings.stage_retries)
         artifacts = open_artifacts(settings)

@@ -8,6 +8,8 @@ from contextlib import asynccontextmanager
 from pydantic import SecretStr
 
 from deemster.domain.errors import Refused
+from deemster.domain.job import TRANSMITTABLE, Task
+from deemster.domain.judge_host import JudgeOn
 from deemster.settings import Settings
 from deemster.store.artifacts import Artifacts
 from deemster.store.embedded import running_url
@@ -26,6 +28,11 @@ def database_url(settings: Settings) -> str:
             "DEEMSTER_DATABASE_URL to your own Postgres."
         )
     return running
+
+
+def transmitted_tasks(settings: Settings) -> frozenset[Task]:
+    """The tasks whose jobs go to the queue from which judge hosts are served."""
+    return frozenset() if settings.judge_on is JudgeOn.WORKERS else TRANSMITTABLE
 
 
 def queue_url(settings: Settings) -> str:

@@ -14,6 +14,7 @@ from deemster.cli.up.first_start import TOKEN_FILE, load_samples, make_admin
 from deemster.cli.up.logs import Log
 from deemster.cli.up.status import show_status, until_ready
 from deemster.domain.errors import DeemsterError
+from deemster.domain.judge_host import JudgeOn
 from deemster.settings import DEFAULT_URL, Settings, child_environment, load_settings
 from deemster.store.data_lock import lock_data_dir
 from deemster.store.embedded import Cluster, run_cluster
@@ -24,6 +25,7 @@ from deemster.wiring.process import signals_handled
 from deemster.wiring.secret import secret_of
 
 TIMEOUT_S: Final = {"api": 15.0, "relay": 10.0, "worker": 120.0, "keeper": 10.0}
+DISPATCHER: Final = {"dispatcher": 10.0}
 """Time in which each role must end after SIGTERM. They end in this order: first no new
 submissions come in, then no new jobs, then the running programs end."""
 STARTS_LAST: Final = "keeper"
@@ -96,7 +98,9 @@ class Supervisor:
         environment = self._environment(url, address)
         log_dir = data_dir / "logs"
         self._display.hint("starting the service …")
-        async with run_roles(environment, log_dir, self._display, self._hurry) as children:
+        async with run_roles(
+            self._roles(), environment, log_dir, self._display, self._hurry
+        ) as children:
             async with asyncio.TaskGroup() as group:
                 group.create_task(load_samples(pool, environment, log_dir, self._display))
                 group.create_task(until_ready(address, self._display))
@@ -104,6 +108,12 @@ class Supervisor:
                 child.settle()
             self._welcome(address, token)
             await show_status(pool, address, self._display)
+
+    def _roles(self) -> dict[str, float]:
+        """The roles to run, each with the time that it gets to end."""
+        if self._settings.judge_on is JudgeOn.WORKERS:
+            return TIMEOUT_S
+        return TIMEOUT_S | DISPATCHER
 
     def _environment(self, url: str, address: Address) -> dict[str, str]:
         overrides: dict[str, object] = {
@@ -154,6 +164,7 @@ async def keep_running(cluster: Cluster, display: Display) -> None:
 
 @asynccontextmanager
 async def run_roles(
+    roles: Mapping[str, float],
     environment: Mapping[str, str],
     log_dir: Path,
     display: Display,
@@ -162,7 +173,7 @@ async def run_roles(
     """All roles run inside the block; if one can't start at all, the block fails."""
     children = [
         Child(role, environment, display, timeout_s=timeout_s, waits=role == STARTS_LAST)
-        for role, timeout_s in TIMEOUT_S.items()
+        for role, timeout_s in roles.items()
     ]
     async with AsyncExitStack() as stack:
         logs = [

@@ -8,19 +8,29 @@ from typing import Any, ClassVar, TypeVar
 
 from deemster.domain.errors import LostRace
 from deemster.domain.execution import ExecutionDetails, ExecutionResult, OutputChunk
-from deemster.domain.ids import WorkerId, WorkId, kind_of
+from deemster.domain.ids import SubmissionId, WorkerId, WorkId, kind_of
 from deemster.domain.job import NO_STAGES, StagePolicy, Task
 from deemster.domain.job_events import events_of
 from deemster.domain.judgement import JuryJudgement, JuryText, for_contestant
 from deemster.domain.lifecycle import Event, State
+from deemster.domain.stage import StageDetails
+from deemster.domain.stored_analysis import AnalysisRecord, RequestedAnalysis
 from deemster.domain.submission import SubmissionDetails
 from deemster.domain.work import WorkDetails
 from deemster.pipeline.verdict.follow_up import enter_stage
-from deemster.store import counters, executions, leases, workers
+from deemster.store import analyses, counters, executions, leases, workers
 from deemster.store.artifacts import Artifacts
 from deemster.store.inline_artifacts import prepare
 from deemster.store.lifecycle import NewLease, StateChanged, advance, advance_all
-from deemster.store.pool import Connection, Pool, connection, transaction
+from deemster.store.pool import (
+    AlsoWrite,
+    Connection,
+    Pool,
+    connection,
+    transaction,
+    write_nothing,
+)
+from deemster.store.stages import count_scores
 from deemster.store.submissions import JudgementRecord, record_judgement
 
 D = TypeVar("D", bound=WorkDetails)
@@ -110,6 +120,7 @@ async def settle_execution(
     details: ExecutionDetails,
     result: ExecutionResult,
     output: Sequence[OutputChunk],
+    also: AlsoWrite = write_nothing,
 ) -> None:
     """Also stores output that was not stored while the program ran.
 
@@ -119,6 +130,7 @@ async def settle_execution(
         # Locks the row of work first, as deleting does: otherwise both could wait for ever.
         await advance(connection, Event.COMPLETE, details.id, details.attempt)
         await executions.record_result(connection, details.id, details.attempt, result, output)
+        await also(connection)
 
 
 async def settle(
@@ -129,6 +141,7 @@ async def settle(
     *,
     show_groups: bool = True,
     stages: StagePolicy = NO_STAGES,
+    also: AlsoWrite = write_nothing,
 ) -> None:
     """Raises StateChanged, and writes nothing, if this attempt is no longer the current one.
 
@@ -146,6 +159,31 @@ async def settle(
             await counters.count_verdict(
                 connection, details.account, details.problem, found.verdict
             )
+        await also(connection)
+
+
+async def settle_analysis(
+    pool: Pool, details: StageDetails, record: AnalysisRecord, also: AlsoWrite = write_nothing
+) -> None:
+    """Ends the analysis of a submission, and begins the stage that follows."""
+    async with transaction(pool) as writing:
+        await enter_stage(writing, details.id, details.attempt, details.stages[1:])
+        await analyses.record(writing, details.id, details.attempt, record)
+        await also(writing)
+
+
+async def settle_requested_analysis(
+    pool: Pool,
+    details: RequestedAnalysis,
+    record: AnalysisRecord,
+    also: AlsoWrite = write_nothing,
+) -> None:
+    async with transaction(pool) as writing:
+        await advance(writing, Event.COMPLETE, details.id, details.attempt)
+        await analyses.record(writing, details.subject, details.attempt, record)
+        if kind_of(details.subject) == "submission":
+            await count_scores(writing, SubmissionId(details.subject))
+        await also(writing)
 
 
 def finding(judgement: JuryJudgement, jury: str, *, show_groups: bool) -> JudgementRecord:

@@ -24,7 +24,14 @@ from deemster.store import dead_letters, leases, outbox, workers
 from deemster.store.leases import StaleLease
 from deemster.store.lifecycle import advance
 from deemster.store.notifications import notify_event
-from deemster.store.pool import Connection, Pool, connection, transaction
+from deemster.store.pool import (
+    AlsoWrite,
+    Connection,
+    Pool,
+    connection,
+    transaction,
+    write_nothing,
+)
 from deemster.telemetry import id_field
 
 log = structlog.get_logger()
@@ -32,7 +39,12 @@ RESCUE_BATCH: Final = 200
 
 
 async def retry_or_fail(
-    pool: Pool, running: WorkDetails, fault: BaseException, *, most_tries: int
+    pool: Pool,
+    running: WorkDetails,
+    fault: BaseException,
+    *,
+    most_tries: int,
+    also: AlsoWrite = write_nothing,
 ) -> bool:
     """Handles a failed attempt. Returns True if there will be another attempt."""
     error = f"{type(fault).__name__}: {fault}"
@@ -56,6 +68,7 @@ async def retry_or_fail(
         else:
             said = message_for_contestant(fault)
             await fail(writing, running.id, task, running.attempt, error, said, running.context)
+        await also(writing)
     return again
 
 

@@ -6,24 +6,21 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from deemster.domain.analysis import Analysis
-from deemster.domain.ids import RevisionDigest, SubmissionId, WorkId, kind_of
+from deemster.domain.ids import RevisionDigest, WorkId
 from deemster.domain.job import Task
 from deemster.domain.language import Catalogue, Language
-from deemster.domain.lifecycle import Event
 from deemster.domain.source import Source, unpack_files
 from deemster.domain.stage import StageDetails
 from deemster.domain.stored_analysis import AnalysisRecord, RequestedAnalysis, compress
 from deemster.pipeline.analyze.sarif import sarif_log, to_json
 from deemster.pipeline.judge.sources import contestant_source
-from deemster.pipeline.verdict.follow_up import enter_stage
+from deemster.pipeline.verdict.attempt import settle_analysis, settle_requested_analysis
 from deemster.pipeline.work.timed_stage import SubmissionStage, TimedStage
 from deemster.problems.distribution import RevisionDistributor
 from deemster.store import analyses
 from deemster.store.artifacts import Artifacts
 from deemster.store.inline_artifacts import fetch
-from deemster.store.lifecycle import advance
-from deemster.store.pool import Connection, Pool, connection, transaction
-from deemster.store.stages import count_scores
+from deemster.store.pool import Connection, Pool, connection
 
 LIMIT_S: Final = 20.0
 """For all analysers of a program together (Q4)."""
@@ -87,9 +84,7 @@ class AnalyzeStage(SubmissionStage):
         )
 
     async def settle(self, details: StageDetails, result: AnalysisRecord) -> str:
-        async with transaction(self.pool) as writing:
-            await enter_stage(writing, details.id, details.attempt, details.stages[1:])
-            await analyses.record(writing, details.id, details.attempt, result)
+        await settle_analysis(self.pool, details, result)
         return f"{result.findings} findings"
 
 
@@ -116,9 +111,5 @@ class RequestedAnalysisStage(TimedStage):
         return await self.programs.analyze_source(language, source)
 
     async def settle(self, details: RequestedAnalysis, result: AnalysisRecord) -> str:
-        async with transaction(self.pool) as writing:
-            await advance(writing, Event.COMPLETE, details.id, details.attempt)
-            await analyses.record(writing, details.subject, details.attempt, result)
-            if kind_of(details.subject) == "submission":
-                await count_scores(writing, SubmissionId(details.subject))
+        await settle_requested_analysis(self.pool, details, result)
         return f"{result.findings} findings"

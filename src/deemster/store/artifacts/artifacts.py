@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
@@ -112,6 +112,12 @@ class Artifacts:
             write_file(target, bounded(chunks, found.size_bytes, name))
 
         await self._run(read, found.size_bytes)
+
+    async def stream(self, found: ArtifactEntry) -> AsyncIterator[bytes]:
+        """The content of an artifact in chunks; raises `Unavailable` if it is cut short."""
+        chunks = bounded(self._backend.read(found.name), found.size_bytes, found.name)
+        while chunk := await asyncio.to_thread(next, chunks, b""):
+            yield chunk
 
     async def find(self, name: str) -> ArtifactEntry | None:
         check_name(name)

@@ -9,7 +9,7 @@ RETURNING l.work_id;
 
 -- name: find_stale
 -- Lists running submissions whose worker is silent for longer than the lease, or gone, or that have no lease (Q6). A
--- stage without a lease waits for a worker.
+-- stage without a lease waits for a worker. Work whose result a judge host has reported waits to be settled.
 (SELECT s.id, s.attempt, l.worker_id, s.attempt AS tries, s.stages
    FROM work s
    LEFT JOIN lease l ON l.work_id = s.id AND l.attempt = s.attempt
@@ -17,6 +17,8 @@ RETURNING l.work_id;
   WHERE s.state = 'RUNNING'
     AND (CASE WHEN l.work_id IS NULL THEN s.changed_at < now() - interval '15 seconds'
               ELSE l.beat_at < now() - make_interval(secs => l.lease_s) OR w.gone_at IS NOT NULL END)
+    AND NOT EXISTS (SELECT FROM remote_task t JOIN host_message m USING (judge_id)
+                     WHERE t.work_id = s.id AND t.attempt = s.attempt AND t.ended_at IS NULL)
   ORDER BY s.changed_at
   LIMIT :limit)
 UNION ALL
@@ -26,6 +28,8 @@ UNION ALL
    LEFT JOIN worker w ON w.id = l.worker_id
   WHERE s.stages IS NOT NULL
     AND (l.beat_at < now() - make_interval(secs => l.lease_s) OR w.gone_at IS NOT NULL)
+    AND NOT EXISTS (SELECT FROM remote_task t JOIN host_message m USING (judge_id)
+                     WHERE t.work_id = s.id AND t.attempt = s.attempt AND t.ended_at IS NULL)
   ORDER BY s.changed_at
   LIMIT :limit);
 

@@ -1,0 +1,178 @@
+"""Settles the results of judge hosts, each once, however often it is delivered (M3)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+import structlog
+from pydantic import ValidationError
+
+from deemster.domain.errors import LostRace, Refused, Unavailable
+from deemster.domain.execution import ExecutionDetails
+from deemster.domain.job import NO_STAGES, StagePolicy
+from deemster.domain.retry_policy import MostTries
+from deemster.domain.stage import StageDetails
+from deemster.domain.stored_analysis import RequestedAnalysis
+from deemster.domain.submission import SubmissionDetails
+from deemster.domain.work import WorkDetails
+from deemster.pipeline.queue.fetcher import DeliveredJob, Done, RetryLater
+from deemster.pipeline.remote.messages import Finish
+from deemster.pipeline.remote.tasks import read_details
+from deemster.pipeline.verdict.attempt import (
+    settle,
+    settle_analysis,
+    settle_execution,
+    settle_requested_analysis,
+)
+from deemster.pipeline.verdict.retry import retry_or_fail
+from deemster.store import judge_hosts, remote_tasks
+from deemster.store.artifacts import Artifacts
+from deemster.store.pool import AlsoWrite, Connection, Pool, connection, transaction
+from deemster.store.remote_tasks import RemoteTask
+from deemster.telemetry import id_field
+
+log = structlog.get_logger()
+
+AGAIN_S: Final = 0.5
+WAITING_S: Final = 5.0
+"""A result that has waited for so long is settled without its job, which the queue lost."""
+BATCH: Final = 100
+
+
+class Drop(StrEnum):
+    """Why a result does not count; results are counted by these words."""
+
+    UNKNOWN = "unknown_judge_id"
+    USED = "used_judge_id"
+    SUPERSEDED = "superseded_judge_id"
+    UNREADABLE = "unreadable_result"
+
+
+class HostFailed(Unavailable):
+    """A judge host could not do its task."""
+
+
+class HostRefused(Refused):
+    """A judge host can't do the task, and no other could."""
+
+
+@dataclass(frozen=True, slots=True)
+class Receiver:
+    pool: Pool
+    artifacts: Artifacts
+    most_tries: MostTries
+    stages: StagePolicy = NO_STAGES
+    on_end: Callable[[], None] = lambda: None
+
+    async def handle(self, delivered: DeliveredJob) -> Done | RetryLater:
+        job = delivered.job
+        structlog.contextvars.bind_contextvars(jobId=job.job_id)
+        try:
+            await self.receive(job.dispatch)
+        except Unavailable as fault:
+            log.warning("result.put_off", **id_field(job.work), error=str(fault))
+            return RetryLater(AGAIN_S)
+        return Done()
+
+    async def receive_waiting(self) -> int:
+        """Settles results whose jobs were lost; returns how many they were."""
+        async with connection(self.pool) as acquired:
+            numbers = await remote_tasks.list_unsettled(
+                acquired, older_than_s=WAITING_S, limit=BATCH
+            )
+        for number in numbers:
+            await self.receive(number)
+        return len(numbers)
+
+    async def receive(self, number: int) -> None:
+        """Settles the result of the task with this number, unless that has been done."""
+        async with connection(self.pool) as acquired:
+            task = await remote_tasks.by_number(acquired, number)
+            body = await remote_tasks.message(acquired, task.judge_id) if task else None
+            if task is None or task.is_ended or body is None:
+                return  # delivered twice
+            details = await read_details(acquired, task.task, task.work)
+        try:
+            finish = Finish.model_validate_json(body)
+        except ValidationError as fault:
+            log.warning("result.unreadable", judgeId=task.judge_id, error=str(fault)[:500])
+            await self.drop(task, Drop.UNREADABLE)
+            return
+        if details is None or details.attempt != task.attempt:
+            await self.drop(task, Drop.SUPERSEDED)
+            return
+        try:
+            result = await self._settle(task, details, finish)
+        except LostRace:
+            await self.drop(task, Drop.SUPERSEDED)
+            return
+        self.on_end()
+        log.info(
+            "result.settled",
+            **id_field(task.work),
+            judgeId=task.judge_id,
+            hostId=task.host,
+            attempt=task.attempt,
+            result=result,
+        )
+
+    async def drop(self, task: RemoteTask, reason: Drop) -> None:
+        """Counts it once, in the transaction that ends the task."""
+        async with transaction(self.pool) as writing:
+            if await remote_tasks.end(writing, task.judge_id, None):
+                await judge_hosts.count_refusal(writing, reason)
+                log.warning(
+                    "result.dropped",
+                    **id_field(task.work),
+                    judgeId=task.judge_id,
+                    hostId=task.host,
+                    reason=reason,
+                )
+
+    async def _settle(self, task: RemoteTask, details: WorkDetails, finish: Finish) -> str:
+        """The task ends in the transaction that settles its result."""
+        match details, finish:
+            case SubmissionDetails(), Finish(judge=outcome) if outcome is not None:
+                judgement = outcome.judgement
+                await settle(
+                    self.pool,
+                    self.artifacts,
+                    details,
+                    judgement,
+                    show_groups=outcome.show_groups,
+                    stages=self.stages,
+                    also=ending(task, str(judgement.verdict)),
+                )
+                return str(judgement.verdict)
+            case ExecutionDetails(), Finish(execute=outcome) if outcome is not None:
+                own = [each for each in outcome.output if each.attempt == task.attempt]
+                await settle_execution(self.pool, details, outcome.result, own, ending(task))
+                return str(outcome.result.status)
+            case StageDetails(), Finish(analyze=record) if record is not None:
+                await settle_analysis(self.pool, details, record, ending(task))
+                return f"{record.findings} findings"
+            case RequestedAnalysis(), Finish(analyze=record) if record is not None:
+                await settle_requested_analysis(self.pool, details, record, ending(task))
+                return f"{record.findings} findings"
+        return await self._fail(task, details, finish)
+
+    async def _fail(self, task: RemoteTask, details: WorkDetails, finish: Finish) -> str:
+        failure = finish.failure
+        error = failure.error if failure else "it sent the result of another kind of task"
+        kind = HostRefused if failure is not None and failure.is_refusal else HostFailed
+        again = await retry_or_fail(
+            self.pool,
+            details,
+            kind(f"Judge host {task.host} failed: {error}"),
+            most_tries=self.most_tries.of(task.task),
+            also=ending(task),
+        )
+        return "retry" if again else "failed"
+
+
+def ending(task: RemoteTask, verdict: str | None = None) -> AlsoWrite:
+    async def write(connection: Connection) -> None:
+        await remote_tasks.end(connection, task.judge_id, verdict)
+
+    return write

@@ -1,0 +1,190 @@
+"""Gives jobs to judge hosts: picks one, registers a judge id, sends the task (M2, M3)."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import structlog
+
+from deemster.domain.errors import LostRace, Unavailable
+from deemster.domain.ids import new_id
+from deemster.domain.job import Job
+from deemster.domain.job_events import events_of
+from deemster.domain.judge_host import JUDGE, JudgeHostId, JudgeId, JudgeOn
+from deemster.domain.work import WorkDetails
+from deemster.pipeline.queue.fetcher import DeliveredJob, Done, RetryLater
+from deemster.pipeline.remote.messages import HostTask
+from deemster.pipeline.remote.tasks import (
+    TaskBuilder,
+    can_be_remote,
+    read_details,
+    revision_of,
+)
+from deemster.pipeline.verdict.attempt import Caps, Full, start
+from deemster.pipeline.verdict.retry import requeue
+from deemster.store import remote_tasks
+from deemster.store.pool import Pool, connection, transaction
+from deemster.store.remote_tasks import HostRoom, RemoteTask
+from deemster.telemetry import id_field
+
+log = structlog.get_logger()
+
+LOOK_S: Final = 0.05
+"""Pause between two looks for a free slot."""
+FULL_S: Final = 0.5
+AVOIDED_S: Final = 5.0
+"""A host that could not be reached gets no task for this time."""
+
+
+Push = Callable[[HostRoom, HostTask], Awaitable[None]]
+"""Sends a task to the address of a host; raises Unavailable if the host does not take it."""
+
+
+@dataclass(slots=True)
+class Transmitter:
+    pool: Pool
+    send_to_workers: Callable[[Job], Awaitable[None]]
+    """Puts a job into the queue of local workers."""
+    builder: TaskBuilder
+    push: Push
+    judge_on: JudgeOn
+    lease_s: float
+    caps: Mapping[str, Caps]
+    """By kind of work."""
+    on_start: Callable[[], None] = lambda: None
+    _avoided: dict[JudgeHostId, float] = field(default_factory=dict)
+    _picking: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """One job at a time picks a host, so that two do not take the same slot."""
+
+    async def handle(self, delivered: DeliveredJob) -> Done | RetryLater:
+        job = delivered.job
+        structlog.contextvars.bind_contextvars(jobId=job.job_id)
+        try:
+            return await self._transmit(job)
+        except Full:
+            return RetryLater(FULL_S)
+        except LostRace as lost:
+            log.info("job.dropped", **id_field(job.work), reason=str(lost))
+        except Unavailable as fault:
+            log.warning("job.put_off", **id_field(job.work), error=str(fault))
+            return RetryLater(FULL_S)
+        return Done()
+
+    async def _transmit(self, job: Job) -> Done | RetryLater:
+        while True:
+            async with connection(self.pool) as acquired:
+                details = await read_details(acquired, job.task, job.work)
+            if details is None:
+                raise LostRace(f"{job.work} does not exist any more.")
+            if not can_be_remote(details):
+                await self.send_to_workers(job)
+                return Done()
+            async with self._picking:
+                if (found := await self._begin(job, details)) is not None:
+                    task, room = found
+                    break
+            if await self._is_for_workers(details):
+                await self.send_to_workers(job)
+                return Done()
+            await asyncio.sleep(LOOK_S)
+        self.on_start()
+        await self._send(task, room)
+        return Done()
+
+    async def _begin(
+        self, job: Job, details: WorkDetails
+    ) -> tuple[RemoteTask, HostRoom] | None:
+        """Starts the attempt on a host with a free slot; None: there is no such host."""
+        async with connection(self.pool) as acquired:
+            room = await remote_tasks.find_host(
+                acquired,
+                job.work,
+                details.language,
+                executes=details.task.kind == "execution",
+                revision=revision_of(details),
+                excluded=self._unreachable(),
+            )
+        if room is None:
+            return None
+        started = await start(
+            self.pool,
+            job.work,
+            room.worker,
+            task=job.task,
+            read=lambda acquired, work: read_details(acquired, job.task, work),
+            lease_s=self.lease_s,
+            caps=self.caps.get(job.task.kind, Caps()),
+            languages=None,
+        )
+        judge_id = JudgeId(new_id(JUDGE))
+        async with transaction(self.pool) as writing:
+            await remote_tasks.register(
+                writing, judge_id, job.work, started.attempt, job.task, room
+            )
+            task = await remote_tasks.get(writing, judge_id)
+            if room.address is None:
+                await remote_tasks.wake_host(writing, room.worker)
+        assert task is not None, "it was inserted in this transaction"
+        return task, room
+
+    def _unreachable(self) -> list[JudgeHostId]:
+        now = time.monotonic()
+        self._avoided = {host: until for host, until in self._avoided.items() if until > now}
+        return list(self._avoided)
+
+    async def _is_for_workers(self, details: WorkDetails) -> bool:
+        """Whether a local worker runs the job, because no host can do it now."""
+        if self.judge_on is not JudgeOn.HOSTS_FIRST:
+            return False
+        async with connection(self.pool) as acquired:
+            room = await remote_tasks.room_for(acquired, details.language)
+        return room.free_local_slots > 0 or (room.hosts == 0 and room.local_workers > 0)
+
+    async def _send(self, task: RemoteTask, room: HostRoom) -> None:
+        """A host without an address fetches the task."""
+        log.info(
+            "task.dispatched",
+            **id_field(task.work),
+            judgeId=task.judge_id,
+            hostId=task.host,
+            attempt=task.attempt,
+        )
+        if room.address is None:
+            return
+        try:
+            async with connection(self.pool) as acquired:
+                message = await self.builder.build(acquired, task, room.speed)
+            await self.push(room, message)
+        except LostRace:
+            await self._forget(task)
+        except Unavailable as fault:
+            log.warning(
+                "task.not_sent", **id_field(task.work), hostId=task.host, error=str(fault)
+            )
+            self._avoided[room.host] = time.monotonic() + AVOIDED_S
+            await self._return(task, f"host {room.host} could not be reached")
+        else:
+            async with connection(self.pool) as acquired:
+                await remote_tasks.mark_sent(acquired, task.judge_id)
+
+    async def _forget(self, task: RemoteTask) -> None:
+        async with connection(self.pool) as acquired:
+            await remote_tasks.remove(acquired, task.judge_id)
+
+    async def _return(self, task: RemoteTask, reason: str) -> None:
+        """Removes the judge id, and lets the queue retry on another host (M2)."""
+        try:
+            async with transaction(self.pool) as writing:
+                await remote_tasks.remove(writing, task.judge_id)
+                await requeue(
+                    writing,
+                    events_of(task.task).rescue,
+                    task.work,
+                    task.task,
+                    task.attempt,
+                    reason=reason,
+                )
+        except LostRace:
+            await self._forget(task)

@@ -1,0 +1,127 @@
+-- name: list_rooms
+-- Lists the hosts that could take a task now, the best first: one that has not had this work before, then one that has
+-- the test data, the most free slots, the highest speed. A task whose result has arrived no longer occupies its slot.
+SELECT w.id AS worker_id, w.judge_host_id AS host_id, w.address, w.speed
+  FROM worker w
+  JOIN judge_host h ON h.id = w.judge_host_id
+ CROSS JOIN LATERAL (
+     SELECT CASE WHEN :executes::bool THEN w.execution_slots ELSE w.slots END - count(*) AS free
+       FROM remote_task t
+       JOIN lease l ON l.work_id = t.work_id AND l.attempt = t.attempt AND l.worker_id = t.worker_id
+      WHERE t.worker_id = w.id AND t.ended_at IS NULL AND (t.task = 'execution:run') = :executes::bool
+        AND NOT EXISTS (SELECT FROM host_message m WHERE m.judge_id = t.judge_id)) room
+ WHERE w.gone_at IS NULL AND w.draining_at IS NULL AND h.paused_at IS NULL AND h.revoked_at IS NULL
+   AND w.seen_at > now() - make_interval(secs => :fresh_s)
+   AND :language = ANY (w.languages) AND NOT w.judge_host_id = ANY (:excluded::text[]) AND room.free > 0
+ ORDER BY EXISTS (SELECT FROM remote_task t WHERE t.work_id = :work AND t.host_id = w.judge_host_id),
+          (:revision::text = ANY (w.data)) DESC NULLS LAST, room.free DESC, w.speed DESC NULLS LAST, w.id
+ LIMIT 1;
+
+-- name: count_hosts_with^
+-- Counts live hosts that have a language, whether they have room or not; and free slots of local workers.
+SELECT count(*) FILTER (WHERE w.judge_host_id IS NOT NULL) AS hosts,
+       COALESCE(sum(w.slots - w.busy) FILTER (WHERE w.judge_host_id IS NULL), 0)::int AS free_local,
+       count(*) FILTER (WHERE w.judge_host_id IS NULL) AS local
+  FROM worker w LEFT JOIN judge_host h ON h.id = w.judge_host_id
+ WHERE w.gone_at IS NULL AND w.draining_at IS NULL AND h.paused_at IS NULL AND h.revoked_at IS NULL
+   AND w.seen_at > now() - make_interval(secs => :silent_s) AND :language = ANY (w.languages);
+
+-- name: register!
+-- Registers a judge id before its task is sent (M2).
+INSERT INTO remote_task (judge_id, work_id, attempt, task, purpose, host_id, worker_id)
+VALUES (:judge, :work, :attempt, :task, :purpose, :host, :worker);
+
+-- name: notify!
+-- Wakes the request of a host that waits for tasks.
+SELECT pg_notify(:channel, :worker);
+
+-- name: remove!
+-- Removes a judge id whose task could not be sent (M2).
+DELETE FROM remote_task WHERE judge_id = :judge;
+
+-- name: mark_sent!
+-- Marks a task as sent.
+UPDATE remote_task SET sent_at = now() WHERE judge_id = :judge;
+
+-- name: claim
+-- Takes tasks that a host has not got yet and that are still its own.
+UPDATE remote_task t SET sent_at = now()
+  FROM lease l, worker w
+ WHERE t.worker_id = :worker AND t.sent_at IS NULL AND t.ended_at IS NULL
+   AND l.work_id = t.work_id AND l.attempt = t.attempt AND l.worker_id = t.worker_id AND w.id = t.worker_id
+RETURNING t.judge_id, t.number, t.work_id, t.attempt, t.task, t.purpose, t.host_id, t.worker_id, w.speed;
+
+-- name: get^
+-- Reads a task, and whether its work still waits for its result.
+SELECT t.judge_id, t.number, t.work_id, t.attempt, t.task, t.purpose, t.host_id, t.worker_id,
+       t.ended_at IS NOT NULL AS is_ended,
+       EXISTS (SELECT FROM host_message m WHERE m.judge_id = t.judge_id) AS is_reported,
+       EXISTS (SELECT FROM lease l WHERE l.work_id = t.work_id AND l.attempt = t.attempt
+                  AND l.worker_id = t.worker_id) AS is_current
+  FROM remote_task t WHERE t.judge_id = :judge;
+
+-- name: by_number^
+-- Reads a task by its number, which its job carries.
+SELECT t.judge_id, t.number, t.work_id, t.attempt, t.task, t.purpose, t.host_id, t.worker_id,
+       t.ended_at IS NOT NULL AS is_ended,
+       EXISTS (SELECT FROM host_message m WHERE m.judge_id = t.judge_id) AS is_reported,
+       EXISTS (SELECT FROM lease l WHERE l.work_id = t.work_id AND l.attempt = t.attempt
+                  AND l.worker_id = t.worker_id) AS is_current
+  FROM remote_task t WHERE t.number = :number;
+
+-- name: add_message$
+-- Stores the result of a task, once.
+INSERT INTO host_message (judge_id, body) VALUES (:judge, :body)
+ON CONFLICT DO NOTHING
+RETURNING true;
+
+-- name: message$
+-- Reads the result of a task that is not settled.
+SELECT body FROM host_message WHERE judge_id = :judge;
+
+-- name: end$
+-- Ends a task, once, and forgets its message.
+WITH ended AS (
+    UPDATE remote_task SET ended_at = now(), verdict = :verdict::text
+     WHERE judge_id = :judge AND ended_at IS NULL
+ RETURNING judge_id
+), gone AS (
+    DELETE FROM host_message m USING ended e WHERE m.judge_id = e.judge_id
+)
+SELECT count(*) = 1 FROM ended;
+
+-- name: list_unsettled
+-- Lists numbers of tasks whose results have waited for a while.
+SELECT t.number FROM host_message m JOIN remote_task t ON t.judge_id = m.judge_id
+ WHERE m.received_at < now() - make_interval(secs => :older_than_s) AND t.ended_at IS NULL
+ ORDER BY m.received_at LIMIT :limit;
+
+-- name: others_of
+-- Lists the other tasks of the same attempt, with their results.
+SELECT t.judge_id, t.purpose, t.host_id, t.ended_at IS NOT NULL AS is_ended, m.body
+  FROM remote_task t LEFT JOIN host_message m ON m.judge_id = t.judge_id
+ WHERE t.work_id = :work AND t.attempt = :attempt ORDER BY t.number;
+
+-- name: move_lease$
+-- Gives the lease of an attempt to the host that judges it again.
+UPDATE lease SET worker_id = :worker, beat_at = now()
+ WHERE work_id = :work AND attempt = :attempt AND worker_id = :before
+RETURNING true;
+
+-- name: judged_by
+-- Lists submissions that a host judged since a moment, newest first.
+SELECT t.work_id, t.verdict, t.ended_at FROM remote_task t JOIN work w ON w.id = t.work_id
+ WHERE t.host_id = :host AND t.ended_at >= :since AND t.verdict IS NOT NULL AND w.kind = 'submission'
+ ORDER BY t.ended_at DESC LIMIT :limit;
+
+-- name: trim!
+-- Deletes ended tasks of long ago.
+DELETE FROM remote_task WHERE judge_id IN (
+    SELECT judge_id FROM remote_task
+     WHERE COALESCE(ended_at, created_at) < now() - make_interval(secs => :older_than_s) LIMIT :limit);
+
+-- name: may_read$
+-- Whether a host has an open task for a problem's test data, or judged with it a moment ago.
+SELECT EXISTS (
+    SELECT FROM remote_task t JOIN work w ON w.id = t.work_id
+     WHERE t.judge_id = :judge AND t.host_id = :host AND t.ended_at IS NULL AND w.revision = :digest);
