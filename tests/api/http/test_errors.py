@@ -29,13 +29,20 @@ CODES = {
     errors.Malformed: (400, "malformed"),
     errors.Unauthorised: (401, "unauthorised"),
     errors.WrongPassword: (401, "wrong_password"),
+    errors.SignatureMissing: (401, "signature_missing"),
+    errors.UnknownHost: (401, "unknown_host"),
+    errors.SignatureExpired: (401, "expired"),
+    errors.InvalidSignature: (401, "forged"),
+    errors.Replayed: (401, "replayed"),
     errors.Forbidden: (403, "forbidden"),
+    errors.Revoked: (403, "revoked"),
     errors.UnknownPath: (404, "no_such_path"),
     NotFound: (404, "not_found"),
     errors.WrongMethod: (405, "method_not_allowed"),
     errors.TooSlow: (408, "too_slow"),
     errors.NotAnalyzed: (404, "not_analyzed"),
     Conflict: (409, "conflict"),
+    errors.HostGone: (409, "gone"),
     errors.AnalysisPending: (409, "analysis_pending"),
     LostRace: (409, "lost_race"),
     StateChanged: (409, "moved_on"),
@@ -100,7 +107,8 @@ async def test_an_error_has_the_members_of_the_standard(ada: Api) -> None:
     """RFC 9457."""
     answer = await ada.get("/v1/problems/prob_none")
     body = answer.json()
-    assert set(body) == {"type", "title", "status", "detail", "request_id"}
+    assert set(body) == {"type", "code", "title", "status", "detail", "request_id"}
+    assert body["type"] == f"urn:deemster:error:{body['code']}"
     assert body["status"] == answer.status_code == 404
     assert body["title"]
     assert body["detail"].endswith(".")

@@ -226,7 +226,9 @@ class Problem(ResponseModel):
     """An error as problem details (RFC 9457)."""
 
     type: str = Field(examples=["urn:deemster:error:not_found"])
-    """Stable code of the error, for programs."""
+    """Stable name of the error, for programs."""
+    code: str = Field(examples=["not_found"])
+    """The last part of `type`."""
     title: str
     status: int
     detail: str
@@ -247,6 +249,7 @@ def error_response(
     kind = kind_of(type(error))
     problem = Problem(
         type=f"urn:deemster:error:{error.code}",
+        code=error.code,
         title=kind.title,
         status=kind.status,
         detail=kind.detail or str(error),
