@@ -65,6 +65,7 @@ COMMANDS: Final = {
         "bench:app", "Measure the performance of this machine, as ratios to a bare minimum."
     ),
     "user": CommandEntry("user:app", "Manage accounts, their passwords and their tokens."),
+    "host": CommandEntry("host:app", "Manage judge hosts and their keys."),
     "dlq": CommandEntry("dlq:app", "Manage dead letters: jobs that failed in every attempt."),
     "rejudge": CommandEntry(
         "rejudge:app",

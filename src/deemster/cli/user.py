@@ -1,8 +1,6 @@
 """`deemster user`: manages accounts, their passwords and their tokens."""
 
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -20,8 +18,8 @@ from deemster.settings import load_settings
 from deemster.store import accounts, sessions
 from deemster.store.accounts import AccountUpdate, AccountView, TokenView
 from deemster.store.audit import Actor, record
-from deemster.store.pool import Connection, transaction
-from deemster.wiring.resources import open_command_database, operator
+from deemster.store.pool import Connection
+from deemster.wiring.resources import open_command_transaction, operator
 
 TOKENS_SHOWN = 1000
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the account.")]
@@ -53,7 +51,7 @@ def add(
 
 async def add_account(name: str, role: Role) -> Account:
     check_name(name)
-    async with open_transaction() as acquired:
+    async with open_command_transaction(load_settings()) as acquired:
         account = await accounts.add(acquired, name, role)
         await record(acquired, actor(), "user.add", account.id, name=name, role=role)
         return account
@@ -87,7 +85,7 @@ def token(
 async def create_token(
     name: str, label: str, days: int | None, scopes: frozenset[Scope]
 ) -> str:
-    async with open_transaction() as acquired:
+    async with open_command_transaction(load_settings()) as acquired:
         account = await find_account(acquired, name)
         made = await accounts.create_token(
             acquired, account.id, label, days=days, scopes=scopes
@@ -114,7 +112,7 @@ def list_(as_json: AsJson = False) -> None:
 
 
 async def read_accounts() -> list[AccountView]:
-    async with open_transaction() as acquired:
+    async with open_command_transaction(load_settings()) as acquired:
         return await accounts.list_all(acquired)
 
 
@@ -143,7 +141,7 @@ def tokens(name: Name, as_json: AsJson = False) -> None:
 
 
 async def read_tokens(name: str) -> list[TokenView]:
-    async with open_transaction() as acquired:
+    async with open_command_transaction(load_settings()) as acquired:
         account = await find_account(acquired, name)
         return await accounts.token_page(acquired, account.id, before=None, limit=TOKENS_SHOWN)
 
@@ -160,7 +158,7 @@ def revoke(
 
 async def revoke_token(token: str) -> str:
     """The token's name."""
-    async with open_transaction() as acquired:
+    async with open_command_transaction(load_settings()) as acquired:
         revoked = await accounts.revoke_token(acquired, TokenId(token))
         if revoked is None:
             raise NotFound(f"There is no token {token[:80]}: see `deemster user tokens NAME`.")
@@ -188,7 +186,7 @@ def password(
 async def set_password(name: str, password: str) -> str:
     """The account's name as it is stored."""
     hashed = hash_password(password)
-    async with open_transaction() as acquired:
+    async with open_command_transaction(load_settings()) as acquired:
         account = await find_account(acquired, name)
         await accounts.set_password(acquired, account.id, hashed)
         await sessions.end_all(acquired, account.id)
@@ -222,17 +220,11 @@ def enable(name: Name) -> None:
 
 async def change_account(name: str, **changes: Any) -> str:
     """The account's name as it is stored."""
-    async with open_transaction() as acquired:
+    async with open_command_transaction(load_settings()) as acquired:
         account = await find_account(acquired, name)
         await accounts.update(acquired, account.id, AccountUpdate(**changes))
         await record(acquired, actor(), "user.change", account.id, **changes)
         return account.name
-
-
-@asynccontextmanager
-async def open_transaction() -> AsyncIterator[Connection]:
-    async with open_command_database(load_settings()) as pool, transaction(pool) as acquired:
-        yield acquired
 
 
 async def find_account(acquired: Connection, name: str) -> Account:

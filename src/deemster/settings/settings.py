@@ -131,7 +131,7 @@ class Settings(BaseSettings):
     streams_per_user: AtLeast1 = 100
     """Maximum number of open event streams of one user in one API process."""
     strangers_per_minute_ip: AtLeast1 = 60
-    """Maximum number of refused tokens and log-ins from one IP address per minute."""
+    """Maximum number of refused tokens, log-ins and signatures per IP address and minute."""
     queue_high: AtLeast1 = 50_000
     """Number of waiting submissions, or executions, at which the API refuses new ones."""
     queue_low: AtLeast0 = 40_000

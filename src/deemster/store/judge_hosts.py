@@ -9,7 +9,7 @@ from typing import Any
 from deemster.domain.errors import Conflict, NotFound
 from deemster.domain.ids import WorkerId, new_id
 from deemster.domain.judge_host import JUDGE_HOST, NAME_PATTERN, JudgeHostId
-from deemster.domain.request_signature import NONCE_KEPT_S
+from deemster.domain.request_signature import NONCE_KEPT_S, VALID_S
 from deemster.store.pool import Connection, rows_changed, statements
 from deemster.store.workers import SILENT_S
 
@@ -177,7 +177,8 @@ async def use_nonce(connection: Connection, host: JudgeHostId, nonce: str) -> bo
 
 
 async def trim_nonces(connection: Connection) -> None:
-    await SQL.trim_nonces(connection, older_than_s=NONCE_KEPT_S)
+    """Keeps nonces a while longer, because the clocks of several API processes may differ."""
+    await SQL.trim_nonces(connection, older_than_s=NONCE_KEPT_S + VALID_S)
 
 
 async def count_refusal(connection: Connection, reason: str) -> None:

@@ -14,7 +14,7 @@ from deemster.settings import Settings
 from deemster.store.artifacts import Artifacts
 from deemster.store.embedded import running_url
 from deemster.store.migrations import migrate
-from deemster.store.pool import Pool, open_pool
+from deemster.store.pool import Connection, Pool, open_pool, transaction
 
 
 def database_url(settings: Settings) -> str:
@@ -65,6 +65,12 @@ async def open_command_database(settings: Settings) -> AsyncIterator[Pool]:
         )
     async with open_pool(url, name="command", max_size=2) as pool:
         yield pool
+
+
+@asynccontextmanager
+async def open_command_transaction(settings: Settings) -> AsyncIterator[Connection]:
+    async with open_command_database(settings) as pool, transaction(pool) as acquired:
+        yield acquired
 
 
 def revealed(secret: SecretStr | None) -> str | None:

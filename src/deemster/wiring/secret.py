@@ -14,7 +14,7 @@ import structlog
 from deemster.domain.errors import Refused, Unavailable
 from deemster.settings import Settings
 from deemster.store.installation import check_secret
-from deemster.store.pool import Pool, connection
+from deemster.store.pool import Connection, Pool, connection
 from deemster.wiring.resources import revealed
 
 SECRET_FILE: Final = "secret.key"  # noqa: S105 - a file's name
@@ -29,16 +29,20 @@ async def open_secret(settings: Settings, pool: Pool) -> bytes:
 
     Waits for the database: a role must not end because the database is down when it starts.
     """
-    secret = secret_of(settings)
-    fingerprint = hashlib.sha256(b"deemster fingerprint " + secret).hexdigest()
     while True:
         try:
             async with connection(pool) as acquired:
-                await check_secret(acquired, fingerprint)
-                return secret
+                return await checked_secret(settings, acquired)
         except Unavailable as fault:
             log.warning("database.unavailable", error=str(fault), again_in_s=RETRY_S)
             await asyncio.sleep(RETRY_S)
+
+
+async def checked_secret(settings: Settings, acquired: Connection) -> bytes:
+    secret = secret_of(settings)
+    fingerprint = hashlib.sha256(b"deemster fingerprint " + secret).hexdigest()
+    await check_secret(acquired, fingerprint)
+    return secret
 
 
 def secret_of(settings: Settings) -> bytes:

@@ -130,7 +130,7 @@ async def test_m4_an_unknown_worker_must_register_again(
     for worker in (other, "wrk_" + "0" * 26, "x"):
         answer = await host.post("heartbeat", {"worker": worker, "busy": 0})
         assert answer.status_code == 409
-        assert answer.json()["type"] == "urn:deemster:error:gone"
+        assert answer.json()["code"] == "gone"
         assert (await host.post("leave", {"worker": worker})).json() == {}
     async with connection(pool) as acquired:
         assert [each.id for each in await workers.list_alive(acquired)] == [other]

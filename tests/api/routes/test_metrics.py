@@ -11,6 +11,7 @@ from deemster.store import accounts, dead_letters, workers
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool, connection
 from tests.api.conftest import Api, make_worker
+from tests.api.host_client import add_host
 from tests.api.judgements import JUDGEMENTS, judged_submission
 from tests.builders import make_submission, start_submission
 
@@ -161,3 +162,19 @@ async def test_metrics_show_what_workers_counted(admin: Api, pool: Pool) -> None
     assert shown[f"deemster_stage_seconds_bucket 20.0 {of}"] == 2
     assert shown[f"deemster_stage_seconds_sum {of}"] == 20.3
     assert shown[f"deemster_stage_seconds_count submission:run {worker}"] == 1
+
+
+async def test_m4_metrics_count_judge_hosts_and_their_refusals(admin: Api) -> None:
+    host = await add_host(admin)
+    await add_host(admin, "lab-2")
+    await host.register()
+    for _ in range(2):
+        await admin.client.post("/v1/judgehost/leave")
+    shown = await numbers(admin)
+    assert {name: value for name, value in shown.items() if "judge_host" in name} == {
+        "deemster_judge_hosts ready": 1,
+        "deemster_judge_hosts draining": 0,
+        "deemster_judge_hosts paused": 0,
+        "deemster_judge_hosts offline": 1,
+        "deemster_judge_host_refusals_total signature_missing": 2,
+    }

@@ -8,11 +8,11 @@ import structlog
 from fastapi import Security
 from fastapi.openapi.models import APIKey, APIKeyIn
 from fastapi.security.base import SecurityBase
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 from starlette.requests import Request
 
 from deemster.api.admission import network_address
-from deemster.api.http.body import MEDIA_TYPE, read_body
+from deemster.api.http.body import check_media_type, parse_json, read_body
 from deemster.api.http.errors import (
     InvalidSignature,
     Replayed,
@@ -22,8 +22,6 @@ from deemster.api.http.errors import (
     TooLarge,
     TooSlow,
     UnknownHost,
-    WrongMedia,
-    invalid_body,
 )
 from deemster.api.state import app_state
 from deemster.domain.errors import Refused
@@ -88,12 +86,8 @@ class HostRequest:
     body: bytes = field(repr=False)
 
     def message(self, model: type[M]) -> M:
-        if self.content_type.partition(";")[0].strip().lower() != MEDIA_TYPE:
-            raise WrongMedia("Send JSON, with the header Content-Type: application/json.")
-        try:
-            return model.model_validate_json(self.body)
-        except ValidationError as fault:
-            raise invalid_body(fault) from None
+        check_media_type(self.content_type)
+        return parse_json(self.body, model)
 
 
 class HostSignature(SecurityBase):
@@ -141,8 +135,8 @@ class HostSignature(SecurityBase):
         return HostRequest(host, key, headers[CONTENT_TYPE], body)
 
     async def _read_body(self, request: Request, host: JudgeHost | None) -> bytes:
-        """The signature covers the body, so a stranger can make the server read one; but only
-        who knows the id of a host, which nobody can guess, a large one.
+        """The signature covers the body, so the server reads it before it knows the caller. It
+        reads a large one only for the id of a host, which nobody can guess.
         """
         most = self._most_bytes if host else min(STRANGER_BYTES, self._most_bytes)
         try:

@@ -23,11 +23,18 @@ M = TypeVar("M", bound=BaseModel)
 
 async def read_json(request: Request, model: type[M], most_bytes: int = BODY_BYTES) -> M:
     """Call it once the caller is known, so that nobody else can make the judge read a body."""
-    content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if content_type != MEDIA_TYPE:
+    check_media_type(request.headers.get("content-type", ""))
+    return parse_json(await read_body(request, most_bytes), model)
+
+
+def check_media_type(content_type: str) -> None:
+    if content_type.partition(";")[0].strip().lower() != MEDIA_TYPE:
         raise WrongMedia("Send JSON, with the header Content-Type: application/json.")
+
+
+def parse_json(body: bytes, model: type[M]) -> M:
     try:
-        return model.model_validate_json(await read_body(request, most_bytes))
+        return model.model_validate_json(body)
     except ValidationError as fault:
         raise invalid_body(fault) from None
 

@@ -15,6 +15,7 @@ from starlette.responses import Response
 from deemster.api.authentication import Caller
 from deemster.api.dependencies import Dependencies
 from deemster.api.evaluation_metrics import evaluation_metrics
+from deemster.api.judge_host_metrics import judge_host_metrics
 from deemster.api.stage_metrics import stage_metrics
 from deemster.api.state import app_state
 from deemster.domain.errors import Unavailable
@@ -45,6 +46,7 @@ async def show_metrics(request: Request, _caller: Caller) -> Response:
         found = group.create_task(read_database(dependencies))
         counted = group.create_task(read_stages(dependencies))
         depths = group.create_task(read_queues(dependencies))
+        hosts = group.create_task(judge_host_metrics(dependencies.pool))
         evaluated = group.create_task(evaluation_metrics(dependencies.pool))
     registry = CollectorRegistry()
     registry.register(
@@ -54,6 +56,7 @@ async def show_metrics(request: Request, _caller: Caller) -> Response:
                 *queue_gauges(depths.result()),
                 *stage_metrics(counted.result()),
                 *evaluated.result(),
+                *hosts.result(),
             ]
         )
     )

@@ -24,6 +24,9 @@ MESSAGE_BYTES: Final = 64 * MIB
 
 Id = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9_.-]+$")]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Version = Annotated[str, Field(max_length=500, pattern=r"^[^\x00]*$")]
+"""Postgres can't store NUL."""
+Address = Annotated[str, Field(max_length=1000, pattern=r"^https?://[^\s/?#@]+(/[^\s?#]*)?$")]
 Count = Annotated[int, Field(ge=0, lt=2**31)]
 
 
@@ -43,11 +46,11 @@ class Announcement(HostMessage):
     slots: Annotated[int, Field(ge=1, le=1024)]
     """Submissions and analyses that it runs at once."""
     execution_slots: Annotated[int, Field(ge=0, le=4096)] = 0
-    languages: dict[Id, Annotated[str, Field(max_length=500)]]
+    languages: dict[Id, Version]
     """The version of each language that it has."""
     speed: Annotated[float, Field(gt=0, lt=1e6)] | None = None
     """How fast it is, compared with the reference: 2 needs half of the time."""
-    address: Annotated[str, Field(max_length=1000)] | None = None
+    address: Address | None = None
     """URL to which tasks are sent. None: the host fetches them."""
 
 
@@ -70,7 +73,7 @@ class HeartbeatRequest(HostMessage):
     busy: Count
     running: Annotated[list[RunningTask], Field(max_length=MOST_TASKS)] = []
     """All tasks that the host has; those that are missing are given to others."""
-    languages: dict[Id, Annotated[str, Field(max_length=500)]] | None = None
+    languages: dict[Id, Version] | None = None
     """Only if they have changed."""
     data: Annotated[list[Digest], Field(max_length=MOST_DATA)] = []
     """Test data that the host has."""

@@ -13,7 +13,8 @@ VALUES (:id, :host, :name, '', :slots, :execution_slots, :languages, :versions, 
 -- name: heartbeat^
 -- Records that a host is alive, and what it has; returns whether it is to drain.
 UPDATE worker w
-   SET seen_at = now(), busy = :busy, cycle_s = COALESCE(:cycle_s, cycle_s), data = :data,
+   SET seen_at = now(), busy = :busy, cycle_s = COALESCE(:cycle_s, cycle_s),
+       data = CASE WHEN data = :data::text[] THEN data ELSE :data END, -- a long list is not written again
        languages = COALESCE(:languages::text[], languages), versions = COALESCE(:versions::jsonb, versions),
        draining_at = CASE WHEN :ending::bool OR h.paused_at IS NOT NULL THEN COALESCE(draining_at, now())
                           ELSE draining_at END
