@@ -12,6 +12,8 @@ from deemster.store import (
     counters,
     dead_letters,
     executions,
+    host_workers,
+    judge_hosts,
     leases,
     model_calls,
     outbox,
@@ -112,6 +114,16 @@ SELECT l.submission_id, r.submission_id, l.problem_id, 900, 900, 99, '[]'
   FROM similarity_program l, similarity_program r
  WHERE l.submission_id < r.submission_id AND l.submission_id < 'sub_00000300'
    AND r.submission_id < 'sub_00000600'"""
+JUDGE_HOST = "INSERT INTO judge_host (id, name, created_by) VALUES ('hst_x', 'x', 'x')"
+REMOTE_TASKS = """
+INSERT INTO remote_task (judge_id, work_id, attempt, task, host_id, worker_id, ended_at)
+SELECT 'jdg_' || id, id, 1, 'submission:run', 'hst_x', 'wrk_x',
+       CASE WHEN right(id, 2) <> '00' THEN now() END
+  FROM submission"""
+NONCES = """
+INSERT INTO judge_host_nonce (host_id, nonce, used_at)
+SELECT 'hst_x', md5(n::text), now() - n * interval '1 second'
+  FROM generate_series(-3000, 200) AS n"""
 CURSOR = "INSERT INTO similarity_cursor VALUES (1, now() + interval '1 hour')"
 
 
@@ -131,7 +143,7 @@ async def full(database_url: str) -> AsyncIterator[Pool]:
                 await acquired.execute(each)
             await acquired.execute(EVENTS)
             await acquired.execute(WEBHOOKS)
-            for each in (PROGRAMS, PAIRS, CURSOR):
+            for each in (PROGRAMS, PAIRS, CURSOR, JUDGE_HOST, REMOTE_TASKS, NONCES):
                 await acquired.execute(each)
             await acquired.execute(COUNTERS, problem.id)
             await acquired.execute("ANALYZE")
@@ -265,6 +277,12 @@ PLANS: dict[str, tuple[Any, list[Any], str]] = {
         [[SOME]],
         "similarity_pair_of_right",
     ),
+    "tasks of a judge host": (
+        host_workers.SQL.renew,
+        [[f"jdg_{SOME}"], [1], [2], "hst_x", "wrk_x"],
+        "remote_task_",
+    ),
+    "old nonces": (judge_hosts.SQL.trim_nonces, [180.0], "judge_host_nonce_used"),
     "the account of a session": (sessions.SQL.find_account, [b"x" * 32], "session_pkey"),
 }
 
