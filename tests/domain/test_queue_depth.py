@@ -3,7 +3,13 @@
 import pytest
 
 from deemster.domain.job import QueueName
-from deemster.domain.queue_depth import LoadLevel, QueueDepth, is_alarming, load_level
+from deemster.domain.queue_depth import (
+    ALARM_ABOVE,
+    LoadLevel,
+    QueueDepth,
+    is_alarming,
+    load_level,
+)
 
 
 @pytest.mark.parametrize(
@@ -25,11 +31,22 @@ def test_d4_each_backlog_has_one_load_level(backlog: int, level: LoadLevel) -> N
 
 @pytest.mark.parametrize(
     ("queue", "threshold"),
-    [(QueueName.CRITICAL, 100), (QueueName.DEFAULT, 300), (QueueName.LOW, 500)],
+    [
+        (QueueName.CRITICAL, 100),
+        (QueueName.DEFAULT, 300),
+        (QueueName.INTERACTIVE, 100),
+        (QueueName.LOW, 500),
+        (QueueName.TRANSMIT, 300),
+        (QueueName.RECEIVE, 100),
+    ],
 )
 def test_d4_each_queue_has_its_alarm(queue: QueueName, threshold: int) -> None:
     assert not is_alarming(queue, threshold)
     assert is_alarming(queue, threshold + 1)
+
+
+def test_d4_every_queue_has_an_alarm() -> None:
+    assert set(ALARM_ABOVE) == set(QueueName)
 
 
 def test_delayed_jobs_belong_to_the_backlog() -> None:

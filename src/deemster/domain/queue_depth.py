@@ -51,6 +51,8 @@ ALARM_ABOVE: Final[dict[QueueName, int]] = {
     QueueName.DEFAULT: 300,
     QueueName.INTERACTIVE: 100,
     QueueName.LOW: 500,
+    QueueName.TRANSMIT: 300,
+    QueueName.RECEIVE: 100,
 }
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from deemster.api.app import create_app
-from deemster.domain.job import Job, Task
+from deemster.domain.job import Job, QueueName, Task
 from deemster.pipeline.queue.producer import Producer
 from deemster.store import workers
 from deemster.store.pool import Pool, connection
@@ -39,7 +39,7 @@ async def look(admin: Api) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
 async def test_empty_queues_are_healthy(admin: Api) -> None:
     """D4"""
     result, queues = await look(admin)
-    assert list(queues) == ["critical", "default", "interactive", "low"]
+    assert list(queues) == [*QueueName]
     assert (result["signal"], result["reachable"]) == ("healthy", True)
     assert result["submissions"] == {
         "pending": 0,
@@ -68,6 +68,8 @@ async def test_d4_each_queue_shows_depth_load_level_and_alarm(
         "default": (301, "busy", True),
         "interactive": (0, "healthy", False),
         "low": (501, "scale_workers", True),
+        "transmit": (0, "healthy", False),
+        "receive": (0, "healthy", False),
     }
     assert result["signal"] == "scale_workers"
 
