@@ -31,22 +31,14 @@ SELECT EXISTS (SELECT FROM worker WHERE id = :worker AND judge_host_id = :host);
 SELECT EXISTS (SELECT FROM worker WHERE id = :worker AND judge_host_id = :host AND gone_at IS NULL);
 
 -- name: renew
--- Renews the leases of tasks that a host runs; returns the judge ids whose results still count. A task that checks the
--- result of another host has no lease.
-WITH task AS (
-    SELECT t.judge_id, t.work_id, t.attempt, t.purpose, r.done, r.total
-      FROM unnest(:ids::text[], :done::int[], :total::int[]) AS r (judge_id, done, total)
-      JOIN remote_task t USING (judge_id)
-     WHERE t.host_id = :host AND t.worker_id = :worker AND t.ended_at IS NULL
-), renewed AS (
-    UPDATE lease l
-       SET beat_at = now(), cases_done = LEAST(task.done, task.total), cases_total = task.total
-      FROM task
-     WHERE task.purpose = 'run' AND l.work_id = task.work_id AND l.attempt = task.attempt
-       AND l.worker_id = :worker
-    RETURNING task.judge_id
-)
-SELECT judge_id FROM renewed UNION ALL SELECT judge_id FROM task WHERE purpose <> 'run';
+-- Renews the leases of tasks that a host runs; returns the judge ids whose results still count.
+UPDATE lease l
+   SET beat_at = now(), cases_done = LEAST(r.done, r.total), cases_total = r.total
+  FROM unnest(:ids::text[], :done::int[], :total::int[]) AS r (judge_id, done, total)
+  JOIN remote_task t USING (judge_id)
+ WHERE t.host_id = :host AND t.worker_id = :worker AND t.ended_at IS NULL
+   AND l.work_id = t.work_id AND l.attempt = t.attempt AND l.worker_id = t.worker_id
+RETURNING t.judge_id;
 
 -- name: leave!
 -- Marks the worker of a host as gone.
