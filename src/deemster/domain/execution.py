@@ -175,6 +175,14 @@ class OutputChunk:
 
 
 @dataclass(frozen=True, slots=True)
+class TypedInput:
+    id: int
+    kind: str
+    """`data`, `end`, `resize` (rows and columns) or `signal` (a name)."""
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class ExecutionView:
     id: ExecutionId
     account: AccountId

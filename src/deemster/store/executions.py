@@ -25,6 +25,7 @@ from deemster.domain.execution import (
     OutputChunk,
     ProgramIo,
     Stream,
+    TypedInput,
 )
 from deemster.domain.ids import AccountId, CodeSessionId, ExecutionId
 from deemster.domain.lifecycle import State
@@ -289,14 +290,6 @@ async def whole_output(connection: Connection, execution: ExecutionId) -> dict[S
     """Returns what it wrote in its last attempt; a stream without output is missing."""
     rows = SQL.whole_output(connection, id=execution)
     return {Stream(row["stream"]): bytes(row["content"]) async for row in rows}
-
-
-@dataclass(frozen=True, slots=True)
-class TypedInput:
-    id: int
-    kind: str
-    """`data`, `end`, `resize` (rows and columns) or `signal` (a name)."""
-    content: bytes
 
 
 async def add_input(

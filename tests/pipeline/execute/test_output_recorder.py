@@ -6,7 +6,8 @@ import pytest
 
 from deemster.domain.execution import Stream
 from deemster.domain.ids import EXECUTION, ExecutionId, new_id
-from deemster.pipeline.execute.output_recorder import MOST_PENDING, OutputLog, OutputRecorder
+from deemster.pipeline.execute.output_log import MOST_PENDING, OutputLog
+from deemster.pipeline.execute.output_recorder import OutputRecorder
 from deemster.store import executions
 from deemster.store.notifications import OUTPUT_CHANNEL, Listener, notify_output
 from deemster.store.pool import Pool, connection

@@ -2,15 +2,15 @@
 
 import asyncio
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
-from typing import Final
+from typing import Final, Protocol
 
-from deemster.domain.execution import SIZE, ExecutionDetails, ProgramIo, Stream
+from deemster.domain.execution import SIZE, ExecutionDetails, ProgramIo, Stream, TypedInput
+from deemster.domain.ids import ExecutionId
 from deemster.domain.run_status import RunStatus
-from deemster.pipeline.execute.output_recorder import OutputLog
-from deemster.pipeline.execute.typed_input import TypedInputs
+from deemster.pipeline.execute.output_log import OutputLog
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Command
 from deemster.sandbox.live_run import OutputName, StreamedRun
@@ -18,18 +18,23 @@ from deemster.sandbox.slot import Collect
 from deemster.sandbox.staging import Stage
 from deemster.sandbox.terminal import TerminalRun, TerminalSize
 from deemster.sandbox.wire import Report
-from deemster.store.executions import TypedInput
 
 SIGNALS: Final = {each.name: each for each in signal.Signals}
 MOMENT_S: Final = 0.2
 """A signal waits this long for what was typed before it."""
 
 
+class InputSource(Protocol):
+    def follow(self, execution: ExecutionId) -> AsyncIterator[TypedInput]:
+        """All that is typed, from the beginning; it never ends."""
+        ...
+
+
 class LiveProgram:
     """One run with typed input; it is ended when nothing is typed or printed for a while."""
 
     def __init__(
-        self, details: ExecutionDetails, inputs: TypedInputs, output: OutputLog, idle_s: float
+        self, details: ExecutionDetails, inputs: InputSource, output: OutputLog, idle_s: float
     ) -> None:
         self._details = details
         self._inputs = inputs

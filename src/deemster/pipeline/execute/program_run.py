@@ -18,9 +18,8 @@ from deemster.domain.language import Language
 from deemster.domain.limits import MIB, Limits
 from deemster.domain.run_status import RunStatus
 from deemster.domain.source import Source, main_file, unpack_files
-from deemster.pipeline.execute.live_io import LiveProgram
-from deemster.pipeline.execute.output_recorder import OutputLog
-from deemster.pipeline.execute.typed_input import TypedInputs
+from deemster.pipeline.execute.live_io import InputSource, LiveProgram
+from deemster.pipeline.execute.output_log import OutputLog
 from deemster.programs.build.compile import Artifact, Build, retry_if_starved
 from deemster.programs.build.compiler import BuildTools
 from deemster.programs.execute import command_for, detect_memory_limit
@@ -41,7 +40,7 @@ class ProgramRun:
     boxes: Boxes
     details: ExecutionDetails
     output: OutputLog
-    inputs: TypedInputs
+    inputs: InputSource
     idle_s: float
     on_compiled: Callable[[CompileResult], Awaitable[None]]
     """Called before a program is run whose input is typed."""

@@ -8,9 +8,10 @@ from typing import Final, Self
 import structlog
 
 from deemster.domain.errors import Unavailable
+from deemster.domain.execution import TypedInput
 from deemster.domain.ids import ExecutionId
 from deemster.store import executions
-from deemster.store.executions import CHUNKS_READ, TypedInput
+from deemster.store.executions import CHUNKS_READ
 from deemster.store.notifications import Listener
 from deemster.store.pool import Pool, connection
 
