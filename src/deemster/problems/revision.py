@@ -57,6 +57,10 @@ class Revision:
     problem: Problem
 
 
+OpenRevision = Callable[[str], AbstractAsyncContextManager[Revision]]
+"""Holds the revision with the given digest."""
+
+
 @dataclass(frozen=True, slots=True)
 class HeldRevision:
     revision: Revision

@@ -9,10 +9,11 @@ from deemster.domain.job import STAGES, QueueName, StagePolicy, Task
 from deemster.domain.language import Catalogue
 from deemster.pipeline.queue.fetcher import DeliveredJob, Done, Handler, RetryLater
 from deemster.pipeline.verdict.attempt import Caps
+from deemster.pipeline.work.analyze_program import ProgramAnalyzer
 from deemster.pipeline.work.analyze_stage import (
     AnalyzeStage,
-    ProgramAnalyzer,
     RequestedAnalysisStage,
+    SubmissionAnalyzer,
 )
 from deemster.pipeline.work.evaluate_stage import EvaluateStage
 from deemster.pipeline.work.executor import JobExecutor, Stage
@@ -72,12 +73,11 @@ async def open_stage_handlers(
         AnalysisOnDemand.open(open_analysis) as analysis,
         open_evaluation(settings, pool, parts.catalogue) as evaluation,
     ):
-        programs = ProgramAnalyzer(
-            pool, parts.artifacts, parts.catalogue, parts.distributor, analysis.analyze
-        )
+        analyzer = ProgramAnalyzer(parts.catalogue, parts.distributor.opened, analysis.analyze)
+        submissions = SubmissionAnalyzer(pool, parts.artifacts, analyzer)
         low = {
-            Task.ANALYZE: handler_of(AnalyzeStage(pool, programs)),
-            Task.ANALYZE_LATER: handler_of(RequestedAnalysisStage(pool, programs)),
+            Task.ANALYZE: handler_of(AnalyzeStage(pool, submissions)),
+            Task.ANALYZE_LATER: handler_of(RequestedAnalysisStage(pool, submissions)),
             Task.FINALIZE: handler_of(FinalizeStage(pool)),
         }
         evaluator = RubricEvaluator(

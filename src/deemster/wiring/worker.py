@@ -15,7 +15,6 @@ from deemster.domain.job import QueueName
 from deemster.domain.work import WorkDetails
 from deemster.pipeline.execute.output_recorder import OutputRecorder
 from deemster.pipeline.execute.typed_input import TypedInputs
-from deemster.pipeline.judge.prepared_problem import PreparedProblem, PreparedProblems
 from deemster.pipeline.queue.consumer import Consumer
 from deemster.pipeline.verdict.attempt import Caps
 from deemster.pipeline.work.consumers import Consumers
@@ -27,14 +26,13 @@ from deemster.pipeline.work.heartbeat import (
     refresh_toolchains,
     watch_cancellations,
 )
+from deemster.pipeline.work.judge_program import ProgramJudge
 from deemster.pipeline.work.judge_stage import JudgeStage
 from deemster.pipeline.work.judging_first import JudgingFirst
-from deemster.problems.distribution import RevisionDistributor
 from deemster.programs.build.compiler import BuildTools
 from deemster.programs.build.languages import load_catalogue
 from deemster.programs.build.toolchain import Toolchain
 from deemster.sandbox.cores import reserve_cores
-from deemster.sandbox.lanes import Lanes
 from deemster.settings import Settings
 from deemster.store.notifications import (
     EVENT_CHANNEL,
@@ -48,32 +46,13 @@ from deemster.wiring.analyzing import open_worker_analysis
 from deemster.wiring.execution_boxes import open_execution_boxes
 from deemster.wiring.judging import make_spool, open_judging
 from deemster.wiring.precompiling import precompiling
+from deemster.wiring.prepared_problems import open_prepared_problems
 from deemster.wiring.problems import open_distributor
 from deemster.wiring.process import signals_handled
 from deemster.wiring.resources import database_url, open_artifacts, open_database, queue_url
 from deemster.wiring.stages import StageParts, open_stage_handlers, stage_policy
 
 log = structlog.get_logger()
-
-
-@asynccontextmanager
-async def open_prepared_problems(
-    settings: Settings, build_tools: BuildTools, lanes: Lanes, distributor: RevisionDistributor
-) -> AsyncIterator[PreparedProblems]:
-    spool = make_spool(settings)
-
-    @asynccontextmanager
-    async def open_problem(digest: str) -> AsyncIterator[PreparedProblem]:
-        async with (
-            distributor.opened(digest) as revision,
-            PreparedProblem.open(
-                build_tools, lanes, revision.directory, revision.problem, spool
-            ) as prepared,
-        ):
-            yield prepared
-
-    async with PreparedProblems.open(open_problem) as prepared_problems:
-        yield prepared_problems
 
 
 async def run_worker(settings: Settings, slots: int | None = None) -> None:
@@ -105,14 +84,16 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
             await enter(precompiling(settings, build_tools, core_locks))
         distributor = open_distributor(settings, artifacts)
         problems = await enter(
-            open_prepared_problems(settings, build_tools, lanes, distributor)
+            open_prepared_problems(build_tools, lanes, distributor.opened, make_spool(settings))
         )
         versions = build_tools.toolchains.versions
         heartbeat = Heartbeat(pool, slots, versions)
         notifier = await enter(Notifier.open(pool, EVENT_CHANNEL))
         executor = JobExecutor(
             pool=pool,
-            stage=JudgeStage(pool, artifacts, build_tools, problems, stage_policy(settings)),
+            stage=JudgeStage(
+                pool, artifacts, ProgramJudge(build_tools, problems), stage_policy(settings)
+            ),
             running_jobs=heartbeat.running_jobs,
             caps=Caps(
                 settings.most_running,
