@@ -38,7 +38,7 @@ COMMANDS: Final = {
     ),
     "judgehost": CommandEntry(
         "judgehost:judgehost",
-        "Run a judge host, which needs only the URL of its server and a password.",
+        "Run a judge host, which needs only the URL of its server and a key or password.",
     ),
     "run": CommandEntry("run:run", "Run one program in the sandbox."),
     "analyze": CommandEntry(

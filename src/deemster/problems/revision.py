@@ -133,6 +133,15 @@ class RevisionStore:
         paths = await asyncio.to_thread(self._directories.by_last_use)
         return [path.name for path in reversed(paths)]
 
+    async def make_room(self, needed_bytes: int) -> bool:
+        """Removes unused revisions until so many bytes more fit; False: the others are used."""
+
+        def evict() -> int:
+            self.make_staging()
+            return self._directories.evict(max(0, self._max_bytes - needed_bytes), size_of)
+
+        return await asyncio.to_thread(evict) + needed_bytes <= self._max_bytes
+
     # ---- opening ----
 
     def _open(self, digest: str) -> HeldRevision:

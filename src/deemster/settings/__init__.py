@@ -1,12 +1,13 @@
 """All settings; only this package reads the environment."""
 
-from deemster.settings.settings import Settings, load_settings
+from deemster.settings.settings import Settings, given_secrets, load_settings
 from deemster.settings.sources import (
     DEFAULT_URL,
     TOKEN_VARIABLE,
     URL_VARIABLE,
     Server,
     child_environment,
+    forget_variables,
     server_of_client,
 )
 
@@ -17,6 +18,8 @@ __all__ = [
     "Server",
     "Settings",
     "child_environment",
+    "forget_variables",
+    "given_secrets",
     "load_settings",
     "server_of_client",
 ]

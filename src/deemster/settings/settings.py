@@ -14,7 +14,13 @@ from pydantic_settings import (
 
 from deemster.domain.errors import Refused
 from deemster.domain.judge_host import JudgeOn
-from deemster.settings.sources import PREFIX, config_file, outside_sources, variable_of
+from deemster.settings.sources import (
+    PREFIX,
+    TOKEN_VARIABLE,
+    config_file,
+    outside_sources,
+    variable_of,
+)
 
 CompatApi = Literal["judge0", "jobe", "mcp", "piston", "sandboxfusion"]
 StageName = Literal["analyze", "evaluate_ai"]
@@ -252,6 +258,22 @@ class Settings(BaseSettings):
     """Disk space for test cases and executables of DOMjudge servers in data_dir, in MB."""
     domjudge_keep_mb: AtLeast0 = 2048
     """Disk space for outputs that a DOMjudge server may ask for later in data_dir, in MB."""
+    judgehost_server: str | None = None
+    """URL of the server that `deemster judgehost` judges for."""
+    judgehost_key: SecretStr | None = None
+    """Key of a judge host, which an admin of the server made for it."""
+    judgehost_key_file: Path | None = None
+    """File that holds the key of a judge host. Only its owner may be able to read it."""
+    judgehost_listen: str | None = None
+    """Address and port on which a judge host accepts tasks, such as 0.0.0.0:8900."""
+    judgehost_address: str | None = None
+    """URL under which the server reaches a judge host. If unset, the host fetches tasks."""
+    judgehost_cache_mb: AtLeast0 = 8192
+    """Disk space for encrypted test data of a judge host in data_dir, in MB."""
+    judgehost_memory_dir: Path = Path("/dev/shm")  # noqa: S108 - checked before use
+    """Directory in memory (tmpfs) in which a judge host unpacks test data."""
+    judgehost_memory_mb: AtLeast1 | None = None
+    """Memory for unpacked test data of a judge host, in MB. If unset, half of the tmpfs."""
     runner: Path | None = None
     """Path of a sandbox runner that replaces the one in the package."""
     sandbox_without: Annotated[frozenset[LayerName], NoDecode, BeforeValidator(split_list)] = (
@@ -296,3 +318,13 @@ def load_settings(**overrides: object) -> Settings:
         raise Refused(
             f"The setting {name} ({variable_of(name)}) is not valid: {first['msg']}."
         ) from fault
+
+
+def given_secrets(settings: Settings) -> list[str]:
+    """Returns the names of all secrets that are set, also of those that only clients read."""
+    found = [name for name in Settings.model_fields if is_secret(getattr(settings, name))]
+    return found + [TOKEN_VARIABLE] * (TOKEN_VARIABLE in os.environ)
+
+
+def is_secret(value: object) -> bool:
+    return isinstance(value, SecretStr)

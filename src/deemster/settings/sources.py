@@ -85,6 +85,12 @@ def child_environment(**overrides: object) -> dict[str, str]:
     return environment
 
 
+def forget_variables(field_name: str) -> None:
+    """Removes a setting from the environment, so that no child process gets it."""
+    for name in (variable_of(field_name), named_file(field_name)):
+        os.environ.pop(name, None)
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Server:
     """The server that a client command talks to, with the client's token."""

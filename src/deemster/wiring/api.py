@@ -2,8 +2,8 @@
 
 import gc
 import resource
-from collections.abc import Callable, Iterator
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import AsyncExitStack
 from typing import Final
 
 import uvicorn
@@ -27,6 +27,7 @@ from deemster.store.notifications import (
     Notifier,
 )
 from deemster.wiring.http_connection import HttpConnection
+from deemster.wiring.http_server import Server
 from deemster.wiring.problems import open_importer
 from deemster.wiring.process import run_until_signal, signals_handled
 from deemster.wiring.resources import (
@@ -142,10 +143,3 @@ def reduce_garbage_collection() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(5_000, 20, 20)
-
-
-class Server(uvicorn.Server):
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Disables uvicorn's handlers, which would end the process before the clean-up."""
-        yield

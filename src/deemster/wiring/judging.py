@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from functools import reduce
 from pathlib import Path
+from typing import Final
 
 from deemster.directory_store import sweep
 from deemster.domain.language import Catalogue, Language, Permissions
@@ -17,6 +18,9 @@ from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import STANDARD_PROFILES, Bind, Layers, Profile
 from deemster.sandbox.lanes import Lanes
 from deemster.settings import Settings
+
+TOOLCHAIN_CHECK_S: Final = 60.0
+"""Pause between two checks whether all toolchains are still the same."""
 
 
 @asynccontextmanager
@@ -130,6 +134,13 @@ async def open_judging(
         open_compiler(settings, precompile_on_demand=precompile_on_demand) as compiler,
     ):
         yield BuildTools(catalogue, toolchains, compiler, settings.work_dir), opened
+
+
+async def refresh_toolchains(build_tools: BuildTools) -> None:
+    """Each job checks its own toolchain; this finds changes of all the others."""
+    while True:
+        await asyncio.sleep(TOOLCHAIN_CHECK_S)
+        await build_tools.toolchains.refresh(build_tools.catalogue)
 
 
 def make_spool(settings: Settings) -> Path:

@@ -23,7 +23,6 @@ from deemster.pipeline.work.executor import JobExecutor
 from deemster.pipeline.work.heartbeat import (
     Heartbeat,
     keep_beating,
-    refresh_toolchains,
     watch_cancellations,
 )
 from deemster.pipeline.work.judge_program import ProgramJudge
@@ -44,7 +43,7 @@ from deemster.store.notifications import (
 from deemster.store.pool import Pool
 from deemster.wiring.analyzing import open_worker_analysis
 from deemster.wiring.execution_boxes import open_execution_boxes
-from deemster.wiring.judging import make_spool, open_judging
+from deemster.wiring.judging import make_spool, open_judging, refresh_toolchains
 from deemster.wiring.precompiling import precompiling
 from deemster.wiring.prepared_problems import open_prepared_problems
 from deemster.wiring.problems import open_distributor

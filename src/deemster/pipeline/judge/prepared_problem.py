@@ -178,9 +178,14 @@ class PreparedProblems:
             if not cached.ready.done():
                 cached.ready.cancel()
 
-    def _evict(self) -> None:
+    def evict_unused(self) -> None:
+        """Releases all problems that nobody uses at the moment."""
+        self._evict(keep=0)
+
+    def _evict(self, keep: int | None = None) -> None:
+        most = self._max_prepared if keep is None else keep
         unused = [digest for digest, cached in self._cached.items() if not cached.users]
-        for digest in unused[: max(0, len(self._cached) - self._max_prepared)]:
+        for digest in unused[: max(0, len(self._cached) - most)]:
             self._cached.pop(digest).evicted.set()
 
 

@@ -17,7 +17,6 @@ from deemster.domain.stage_counts import StageCounts
 from deemster.domain.submission import JudgingProgress
 from deemster.domain.work import WorkDetails
 from deemster.pipeline.work.consumers import Consumers
-from deemster.programs.build.compiler import BuildTools
 from deemster.store import leases, workers
 from deemster.store.notifications import Listener
 from deemster.store.pool import Pool, connection
@@ -26,8 +25,6 @@ from deemster.telemetry import id_field
 
 BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
 BEAT_S: Final = 1.0
-TOOLCHAIN_CHECK_S: Final = 60.0
-"""Pause between two checks whether all toolchains are still the same."""
 
 
 log = structlog.get_logger()
@@ -213,13 +210,6 @@ async def watch_cancellations(listener: Listener, running_jobs: RunningJobs) -> 
     while True:
         for work in await listener.wait(60):
             running_jobs.abandon(work_id(work))
-
-
-async def refresh_toolchains(build_tools: BuildTools) -> None:
-    """Each job checks its own toolchain; this finds changes of all the others."""
-    while True:
-        await asyncio.sleep(TOOLCHAIN_CHECK_S)
-        await build_tools.toolchains.refresh(build_tools.catalogue)
 
 
 def host_name() -> str:
