@@ -103,7 +103,9 @@ async def running(
     name: str, url: str | None, *arguments: str, stdin: bool = False, stdout: bool = False
 ) -> AsyncIterator[tuple[asyncio.subprocess.Process, IO[bytes]]]:
     """Yields the process and the file of its standard error; kills it at the end."""
-    environment = {"PATH": SYSTEM_PATH, "LC_ALL": "C"}
+    # Otherwise long notices would hide an error.
+    quiet = "-c client_min_messages=warning"
+    environment = {"PATH": SYSTEM_PATH, "LC_ALL": "C", "PGOPTIONS": quiet}
     where: tuple[str, ...] = ()
     if url is not None:
         plain, password = without_password(url)
