@@ -3,6 +3,7 @@
 import hashlib
 import io
 import tarfile
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
@@ -14,7 +15,7 @@ from deemster.domain.run_status import RunStatus
 from deemster.domain.source import unpack_files
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.remote.messages import ExecuteOutcome, Failure, Finish, Update
-from deemster.store import judge_hosts
+from deemster.store import judge_hosts, remote_tasks
 from deemster.store.pool import connection
 from tests.services.ports import reserved_port
 from tests.system.client import Client, client_of
@@ -167,3 +168,54 @@ async def test_m4_a_host_that_fails_is_followed_by_another_try(
         assert events == ["submit", "publish", "start", "retry", "start", "complete"]
         tasks = await service.fetch("SELECT DISTINCT task FROM outbox ORDER BY task")
         assert [row["task"] for row in tasks] == [Task.RECEIVE, Task.RUN]
+
+
+async def test_m5_a_third_host_decides_and_the_wrong_one_is_paused(
+    open_service: OpenService,
+) -> None:
+    """M5: the verdict that two of three found counts, whoever was asked first."""
+    port = reserved_port()
+    async with (
+        open_service(port=port, judge_twice=1.0, **ON_HOSTS) as service,
+        client_of(service, port) as client,
+        open_host(service, port, "one") as one,
+        open_host(service, port, "two") as two,
+        open_host(service, port, "three") as three,
+    ):
+        service.start(*ROLES)
+        await one.register()
+        agreed, disputed = [await client.submit(RIGHT, key) for key in ("agreed", "disputed")]
+        first = {(task := await one.task()).work: task for _ in range(2)}
+        await two.register()
+        await one.finish(first[agreed])
+        await two.finish(await two.task())
+        await service.until_state("COMPLETED", agreed)
+        # The first host is wrong.
+        await one.finish(first[disputed], Verdict.WRONG_ANSWER)
+        second = await two.task()
+        assert second.work == disputed
+        await three.register()
+        await two.finish(second)
+        third = await three.task()
+        assert (third.work, third.attempt) == (disputed, second.attempt)
+        assert (await client.look(disputed))["verdict"] is None
+        await three.finish(third)
+        await service.until_state("COMPLETED", disputed)
+        assert (await client.look(disputed))["verdict"] == "Accepted"
+        await until_at_rest(service)
+        paused = await service.fetch(
+            "SELECT name, pause_reason FROM judge_host WHERE paused_at IS NOT NULL"
+        )
+        assert [row["name"] for row in paused] == ["one"]
+        assert disputed in paused[0]["pause_reason"]
+        async with connection(service.pool) as acquired:
+            judged = await remote_tasks.judged_by(
+                acquired, one.key.host, since=datetime.now(UTC) - timedelta(hours=1), limit=10
+            )
+        assert {(each.submission, each.verdict) for each in judged} == {
+            (agreed, "Accepted"),
+            (disputed, "Wrong Answer"),
+        }
+        counted = await service.fetch("SELECT count(*) FROM judgement")
+        assert counted[0][0] == 2
+        assert await refusals(service) == {}

@@ -193,12 +193,10 @@ async def siblings(connection: Connection, work: WorkId, attempt: int) -> list[S
 
 
 async def move_lease(
-    connection: Connection, work: WorkId, attempt: int, *, before: WorkerId, to: WorkerId
+    connection: Connection, work: WorkId, attempt: int, *, to: WorkerId
 ) -> bool:
-    """False: the attempt is no longer the host's."""
-    moved = await SQL.move_lease(
-        connection, work=work, attempt=attempt, before=before, worker=to
-    )
+    """False: the attempt has ended."""
+    moved = await SQL.move_lease(connection, work=work, attempt=attempt, worker=to)
     return bool(moved)
 
 

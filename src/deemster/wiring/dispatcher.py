@@ -15,6 +15,7 @@ from deemster.pipeline.remote.push import TaskPusher
 from deemster.pipeline.remote.tasks import TaskBuilder
 from deemster.pipeline.verdict.attempt import Caps
 from deemster.pipeline.work.receive import Receiver
+from deemster.pipeline.work.second_opinion import SecondOpinions
 from deemster.pipeline.work.transmit import Transmitter
 from deemster.settings import Settings
 from deemster.store.notifications import EVENT_CHANNEL, Notifier
@@ -65,6 +66,7 @@ async def run_dispatcher(settings: Settings) -> None:
             pool,
             artifacts,
             MostTries(settings.run_attempts, 1 + settings.stage_retries),
+            SecondOpinions(pool, settings.judge_twice, transmitter.deliver),
             stages=stage_policy(settings),
             on_end=notifier.notify,
         )

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from deemster.domain.errors import LostRace, Refused, Unavailable
 from deemster.domain.execution import ExecutionDetails
 from deemster.domain.job import NO_STAGES, StagePolicy
+from deemster.domain.judge_host import Purpose
 from deemster.domain.retry_policy import MostTries
 from deemster.domain.stage import StageDetails
 from deemster.domain.stored_analysis import RequestedAnalysis
@@ -26,6 +27,11 @@ from deemster.pipeline.verdict.attempt import (
     settle_requested_analysis,
 )
 from deemster.pipeline.verdict.retry import retry_or_fail
+from deemster.pipeline.work.second_opinion import (
+    Agreement,
+    SecondOpinions,
+    pause_wrong_hosts,
+)
 from deemster.store import judge_hosts, remote_tasks
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import AlsoWrite, Connection, Pool, connection, transaction
@@ -38,6 +44,7 @@ AGAIN_S: Final = 0.5
 WAITING_S: Final = 5.0
 """A result that has waited for so long is settled without its job, which the queue lost."""
 BATCH: Final = 100
+WAITS: Final = "waits for another host"
 
 
 class Drop(StrEnum):
@@ -62,6 +69,7 @@ class Receiver:
     pool: Pool
     artifacts: Artifacts
     most_tries: MostTries
+    opinions: SecondOpinions
     stages: StagePolicy = NO_STAGES
     on_end: Callable[[], None] = lambda: None
 
@@ -107,9 +115,10 @@ class Receiver:
         except LostRace:
             await self.drop(task, Drop.SUPERSEDED)
             return
-        self.on_end()
+        if result != WAITS:
+            self.on_end()
         log.info(
-            "result.settled",
+            "result.received",
             **id_field(task.work),
             judgeId=task.judge_id,
             hostId=task.host,
@@ -133,18 +142,12 @@ class Receiver:
     async def _settle(self, task: RemoteTask, details: WorkDetails, finish: Finish) -> str:
         """The task ends in the transaction that settles its result."""
         match details, finish:
-            case SubmissionDetails(), Finish(judge=outcome) if outcome is not None:
-                judgement = outcome.judgement
-                await settle(
-                    self.pool,
-                    self.artifacts,
-                    details,
-                    judgement,
-                    show_groups=outcome.show_groups,
-                    stages=self.stages,
-                    also=ending(task, str(judgement.verdict)),
-                )
-                return str(judgement.verdict)
+            case SubmissionDetails(), _ if finish.judge or task.purpose is not Purpose.RUN:
+                agreement = await self.opinions.agree(task, details, finish)
+                if agreement is None:
+                    return WAITS
+                if agreement.chosen.outcome is not None:
+                    return await self._settle_submission(details, agreement)
             case ExecutionDetails(), Finish(execute=outcome) if outcome is not None:
                 own = [each for each in outcome.output if each.attempt == task.attempt]
                 await settle_execution(self.pool, details, outcome.result, own, ending(task))
@@ -156,6 +159,27 @@ class Receiver:
                 await settle_requested_analysis(self.pool, details, record, ending(task))
                 return f"{record.findings} findings"
         return await self._fail(task, details, finish)
+
+    async def _settle_submission(self, details: SubmissionDetails, agreement: Agreement) -> str:
+        outcome = agreement.chosen.outcome
+        assert outcome is not None, "somebody judged it"
+
+        async def end_all(writing: Connection) -> None:
+            for each in agreement.opinions:
+                verdict = each.result[0] if each.result else None
+                await remote_tasks.end(writing, each.judge_id, verdict)
+            await pause_wrong_hosts(writing, details.id, agreement)
+
+        await settle(
+            self.pool,
+            self.artifacts,
+            details,
+            outcome.judgement,
+            show_groups=outcome.show_groups,
+            stages=self.stages,
+            also=end_all,
+        )
+        return str(outcome.judgement.verdict)
 
     async def _fail(self, task: RemoteTask, details: WorkDetails, finish: Finish) -> str:
         failure = finish.failure
@@ -171,8 +195,8 @@ class Receiver:
         return "retry" if again else "failed"
 
 
-def ending(task: RemoteTask, verdict: str | None = None) -> AlsoWrite:
+def ending(task: RemoteTask) -> AlsoWrite:
     async def write(connection: Connection) -> None:
-        await remote_tasks.end(connection, task.judge_id, verdict)
+        await remote_tasks.end(connection, task.judge_id, None)
 
     return write

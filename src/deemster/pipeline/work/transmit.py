@@ -151,12 +151,8 @@ class Transmitter:
             hostId=task.host,
             attempt=task.attempt,
         )
-        if room.address is None:
-            return
         try:
-            async with connection(self.pool) as acquired:
-                message = await self.builder.build(acquired, task, room.speed)
-            await self.push(room, message)
+            await self.deliver(task, room)
         except LostRace:
             await self._forget(task)
         except Unavailable as fault:
@@ -165,9 +161,16 @@ class Transmitter:
             )
             self._avoided[room.host] = time.monotonic() + AVOIDED_S
             await self._return(task, f"host {room.host} could not be reached")
-        else:
-            async with connection(self.pool) as acquired:
-                await remote_tasks.mark_sent(acquired, task.judge_id)
+
+    async def deliver(self, task: RemoteTask, room: HostRoom) -> None:
+        """Raises Unavailable if the host does not take the task."""
+        if room.address is None:
+            return
+        async with connection(self.pool) as acquired:
+            message = await self.builder.build(acquired, task, room.speed)
+        await self.push(room, message)
+        async with connection(self.pool) as acquired:
+            await remote_tasks.mark_sent(acquired, task.judge_id)
 
     async def _forget(self, task: RemoteTask) -> None:
         async with connection(self.pool) as acquired:

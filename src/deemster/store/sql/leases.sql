@@ -18,7 +18,8 @@ RETURNING l.work_id;
     AND (CASE WHEN l.work_id IS NULL THEN s.changed_at < now() - interval '15 seconds'
               ELSE l.beat_at < now() - make_interval(secs => l.lease_s) OR w.gone_at IS NOT NULL END)
     AND NOT EXISTS (SELECT FROM remote_task t JOIN host_message m USING (judge_id)
-                     WHERE t.work_id = s.id AND t.attempt = s.attempt AND t.ended_at IS NULL)
+                     WHERE t.work_id = s.id AND t.attempt = s.attempt AND t.worker_id = l.worker_id
+                       AND t.ended_at IS NULL)
   ORDER BY s.changed_at
   LIMIT :limit)
 UNION ALL
@@ -29,7 +30,8 @@ UNION ALL
   WHERE s.stages IS NOT NULL
     AND (l.beat_at < now() - make_interval(secs => l.lease_s) OR w.gone_at IS NOT NULL)
     AND NOT EXISTS (SELECT FROM remote_task t JOIN host_message m USING (judge_id)
-                     WHERE t.work_id = s.id AND t.attempt = s.attempt AND t.ended_at IS NULL)
+                     WHERE t.work_id = s.id AND t.attempt = s.attempt AND t.worker_id = l.worker_id
+                       AND t.ended_at IS NULL)
   ORDER BY s.changed_at
   LIMIT :limit);
 

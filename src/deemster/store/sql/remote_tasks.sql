@@ -105,7 +105,7 @@ SELECT t.judge_id, t.purpose, t.host_id, t.ended_at IS NOT NULL AS is_ended, m.b
 -- name: move_lease$
 -- Gives the lease of an attempt to the host that judges it again.
 UPDATE lease SET worker_id = :worker, beat_at = now()
- WHERE work_id = :work AND attempt = :attempt AND worker_id = :before
+ WHERE work_id = :work AND attempt = :attempt
 RETURNING true;
 
 -- name: judged_by

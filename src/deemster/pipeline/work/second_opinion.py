@@ -1,0 +1,154 @@
+"""Has a share of submissions judged by two hosts; if they disagree, a third decides (M5)."""
+
+import secrets
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import structlog
+from pydantic import ValidationError
+
+from deemster.domain.errors import LostRace, Unavailable
+from deemster.domain.ids import new_id
+from deemster.domain.judge_host import JUDGE, JudgeHostId, JudgeId, Purpose
+from deemster.domain.submission import SubmissionDetails
+from deemster.pipeline.remote.messages import Finish, JudgeOutcome
+from deemster.store import judge_hosts, remote_tasks
+from deemster.store.pool import Connection, Pool, connection, transaction
+from deemster.store.remote_tasks import HostRoom, RemoteTask, SiblingTask
+
+log = structlog.get_logger()
+CHANCE: Final = secrets.SystemRandom()
+
+Deliver = Callable[[RemoteTask, HostRoom], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """What one host says about a submission; without an outcome it has failed."""
+
+    host: JudgeHostId
+    judge_id: JudgeId
+    outcome: JudgeOutcome | None
+
+    @property
+    def result(self) -> tuple[str, float | None] | None:
+        if self.outcome is None:
+            return None
+        return str(self.outcome.judgement.verdict), self.outcome.judgement.score
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """The result that counts, what all hosts said, and which of them were wrong."""
+
+    chosen: Opinion
+    opinions: Sequence[Opinion]
+    wrong: Sequence[Opinion] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SecondOpinions:
+    pool: Pool
+    share: float
+    """Of submissions, 0 to 1."""
+    deliver: Deliver
+
+    async def agree(
+        self, task: RemoteTask, details: SubmissionDetails, finish: Finish
+    ) -> Agreement | None:
+        """None: another host is asked, or has not answered yet."""
+        if not self.share and task.purpose is Purpose.RUN:
+            only = Opinion(task.host, task.judge_id, finish.judge)
+            return Agreement(only, [only])
+        async with connection(self.pool) as acquired:
+            siblings = await remote_tasks.siblings(acquired, task.work, task.attempt)
+        opinions = [opinion_of(each) for each in siblings if each.body is not None]
+        if len(opinions) < len(siblings):
+            return None
+        agreement = decide(opinions)
+        purpose = Purpose.CHECK if len(opinions) == 1 else Purpose.DECIDE
+        if agreement is not None:
+            wanted = len(opinions) == 1 and CHANCE.random() < self.share
+            if not wanted:
+                return agreement
+        if await self._ask(task, details, opinions, purpose):
+            return None
+        if agreement is None:
+            log.error("opinions.undecided", submissionId=task.work, hosts=len(opinions))
+        return agreement or Agreement(opinions[0], opinions)
+
+    async def _ask(
+        self,
+        task: RemoteTask,
+        details: SubmissionDetails,
+        opinions: Sequence[Opinion],
+        purpose: Purpose,
+    ) -> bool:
+        """Gives the submission to one more host. False: there is none that could do it."""
+        async with transaction(self.pool) as writing:
+            room = await remote_tasks.find_host(
+                writing,
+                task.work,
+                details.language,
+                executes=False,
+                revision=details.revision,
+                excluded=[each.host for each in opinions],
+            )
+            if room is None or len(opinions) > 2:
+                return False
+            moved = await remote_tasks.move_lease(
+                writing, task.work, task.attempt, to=room.worker
+            )
+            if not moved:
+                raise LostRace(f"{task.work} was given to others meanwhile.")
+            judge_id = JudgeId(new_id(JUDGE))
+            await remote_tasks.register(
+                writing, judge_id, task.work, task.attempt, task.task, room, purpose
+            )
+            asked = await remote_tasks.get(writing, judge_id)
+            await remote_tasks.wake_host(writing, room.worker)
+        assert asked is not None, "it was inserted in this transaction"
+        log.info("opinion.asked", submissionId=task.work, hostId=room.host, purpose=purpose)
+        try:
+            await self.deliver(asked, room)
+        except Unavailable as fault:
+            log.warning("opinion.not_asked", hostId=room.host, error=str(fault))
+            async with connection(self.pool) as acquired:
+                await remote_tasks.remove(acquired, judge_id)
+            return False
+        return True
+
+
+def opinion_of(task: SiblingTask) -> Opinion:
+    assert task.body is not None, "it has reported"
+    try:
+        outcome = Finish.model_validate_json(task.body).judge
+    except ValidationError:
+        outcome = None
+    return Opinion(task.host, task.judge_id, outcome)
+
+
+def decide(opinions: Sequence[Opinion]) -> Agreement | None:
+    """The result that most hosts found; None: two hosts disagree.
+
+    A host that failed has no opinion. If all three differ, the first one counts.
+    """
+    valid = [each for each in opinions if each.outcome is not None]
+    if not valid:
+        return Agreement(opinions[0], opinions)
+    for each in valid:
+        same = [other for other in valid if other.result == each.result]
+        if len(same) > len(valid) / 2:
+            wrong = [other for other in valid if other not in same]
+            return Agreement(each, opinions, wrong)
+    return Agreement(valid[0], opinions) if len(opinions) > 2 else None
+
+
+async def pause_wrong_hosts(writing: Connection, work: str, agreement: Agreement) -> None:
+    """What they judged lately can be listed, and judged again by an admin."""
+    for each in agreement.wrong:
+        said, right = each.result, agreement.chosen.result
+        reason = f"judged {work} as {said}, and two others as {right}"
+        await judge_hosts.pause(writing, each.host, reason)
+        log.error("judge_host.wrong", hostId=each.host, submissionId=work, said=str(said))
