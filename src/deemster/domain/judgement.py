@@ -64,6 +64,8 @@ class JuryCase:
     """The checker's judgemessage.txt, the first difference, or the checker's stderr."""
     team_message: str = ""
     """The checker's message to the contestant."""
+    jury_status: RunStatus | None = None
+    """How the checker or the interactor ended if that is the cause of a Judge Error."""
     output: JuryText = NO_TEXT
     """The first part of the program's output."""
     expected: JuryText = NO_TEXT
@@ -89,6 +91,8 @@ class CompileRecord:
     cached: bool = False
     starved: bool = False
     """The compiler was ended by its wall-clock limit, and had used little CPU time."""
+    status: RunStatus = RunStatus.OK
+    """How the compiler ended."""
 
 
 @dataclass(frozen=True, slots=True)

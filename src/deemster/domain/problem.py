@@ -45,6 +45,8 @@ class ProtocolName(StrEnum):
     """Checkers get input, output, answer; interactors input, answer. 0: right, 1: wrong."""
     DMOJ_COCI = "dmoj-coci"
     DMOJ_PEG = "dmoj-peg"
+    HENG = "heng"
+    """Called as testlib does; what the program prints must begin with AC or OK to accept."""
 
 
 class Compare(StrEnum):
@@ -286,7 +288,7 @@ class ExampleSubmission:
 class Problem:
     slug: str
     format: str
-    """`legacy`, `legacy-icpc`, `2025-09`, `polygon`, `hydro` or `dmoj`."""
+    """`legacy`, `legacy-icpc`, `2025-09`, `polygon`, `hydro`, `dmoj` or `heng`."""
     names: Mapping[str, str]
     """Titles by language code."""
     tests: Group

@@ -46,6 +46,7 @@ class CaseOutcome:
     score: GivenScore = NOT_GIVEN
     message: JuryText = NO_TEXT
     team_message: str = ""
+    jury_status: RunStatus | None = None
     output: JuryText = NO_TEXT
     expected: JuryText = NO_TEXT
     stderr: JuryText = NO_TEXT
@@ -261,6 +262,7 @@ class CaseJudge:
             score=checked.score if from_check else NOT_GIVEN,
             message=JuryText(checked.jury_message) if from_check else NO_TEXT,
             team_message=checked.team_message if from_check else "",
+            jury_status=checked.jury_status if from_check else None,
             output=JuryText(result.output),
             expected=JuryText(head_of_file(self.root / case.answer))
             if wrong and case.answer

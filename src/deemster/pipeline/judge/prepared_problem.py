@@ -11,6 +11,7 @@ from typing import Final
 from deemster.domain.judgement import CompileRecord, JuryJudgement
 from deemster.domain.language import Language
 from deemster.domain.problem import Problem, Program
+from deemster.domain.run_status import RunStatus
 from deemster.domain.source import Source
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.judge.answer_judge import AnswerJudge
@@ -217,4 +218,5 @@ def record_of(build: Build, language: Language, version: str) -> CompileRecord:
         ms=compilation.ms if compilation else 0,
         starved=compilation.starved if compilation else False,
         cached=build.from_cache,
+        status=compilation.status if compilation else RunStatus.OK,
     )

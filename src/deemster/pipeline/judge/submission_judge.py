@@ -173,6 +173,7 @@ def case_of(
         program_exit=outcome.program_exit,
         message=outcome.message,
         team_message=outcome.team_message,
+        jury_status=outcome.jury_status,
         output=outcome.output,
         expected=outcome.expected,
         stderr=outcome.stderr,

@@ -48,6 +48,8 @@ class CheckResult:
     """The input of the next pass, if the checker asks for one."""
     feedback: Path | None = None
     """The checker's feedback directory, which the next pass needs."""
+    jury_status: RunStatus | None = None
+    """How the jury's program ended if that is the cause of a Judge Error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +173,7 @@ def read_answer(
     """Reads what a jury program decided; anything unexpected is a Judge Error (J4)."""
     stderr = report.stderr[:STDERR_BYTES].decode(errors="replace")
     if report.status not in {RunStatus.OK, RunStatus.NONZERO_EXIT}:
-        return judge_error(f"{name} ended with {report.status}.", stderr)
+        return judge_error(f"{name} ended with {report.status}.", stderr, report.status)
     if files.problem:
         return judge_error(f"The feedback of {name} can't be read: {files.problem}", stderr)
     stdout = report.stdout[:STDERR_BYTES].decode(errors="replace")
@@ -183,6 +185,7 @@ def read_answer(
         return judge_error(
             f"{name} ended with the unexpected exit code {output.exit_code}{also}.",
             answer.jury_message,
+            report.status,
         )
     return read_next_pass(name, answer, files)
 
@@ -202,5 +205,7 @@ def read_next_pass(name: str, answer: CheckerAnswer, files: CheckerFiles) -> Che
     )
 
 
-def judge_error(reason: str, message: str = "") -> CheckResult:
-    return CheckResult(Verdict.JUDGE_ERROR, jury_message=f"{reason}\n{message}".strip())
+def judge_error(reason: str, message: str = "", status: RunStatus | None = None) -> CheckResult:
+    return CheckResult(
+        Verdict.JUDGE_ERROR, jury_message=f"{reason}\n{message}".strip(), jury_status=status
+    )

@@ -76,7 +76,8 @@ def accepts(protocol: CheckerProtocol, report: Report) -> bool:
     """Whether the program may run on after the interactor ended like this."""
     if report.status not in {RunStatus.OK, RunStatus.NONZERO_EXIT}:
         return False
-    answer = protocol.read(CheckerOutput(report.exit_code or 0, "", ""))
+    stderr = report.stderr.decode(errors="replace")
+    answer = protocol.read(CheckerOutput(report.exit_code or 0, "", stderr))
     return answer.verdict in {Verdict.ACCEPTED, Verdict.PARTIAL}
 
 
@@ -103,6 +104,7 @@ def decide_hang(pair: Pair, name: str) -> Interaction:
     if pair.blame == "companion" or busy:
         reason = "was still computing" if busy else "didn't read the program's output"
         stderr = companion.stderr.decode(errors="replace")
-        checked = judge_error(f"{name} {reason} when its time was up.", stderr)
+        message = f"{name} {reason} when its time was up."
+        checked = judge_error(message, stderr, RunStatus.WALL_LIMIT)
         return Interaction(pair.program, checked)
     return Interaction(pair.program, CheckResult(VERDICT_OF_STATUS[RunStatus.WALL_LIMIT]))

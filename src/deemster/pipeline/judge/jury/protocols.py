@@ -17,6 +17,8 @@ TEAM_OUTPUT = "/dev/stdin"
 INTERACTOR_OUTPUT = "tout"
 NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 NOT_A_NUMBER = float("nan")
+MOST_HENG_CODES = 8
+"""A checker of heng that ends with a higher exit code has failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +175,20 @@ def read_peg(output: CheckerOutput) -> CheckerAnswer:
     return by_share(min(1.0, int(found[1]) / int(found[2])), output.stderr.strip())
 
 
+def read_heng(output: CheckerOutput) -> CheckerAnswer:
+    """0 with a text that begins with AC or OK accepts; other codes up to 8 reject.
+
+    A checker that fails by testlib's `quitf(_fail, …)` is a Judge Error.
+    """
+    message = (output.stdout.strip() + output.stderr.strip()).strip()
+    text = message.lower()
+    if output.exit_code > MOST_HENG_CODES or (output.exit_code == 3 and text[:4] == "fail"):
+        return CheckerAnswer(None, jury_message=message)
+    accepted = output.exit_code == 0 and text.startswith(("ac", "ok"))
+    verdict = Verdict.ACCEPTED if accepted else Verdict.WRONG_ANSWER
+    return CheckerAnswer(verdict, jury_message=message)
+
+
 def with_unit(score: GivenScore, unit: PointsUnit) -> GivenScore:
     """Converts points to a share where the problem's format defines them so."""
     points = score.points
@@ -222,6 +238,7 @@ CHECKERS: Mapping[ProtocolName, CheckerProtocol] = {
     ProtocolName.DMOJ_PEG: CheckerProtocol(
         lambda paths: (TEAM_OUTPUT, paths.answer, paths.input), read_peg
     ),
+    ProtocolName.HENG: CheckerProtocol(testlib_argv, read_heng),
 }
 
 INTERACTORS: Mapping[ProtocolName, CheckerProtocol] = {
@@ -231,6 +248,7 @@ INTERACTORS: Mapping[ProtocolName, CheckerProtocol] = {
     ProtocolName.DMOJ_COCI: CheckerProtocol(
         lambda paths: (paths.input, paths.answer), read_coci
     ),
+    ProtocolName.HENG: CheckerProtocol(testlib_interactor_argv, read_heng),
 }
 
 VALID_EXIT: Mapping[ProtocolName, int] = {ProtocolName.ICPC: 42, ProtocolName.TESTLIB: 0}
