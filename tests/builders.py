@@ -32,7 +32,7 @@ from deemster.domain.judgement import JuryCase, JuryJudgement
 from deemster.domain.lifecycle import Event
 from deemster.domain.run_status import RunStatus
 from deemster.domain.source import pack_files
-from deemster.domain.submission import NewSubmission, SubmissionDetails
+from deemster.domain.submission import HengTask, NewSubmission, SubmissionDetails
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.verdict.attempt import Caps, settle_execution, start
 from deemster.store import accounts, executions, problems
@@ -86,6 +86,7 @@ async def make_submission(
     language: str = "python3",
     webhook_url: str | None = None,
     source: bytes = b"source",
+    heng: HengTask | None = None,
 ) -> SubmissionId:
     summary = summary or await make_problem(pool)
     new = NewSubmission(
@@ -100,6 +101,7 @@ async def make_submission(
         idempotency_key=key,
         priority_class=priority_class,
         webhook_url=webhook_url,
+        heng=heng,
     )
     async with connection(pool) as acquired:
         accepted, _ = await insert(acquired, new, source)

@@ -153,7 +153,10 @@ async def full(database_url: str) -> AsyncIterator[Pool]:
 SOME = "sub_00003000"
 EXECUTION = "exe_00001500"
 SESSION = "ses_00000500"
-NEW_SUBMISSION = [[each] for each in (*["x"] * 7, b"", 1, 0, "x", b"", *["x"] * 4, True, 9)]
+NEW_SUBMISSION: list[Any] = [
+    *[["x"]] * 7,
+    *([b""], [1], [0], ["x"], [b""], *[["x"]] * 4, [True], [9], ["x"], ["x"], [1]),
+]
 NEW_EXECUTION: list[Any] = [
     *[["x"]] * 4,
     *([b""], [b""], ["[]"], ["batch"], [{}], [{}], [None], [1], [0], ["x"], [b""]),

@@ -22,6 +22,7 @@ TokenId = NewType("TokenId", str)
 WorkerId = NewType("WorkerId", str)
 ContestId = NewType("ContestId", str)
 DeliveryId = NewType("DeliveryId", str)
+HengAccessKey = NewType("HengAccessKey", str)
 RejudgingId = NewType("RejudgingId", str)
 RevisionDigest = NewType("RevisionDigest", str)
 
@@ -36,6 +37,7 @@ TOKEN: Final = "tok"  # noqa: S105 - a prefix
 WORKER: Final = "wrk"
 CONTEST: Final = "con"
 DELIVERY: Final = "whd"
+HENG_ACCESS_KEY: Final = "hak"
 REJUDGING: Final = "rej"
 KINDS: Final = {f"{EXECUTION}_": "execution", f"{ANALYSIS}_": "analysis"}
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 from deemster.domain.ids import (
     AccountId,
     ContestId,
+    HengAccessKey,
     ProblemId,
     RejudgingId,
     RevisionDigest,
@@ -21,6 +22,16 @@ from deemster.domain.work import WorkDetails
 
 MEASURED_TWICE: Final = 2
 """A case near the limit is run again."""
+
+
+@dataclass(frozen=True, slots=True)
+class HengTask:
+    """What the callbacks of a heng client's task need; its result goes to `webhook_url`."""
+
+    access_key: HengAccessKey
+    update_url: str
+    message_bytes: int
+    """Most bytes of the compiler's messages in the result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +53,7 @@ class NewSubmission:
     contest: ContestId | None = None
     priority_class: PriorityClass = PriorityClass.PRACTICE
     tier: int = 0
+    heng: HengTask | None = None
 
     @property
     def first_priority(self) -> int:

@@ -1,4 +1,4 @@
-"""The formats in which a webhook tells that a submission or an execution has ended."""
+"""The formats in which a webhook tells about a submission or an execution."""
 
 from enum import StrEnum
 
@@ -6,5 +6,7 @@ from enum import StrEnum
 class WebhookFormat(StrEnum):
     STANDARD = "standard"
     """A POST with `type`, `timestamp` and `data`."""
+    HENG = "heng"
+    """A callback of heng: a POST with `state` or `result`."""
     JUDGE0 = "judge0"
     """A callback of Judge0: a PUT with the fields of a submission."""

@@ -151,6 +151,8 @@ class Settings(BaseSettings):
     """Maximum number of attempts to deliver one webhook."""
     webhook_timeout_s: Positive = 10.0
     """Time within which a webhook's receiver must answer, in seconds."""
+    heng_sign_callbacks: bool = False
+    """Whether callbacks to heng clients have the signature of heng."""
 
     evaluation_api_keys: SecretStr | None = None
     """API keys of model endpoints by name, such as cheap=sk-1,strong=sk-2."""

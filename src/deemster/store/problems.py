@@ -32,6 +32,8 @@ class ProblemSummary:
     number: int = 0
     """Number of the revision, from 1; `publish` assigns it."""
     retired: bool = False
+    unlisted: bool = False
+    """It holds the data of heng tasks: it is not shown, and takes no other submissions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +61,17 @@ async def claim(
     problem: ProblemId,
     revision: RevisionDigest,
     owner: AccountId | None,
+    *,
+    unlisted: bool = False,
 ) -> bool:
     """Returns True if the problem is new and now belongs to `owner`.
 
     Of two imports at the same time, the second waits here for the first one's transaction.
     """
-    return (
-        rows_changed(await SQL.claim(connection, id=problem, revision=revision, owner=owner))
-        > 0
+    done = await SQL.claim(
+        connection, id=problem, revision=revision, owner=owner, unlisted=unlisted
     )
+    return rows_changed(done) > 0
 
 
 async def get_ownership(connection: Connection, problem: ProblemId) -> ProblemOwnership | None:
@@ -150,6 +154,7 @@ async def get(connection: Connection, problem: ProblemId) -> ProblemSummary | No
         details=row["details"],
         number=row["number"],
         retired=row["retired_at"] is not None,
+        unlisted=row["unlisted"],
     )
 
 

@@ -117,6 +117,9 @@ async def insert_rows(
         contests=[new.contest for new in news],
         paced=[each.is_paced for each in ordered],
         quotas=[each.quota for each in ordered],
+        heng_keys=[new.heng.access_key if new.heng else None for new in news],
+        heng_updates=[new.heng.update_url if new.heng else None for new in news],
+        heng_messages=[new.heng.message_bytes if new.heng else None for new in news],
         interval_s=interval_s,
     )
     return {row["id"]: row["submitted_at"] async for row in rows}

@@ -11,6 +11,7 @@ from deemster.domain.ids import (
     DELIVERY,
     AccountId,
     DeliveryId,
+    HengAccessKey,
     WorkId,
     kind_of,
     new_id,
@@ -50,6 +51,20 @@ class ClaimedDelivery:
     generation: int
     overlaps: bool
     """Whether the previous secret signs too."""
+    heng: "HengCallback | None" = None
+    """Set for the format of heng."""
+
+
+@dataclass(frozen=True, slots=True)
+class HengCallback:
+    """What a callback of a heng task needs besides the submission."""
+
+    access_key: HengAccessKey
+    message_bytes: int
+    """Most bytes of the compiler's messages."""
+    cases: int
+    jury: str | None
+    """Digest of the jury's report; None: there is no verdict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +205,13 @@ def claimed_from_row(row: Mapping[str, Any]) -> ClaimedDelivery:
         subject=subject_of(row),
         generation=row["generation"],
         overlaps=row["overlaps"],
+        heng=heng_from_row(row) if row["heng_key"] else None,
+    )
+
+
+def heng_from_row(row: Mapping[str, Any]) -> HengCallback:
+    return HengCallback(
+        HengAccessKey(row["heng_key"]), row["heng_message"], row["heng_cases"], row["heng_jury"]
     )
 
 

@@ -9,6 +9,7 @@ import structlog
 from deemster.domain.errors import Unavailable
 from deemster.domain.retry_policy import MostTries
 from deemster.pipeline.deliver.dispatcher import RetryPolicy, WebhookDispatcher
+from deemster.pipeline.deliver.heng_callbacks import HengCallbacks
 from deemster.pipeline.deliver.message import SigningKeys
 from deemster.pipeline.deliver.sender import WebhookSender
 from deemster.pipeline.outbox.reconcile import reconcile
@@ -23,6 +24,7 @@ from deemster.store import (
     analyses,
     client_files,
     executions,
+    heng,
     judge_hosts,
     outbox,
     submission_inserts,
@@ -86,14 +88,14 @@ async def run_keeper(settings: Settings) -> None:
                         TRIM_S,
                     )
                 )
-                group.create_task(deliver(settings, pool))
+                group.create_task(deliver(settings, pool, artifacts))
                 if settings.similarity:
                     group.create_task(compare_submissions(pool, artifacts))
 
         await run_until_signal(keep())
 
 
-async def deliver(settings: Settings, pool: Pool) -> None:
+async def deliver(settings: Settings, pool: Pool, artifacts: Artifacts) -> None:
     """Opens the secret itself, so that the other duties do not wait for it."""
     sender = WebhookSender(allow_private=settings.webhook_allow_private)
     policy = RetryPolicy(
@@ -101,7 +103,9 @@ async def deliver(settings: Settings, pool: Pool) -> None:
         timeout_s=settings.webhook_timeout_s,
     )
     keys = SigningKeys(await open_secret(settings, pool))
-    await WebhookDispatcher(pool, sender, keys, policy).run()
+    signing_secret = keys.secret if settings.heng_sign_callbacks else None
+    heng_callbacks = HengCallbacks(pool, artifacts, signing_secret)
+    await WebhookDispatcher(pool, sender, keys, policy, heng_callbacks).run()
 
 
 async def compare_submissions(pool: Pool, artifacts: Artifacts) -> None:
@@ -117,6 +121,7 @@ async def trim(pool: Pool, producer: Producer) -> int:
         await workers.trim(acquired, older_than_s=KEPT_S)
         await judge_hosts.trim_nonces(acquired)
         await submission_inserts.trim(acquired)
+        await heng.trim_nonces(acquired)
         await webhooks.trim(acquired, older_than_s=WEBHOOKS_KEPT_S, limit=TRIM_ROWS)
     await producer.trim()
     return 0

@@ -12,6 +12,7 @@ from structlog.typing import EventDict
 
 from deemster.domain.ids import AccountId, SubmissionId
 from deemster.pipeline.deliver.dispatcher import RetryPolicy, WebhookDispatcher
+from deemster.pipeline.deliver.heng_callbacks import HengCallbacks
 from deemster.pipeline.deliver.message import SigningKeys
 from deemster.pipeline.deliver.sender import WebhookSender
 from deemster.pipeline.verdict.attempt import settle
@@ -69,13 +70,16 @@ async def dispatching(
     attempts: int = 3,
     backoff_s: float = 0.01,
     timeout_s: float = 20,
+    signing_secret: bytes | None = None,
     **sending: Any,
 ) -> AsyncIterator[None]:
     rules = RetryPolicy(attempts=attempts, backoff_s=backoff_s, timeout_s=timeout_s)
     sender = WebhookSender(**{"allow_private": True, **sending})
+    # The reports of these tests are small, so they are in the database.
+    heng = HengCallbacks(pool, make_artifacts(Path("unused")), signing_secret)
     async with asyncio.TaskGroup() as group:
         tasks = [
-            group.create_task(WebhookDispatcher(pool, sender, KEYS, rules).run())
+            group.create_task(WebhookDispatcher(pool, sender, KEYS, rules, heng).run())
             for _ in range(couriers)
         ]
         yield

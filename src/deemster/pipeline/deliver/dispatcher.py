@@ -14,6 +14,7 @@ from deemster.domain.errors import Unavailable
 from deemster.domain.execution import ExecutionView
 from deemster.domain.webhook import WebhookFormat
 from deemster.metrics import WEBHOOKS
+from deemster.pipeline.deliver.heng_callbacks import HengCallbacks
 from deemster.pipeline.deliver.judge0_submission import CALLBACK_TIMEOUT_S, callback_body
 from deemster.pipeline.deliver.message import SigningKeys, body_of, signature_headers
 from deemster.pipeline.deliver.sender import (
@@ -56,9 +57,15 @@ class RetryPolicy:
 
 class WebhookDispatcher:
     def __init__(
-        self, pool: Pool, sender: WebhookSender, keys: SigningKeys, policy: RetryPolicy
+        self,
+        pool: Pool,
+        sender: WebhookSender,
+        keys: SigningKeys,
+        policy: RetryPolicy,
+        heng: HengCallbacks,
     ) -> None:
         self._pool = pool
+        self._heng = heng
         self._sender = sender
         self._keys = keys
         self._policy = policy
@@ -146,6 +153,8 @@ class WebhookDispatcher:
 
     async def _request_of(self, claimed: ClaimedDelivery) -> WebhookRequest:
         subject, timeout_s = claimed.subject, self._policy.timeout_s
+        if claimed.format is WebhookFormat.HENG:
+            return await self._heng.request_of(claimed, timeout_s)
         if claimed.format is WebhookFormat.JUDGE0:
             assert isinstance(subject, ExecutionView), "submissions have no callbacks"
             async with connection(self._pool) as reading:

@@ -28,5 +28,5 @@ SELECT id, title, opens_at, closes_at, problems, stages,
 -- name: unknown_problems
 -- Lists which of these problems do not exist or are retired.
 SELECT w.id FROM unnest(:problems::text[]) AS w (id)
- WHERE NOT EXISTS (SELECT FROM problem p WHERE p.id = w.id AND p.retired_at IS NULL)
+ WHERE NOT EXISTS (SELECT FROM problem p WHERE p.id = w.id AND p.retired_at IS NULL AND NOT p.unlisted)
  ORDER BY w.id;

@@ -36,15 +36,24 @@ WITH matching AS (
     DELETE FROM lease l USING advanced a WHERE :releases::bool AND l.work_id = a.id
 ), new_webhooks AS (
     -- Trials of a rejudging send no webhooks. The last digit of the second webhook's id differs from the first's.
-    INSERT INTO webhook_delivery (id, work_id, account_id, kind, url, format)
+    INSERT INTO webhook_delivery (id, work_id, account_id, kind, url, format, ordinal)
     SELECT 'whd_' || CASE WHEN was_in_stage THEN substr(id, 5, length(id) - 5) ||
                   translate(right(id, 1), '0123456789abcdefghjkmnpqrstvwxyz', '123456789abcdefghjkmnpqrstvwxyz0')
                           ELSE substr(id, 5) END,
            id, account_id, kind || CASE WHEN was_in_stage THEN '.evaluated' ELSE '.finished' END, webhook_url,
-           COALESCE(webhook_format, 'standard')
+           COALESCE(webhook_format, 'standard'), CASE WHEN webhook_format = 'heng' THEN 4 ELSE 0 END
       FROM advanced
      WHERE webhook_url IS NOT NULL AND staged_in IS NULL AND archived_at IS NULL
        AND (:ends::bool OR (:stages::text[] IS NOT NULL AND NOT was_in_stage))
+    ON CONFLICT DO NOTHING
+), new_heng_updates AS (
+    INSERT INTO webhook_delivery (id, work_id, account_id, kind, url, format, ordinal)
+    SELECT heng_delivery_id(a.id, u.ordinal), a.id, a.account_id, a.kind || '.' || u.told,
+           (SELECT h.update_url FROM heng_task h WHERE h.work_id = a.id), 'heng', u.ordinal
+      FROM advanced a
+      JOIN (VALUES ('QUEUED', 'pending', 2::smallint), ('RUNNING', 'judging', 3)) u (state, told, ordinal)
+        ON u.state = a.state
+     WHERE a.webhook_format = 'heng'
     ON CONFLICT DO NOTHING
 )
 SELECT id, attempt, dispatch FROM advanced;

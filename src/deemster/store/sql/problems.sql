@@ -1,6 +1,9 @@
 -- name: claim!
--- Adds a problem that is new, with its owner; its revision follows in the same transaction.
-INSERT INTO problem (id, revision, owner_id) VALUES (:id, :revision, :owner) ON CONFLICT (id) DO NOTHING;
+-- Adds a problem that is new, with its owner; its revision follows in the same transaction. No stages follow the
+-- verdicts of an unlisted one.
+INSERT INTO problem (id, revision, owner_id, unlisted, stages)
+VALUES (:id, :revision, :owner, :unlisted, CASE WHEN :unlisted THEN '{}'::text[] END)
+ON CONFLICT (id) DO NOTHING;
 
 -- name: get_ownership^
 -- Reads the owner and the current revision of a problem.
@@ -41,7 +44,7 @@ SELECT EXISTS (SELECT FROM problem WHERE id = :id);
 
 -- name: get^
 -- Reads a problem with its current revision.
-SELECT p.id, p.retired_at, r.* FROM problem p
+SELECT p.id, p.retired_at, p.unlisted, r.* FROM problem p
   JOIN problem_revision r ON r.problem_id = p.id AND r.digest = p.revision
  WHERE p.id = :id;
 
@@ -52,5 +55,5 @@ SELECT p.id, r.title, r.time_ms, r.memory_bytes, r.cases, r.number,
   FROM problem p
   JOIN problem_revision r ON r.problem_id = p.id AND r.digest = p.revision
   LEFT JOIN problem_tally t ON t.problem_id = p.id
- WHERE p.retired_at IS NULL AND (:after::text IS NULL OR p.id > :after)
+ WHERE p.retired_at IS NULL AND NOT p.unlisted AND (:after::text IS NULL OR p.id > :after)
  ORDER BY p.id LIMIT :limit;

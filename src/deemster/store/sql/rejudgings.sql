@@ -27,7 +27,8 @@ SELECT id FROM rejudging WHERE staged_at IS NULL AND outcome IS NULL ORDER BY id
 -- archived. Those that end after the rejudging was created are not in it, even if they were judged by an
 -- older revision: `outdated` finds them.
 SELECT s.id, s.account_id AS account, s.problem_id AS problem, p.revision, s.language, s.main, s.source,
-       s.webhook_url, s.contest_id AS contest
+       (SELECT w.webhook_url FROM work w WHERE w.id = s.id AND w.webhook_format IS NULL) AS webhook_url,
+       s.contest_id AS contest
   FROM submission s JOIN problem p ON p.id = s.problem_id
  WHERE s.archived_at IS NULL AND s.staged_in IS NULL
    AND s.state IN ('ANALYZING', 'AI_EVALUATING', 'COMPLETED', 'FAILED')

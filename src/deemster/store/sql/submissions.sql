@@ -10,10 +10,11 @@ WITH requested AS (
                          :languages::text[], :mains::text[], :sources::text[], :contents::bytea[],
                          :first_priorities::int[], :ahead::int[], :keys::text[], :digests::bytea[],
                          :webhooks::text[], :rejudged::text[], :staged::text[], :contests::text[],
-                         :paced::bool[], :quotas::int[])
+                         :paced::bool[], :quotas::int[], :heng_keys::text[], :heng_updates::text[],
+                         :heng_messages::int[])
         AS a (id, account_id, problem_id, revision, language, main, source, content,
               first_priority, ahead, idempotency_key, request_digest, webhook_url, rejudge_of, staged_in,
-              contest_id, is_paced, quota)
+              contest_id, is_paced, quota, heng_key, heng_update, heng_message)
      WHERE idempotency_key IS NULL OR (
            SELECT s.id FROM submission s
             WHERE s.account_id = a.account_id AND s.idempotency_key = a.idempotency_key) IS NULL
@@ -49,8 +50,8 @@ WITH requested AS (
     SELECT source, content FROM admitted WHERE content IS NOT NULL ORDER BY source
     ON CONFLICT DO NOTHING
 ), inserted AS (
-    INSERT INTO submission (id, account_id, problem_id, revision, language, main, source, priority,
-                            idempotency_key, request_digest, webhook_url, rejudge_of, staged_in, contest_id)
+    INSERT INTO work (id, account_id, problem_id, revision, language, main, source, priority,
+                      idempotency_key, request_digest, webhook_url, webhook_format, rejudge_of, staged_in, contest_id)
     SELECT id, account_id, problem_id, revision, language, main, source,
            first_priority + LEAST(:max_ahead::int, ahead + (
                SELECT count(*) FROM (
@@ -58,7 +59,8 @@ WITH requested AS (
                     WHERE s.account_id = admitted.account_id AND s.attempt = 0 AND s.finished_at IS NULL
                       AND s.rejudge_of IS NULL
                     LIMIT :max_ahead::int) waiting))::int,
-           idempotency_key, request_digest, webhook_url, rejudge_of, staged_in, contest_id
+           idempotency_key, request_digest, webhook_url, CASE WHEN heng_key IS NOT NULL THEN 'heng' END,
+           rejudge_of, staged_in, contest_id
       FROM admitted ORDER BY account_id, idempotency_key
     ON CONFLICT (account_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
  RETURNING id, submitted_at
@@ -68,6 +70,15 @@ WITH requested AS (
 ), new_jobs AS (
     INSERT INTO outbox (work_id, task, dispatch, attempt)
     SELECT id, 'submission:run', 1, 0 FROM inserted
+), new_heng_tasks AS (
+    INSERT INTO heng_task (work_id, access_key, update_url, message_bytes)
+    SELECT a.id, a.heng_key, a.heng_update, a.heng_message FROM admitted a JOIN inserted USING (id)
+     WHERE a.heng_key IS NOT NULL
+ RETURNING work_id, update_url
+), first_updates AS (
+    INSERT INTO webhook_delivery (id, work_id, account_id, kind, url, format, ordinal)
+    SELECT heng_delivery_id(h.work_id, 1), h.work_id, a.account_id, 'submission.confirmed', h.update_url, 'heng', 1
+      FROM new_heng_tasks h JOIN admitted a ON a.id = h.work_id
 )
 SELECT a.id, f.submitted_at FROM admitted a LEFT JOIN inserted f USING (id);
 
@@ -159,7 +170,8 @@ VALUES (:id, :attempt, :contestant, :jury);
 UPDATE submission SET archived_at = now()
  WHERE id = :id AND archived_at IS NULL AND staged_in IS NULL
    AND state IN ('ANALYZING', 'AI_EVALUATING', 'COMPLETED', 'FAILED', 'CANCELLED')
-RETURNING id, account_id, problem_id, revision, language, main, source, state, attempt, verdict, webhook_url, contest_id;
+RETURNING id, account_id, problem_id, revision, language, main, source, state, attempt, verdict, contest_id,
+          (SELECT w.webhook_url FROM work w WHERE w.id = submission.id AND w.webhook_format IS NULL) AS webhook_url;
 
 -- name: list_possibly_lost
 -- Lists what has been queued for a while with nothing in the outbox; the queue is asked for it (Q6). A stage that

@@ -1,6 +1,7 @@
 -- name: claim
 -- Claims deliveries that are due, for one keeper until the claim ends: few per host, so that a dead host delays
--- no other, and each account's first before anyone's second, counting those being sent.
+-- no other, and each account's first before anyone's second, counting those being sent. A callback with an ordinal
+-- waits until those before it have ended.
 WITH RECURSIVE hosts AS (
     (SELECT host FROM webhook_delivery WHERE state = 'waiting' ORDER BY host LIMIT 1)
     UNION ALL
@@ -20,6 +21,10 @@ WITH RECURSIVE hosts AS (
      CROSS JOIN LATERAL (SELECT d.id, d.account_id, d.available_at FROM webhook_delivery d
                           WHERE d.state = 'waiting' AND d.host = hosts.host AND d.available_at <= now()
                             AND (d.claimed_until IS NULL OR d.claimed_until < now())
+                            AND (d.ordinal = 0 OR NOT EXISTS (
+                                SELECT FROM webhook_delivery e
+                                 WHERE e.work_id = d.work_id AND e.state = 'waiting' AND e.ordinal > 0
+                                   AND e.ordinal < d.ordinal))
                           ORDER BY d.available_at, d.id
                           LIMIT GREATEST(0, :per_host::int - busy.sending)) first
       LEFT JOIN sending ON sending.account_id = first.account_id
@@ -38,22 +43,33 @@ SELECT c.id AS delivery_id, c.kind AS event_kind, c.url, c.format, c.tries, c.cl
        s.*, x.args, x.io, x.limits, x.options, x.client, x.session_id, x.status, x.exit_code, x.signal, x.cpu_ms,
        x.wall_ms, x.memory_kb AS used_kb, x.stdout_truncated, x.stderr_truncated, x.compile,
        NULL::bytea AS returned_files, a.name AS account_name, COALESCE(k.generation, 1) AS generation,
-       COALESCE(k.rotated_at > now() - make_interval(secs => :overlap_s::float), false) AS overlaps
+       COALESCE(k.rotated_at > now() - make_interval(secs => :overlap_s::float), false) AS overlaps,
+       h.access_key AS heng_key, h.message_bytes AS heng_message, r.cases AS heng_cases, j.jury AS heng_jury
   FROM claimed c
   JOIN work s ON s.id = c.work_id
   LEFT JOIN execution x ON x.work_id = c.work_id
   JOIN account a ON a.id = c.account_id
-  LEFT JOIN webhook_key k ON k.account_id = c.account_id;
+  LEFT JOIN webhook_key k ON k.account_id = c.account_id
+  LEFT JOIN heng_task h ON c.format = 'heng' AND h.work_id = c.work_id
+  LEFT JOIN problem_revision r ON c.format = 'heng' AND r.problem_id = s.problem_id AND r.digest = s.revision
+  LEFT JOIN judgement j ON c.format = 'heng' AND j.submission_id = c.work_id;
 
 -- name: record_attempt$
--- Records an attempt while its claim holds; returns no row if the claim had ended.
-WITH mine AS (
-    UPDATE webhook_delivery
-       SET tries = tries + 1, claimed_until = NULL, state = :state,
-           ended_at = CASE WHEN :state <> 'waiting' THEN now() END,
+-- Records an attempt while its claim holds; returns no row if the claim had ended. A callback that is not accepted is
+-- given up if a later one of the same task waits for it.
+WITH outcome AS (
+    SELECT d.id, CASE WHEN :state = 'waiting' AND d.ordinal > 0 AND EXISTS (
+               SELECT FROM webhook_delivery l WHERE l.work_id = d.work_id AND l.ordinal > d.ordinal)
+           THEN 'failed' ELSE :state END AS state
+      FROM webhook_delivery d WHERE d.id = :id
+), mine AS (
+    UPDATE webhook_delivery d
+       SET tries = d.tries + 1, claimed_until = NULL, state = outcome.state,
+           ended_at = CASE WHEN outcome.state <> 'waiting' THEN now() END,
            available_at = now() + make_interval(secs => :wait_s::float)
-     WHERE id = :id AND state = 'waiting' AND claimed_until = :claimed_until
- RETURNING id, tries
+      FROM outcome
+     WHERE d.id = outcome.id AND d.state = 'waiting' AND d.claimed_until = :claimed_until
+ RETURNING d.id, d.tries
 )
 INSERT INTO webhook_attempt (delivery_id, number, at, status, error, took_ms)
 SELECT id, tries, :at, :status, :error, :took_ms FROM mine
@@ -73,10 +89,11 @@ SELECT d.*, ARRAY(SELECT row(w.number, w.at, w.status, w.error, w.took_ms) FROM 
  LIMIT :limit;
 
 -- name: resend!
--- Adds the same delivery again unless an earlier resend still waits.
+-- Adds the same delivery again unless an earlier resend still waits. A state of a heng task is not sent again, because
+-- its result may have been sent since.
 INSERT INTO webhook_delivery (id, work_id, account_id, kind, url, format, resend_of)
 SELECT :id, work_id, account_id, kind, url, format, id FROM webhook_delivery
- WHERE id = :resend_of AND state <> 'waiting'
+ WHERE id = :resend_of AND state <> 'waiting' AND ordinal IN (0, 4)
 ON CONFLICT (resend_of) WHERE resend_of IS NOT NULL AND state = 'waiting' DO NOTHING;
 
 -- name: get_signing_key^
