@@ -157,6 +157,13 @@ class Admission:
         warning = await self._live_workers.warning()
         return {**headers, "Warning": warning} if warning else headers
 
+    async def admit_heng_task(self) -> None:
+        """Has no limit per user: a heng client submits for many users, and an admin has given
+        it its key.
+        """
+        await self._load_shedder.check()
+        await self._live_workers.warning()
+
     async def admit_execution(self, request: HTTPConnection, caller: Account) -> None:
         """Refuses an execution that comes too fast, or that would wait for too many others; a
         refused request creates nothing.

@@ -22,6 +22,7 @@ from deemster.api.models.evaluation_admin import BudgetsIn, RubricIn, TiersIn
 from deemster.api.models.evaluations import CorrectionIn
 from deemster.api.models.events import EventOut
 from deemster.api.models.executions import BatchIn, ExecutionIn, RunIn
+from deemster.api.models.heng_keys import HengKeyIn
 from deemster.api.models.judge_hosts import JudgeHostIn, PauseIn
 from deemster.api.models.live_input import InputIn
 from deemster.api.models.rejudgings import RejudgingIn
@@ -39,6 +40,7 @@ BODIES: Final = (
     CorrectionIn,
     ExecutionIn,
     HeartbeatRequest,
+    HengKeyIn,
     InputIn,
     JudgeHostIn,
     LeaveRequest,

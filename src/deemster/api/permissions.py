@@ -58,6 +58,9 @@ PERMISSIONS: Final[dict[tuple[str, str], Need]] = {
     ("GET", "/v1/admin/users/{id}/tokens"): ADMIN,
     ("POST", "/v1/admin/users/{id}/tokens"): ADMIN,
     ("DELETE", "/v1/admin/users/{id}/tokens/{token}"): ADMIN,
+    ("GET", "/v1/admin/users/{id}/heng-keys"): ADMIN,
+    ("POST", "/v1/admin/users/{id}/heng-keys"): ADMIN,
+    ("DELETE", "/v1/admin/users/{id}/heng-keys/{key}"): ADMIN,
     ("GET", "/v1/problems"): READ,
     ("GET", "/v1/problems/{id}"): READ,
     ("POST", "/v1/problems"): PROBLEMS,
@@ -161,6 +164,8 @@ OTHER_PATHS: Final = "/{path:path}"
 """Below a compatible API: its clients get errors in its own shape there, too."""
 METHODS: Final = ("DELETE", "GET", "PATCH", "POST", "PUT")
 MCP_PATH: Final = "/mcp"
+HENG_ROOT: Final = "/c"
+HENG_JUDGES: Final = HENG_ROOT + "/v1/judges"
 
 COMPAT_PERMISSIONS: Final[dict[str, dict[tuple[str, str], Permission | None]]] = {
     "judge0": {
@@ -215,10 +220,16 @@ COMPAT_PERMISSIONS: Final[dict[str, dict[tuple[str, str], Permission | None]]] =
         **{(method, JOBE_ROOT + OTHER_PATHS): PUBLIC for method in METHODS},
     },
     "sandboxfusion": {("POST", "/run_code"): SUBMIT},
+    "heng": {
+        ("POST", HENG_JUDGES): PUBLIC,
+        **{(method, HENG_ROOT + OTHER_PATHS): PUBLIC for method in METHODS},
+    },
     # The tools that create something check that the token may submit.
     "mcp": {("POST", MCP_PATH): READ},
 }
 """Routes of the compatible APIs, by the name in the setting `compat`."""
+SIGNED_ROUTES: Final = frozenset({("POST", HENG_JUDGES)})
+"""The signature of a request takes the place of a token, which these routes do not need."""
 ALL_PERMISSIONS: Final[dict[tuple[str, str], Need]] = {
     **PERMISSIONS,
     **{route: need for each in COMPAT_PERMISSIONS.values() for route, need in each.items()},

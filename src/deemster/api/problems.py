@@ -59,7 +59,7 @@ async def cached_problem(state: AppState, problem_id: str) -> CacheEntry:
     async def load() -> Loaded | None:
         async with connection(state.pool) as acquired:
             summary = await problems.get(acquired, problem)
-            if summary is None or summary.retired:
+            if summary is None or summary.retired or summary.unlisted:
                 return None
             submits, accepted = await counters.problem_counts(acquired, problem)
         return Loaded(to_json(problem_out(summary, submits=submits, accepted=accepted)))

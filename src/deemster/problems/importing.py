@@ -43,6 +43,8 @@ class ImportRequest:
     """None: the id is derived from the package's name."""
     only_own: bool = False
     """Authors may change only their own problems, admins all."""
+    unlisted: bool = False
+    """The problem holds the data of heng tasks, and nobody sees it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,19 +72,15 @@ class Importer:
         self._pool = pool
         self._revisions = revisions
         self._distributor = distributor
-        self._uploads = 0
+        self._uploads = asyncio.Semaphore(MOST_UPLOADS)
 
     @asynccontextmanager
-    async def upload_directory(self) -> AsyncIterator[Path]:
-        """A temporary directory for an uploaded package."""
-        if self._uploads >= MOST_UPLOADS:
+    async def upload_directory(self, *, wait: bool = False) -> AsyncIterator[Path]:
+        """A temporary directory for an uploaded package; waits for its turn, or refuses."""
+        if self._uploads.locked() and not wait:
             raise LimitReached("Other packages are being uploaded: try again soon.", BUSY_S)
-        self._uploads += 1
-        try:
-            async with self._revisions.temporary_directory() as path:
-                yield path
-        finally:
-            self._uploads -= 1
+        async with self._uploads, self._revisions.temporary_directory() as path:
+            yield path
 
     async def check(
         self, problem: ProblemId, actor: Actor, *, only_own: bool
@@ -160,7 +158,13 @@ async def put_in_force(acquired: Connection, prepared: PreparedImport) -> Import
 
 async def put(acquired: Connection, summary: ProblemSummary, request: ImportRequest) -> bool:
     """Returns False if this revision is in force already (I1)."""
-    fresh = await problems.claim(acquired, summary.id, summary.digest, request.actor.account)
+    fresh = await problems.claim(
+        acquired,
+        summary.id,
+        summary.digest,
+        request.actor.account,
+        unlisted=request.unlisted,
+    )
     found = await problems.lock_ownership(acquired, summary.id)
     assert found is not None, "problems are retired, never removed"
     if not fresh:

@@ -22,7 +22,7 @@ from deemster.settings.sources import (
     variable_of,
 )
 
-CompatApi = Literal["judge0", "jobe", "mcp", "piston", "sandboxfusion"]
+CompatApi = Literal["heng", "judge0", "jobe", "mcp", "piston", "sandboxfusion"]
 StageName = Literal["analyze", "evaluate_ai"]
 LayerName = Literal["seccomp", "cgroup", "pid", "net", "ipc", "uts"]
 
@@ -98,8 +98,8 @@ class Settings(BaseSettings):
     trusted_proxies: Annotated[list[str], NoDecode, BeforeValidator(split_list)] = []
     """Addresses or networks of proxies whose X-Forwarded-For header is trusted."""
     compat: Annotated[list[CompatApi], NoDecode, BeforeValidator(split_list)] = []
-    """APIs that are offered to clients of other services and to agents: judge0, jobe, mcp,
-    piston, sandboxfusion."""
+    """APIs that are offered to clients of other services and to agents: heng, judge0, jobe,
+    mcp, piston, sandboxfusion."""
     cors_origins: Annotated[list[str], NoDecode, BeforeValidator(split_list)] = []
     """Origins whose web pages may call the API with a token, such as https://example.org."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
@@ -146,11 +146,14 @@ class Settings(BaseSettings):
     """Whether the API accepts or refuses programs while no worker runs."""
 
     webhook_allow_private: bool = False
-    """Whether webhooks may go to private and local addresses."""
+    """Whether webhooks may go to private and local addresses, and files of heng tasks may come
+    from there."""
     webhook_attempts: AtLeast1 = 3
     """Maximum number of attempts to deliver one webhook."""
     webhook_timeout_s: Positive = 10.0
     """Time within which a webhook's receiver must answer, in seconds."""
+    heng_import_s: Positive = 30.0
+    """Time within which the files of a heng task must be fetched and stored, in seconds."""
     heng_sign_callbacks: bool = False
     """Whether callbacks to heng clients have the signature of heng."""
 

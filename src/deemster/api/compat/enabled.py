@@ -7,9 +7,11 @@ from typing import Final
 from starlette.routing import BaseRoute
 
 from deemster.api.compat import jobe, judge0, piston, sandboxfusion
+from deemster.api.compat.heng import routes as heng
 from deemster.domain.errors import Refused
 
 ROUTES: Final[Mapping[str, Sequence[BaseRoute]]] = {
+    "heng": heng.routes,
     "jobe": jobe.routes,
     "judge0": judge0.routes,
     "piston": piston.routes,

@@ -30,7 +30,7 @@ from deemster.domain.source import (
     pack_files,
     single_file,
 )
-from deemster.domain.submission import NewSubmission
+from deemster.domain.submission import HengTask, NewSubmission
 from deemster.pipeline.accept.group_commit import GroupCommit
 from deemster.store import contests
 from deemster.store.artifacts import Artifacts
@@ -61,6 +61,8 @@ class SubmitRequest:
     idempotency_key: str | None = None
     priority_class: PriorityClass = PriorityClass.PRACTICE
     contest: ContestId | None = None
+    heng: HengTask | None = None
+    """Set if a heng client sends it: only then the problem may be an unlisted one."""
 
 
 class AcceptService:
@@ -121,7 +123,8 @@ class AcceptService:
         if request.contest is not None:
             await self._check_contest(request.contest, request)
         summary = await self._summaries.get(request.problem)
-        if summary is None or summary.retired:
+        is_heng = request.heng is not None
+        if summary is None or summary.retired or summary.unlisted is not is_heng:
             raise NotFound(f"There is no problem {request.problem}: see GET /v1/problems.")
         language = self._catalogue.named(request.language)
         source = source_of(summary, language, request)
@@ -141,10 +144,12 @@ class AcceptService:
             priority_class=PriorityClass.CONTEST if is_in_contest else request.priority_class,
             contest=request.contest,
             tier=account.tier,
+            heng=request.heng,
         )
         small = content if len(content) <= INLINE_MAX_BYTES else None
-        is_paced = self._interval_s > 0 and account.role is not Role.ADMIN
-        quota = account.quota(self._daily_quota)
+        # A heng client submits for many users, whose limits are its own business.
+        is_paced = self._interval_s > 0 and account.role is not Role.ADMIN and not is_heng
+        quota = None if is_heng else account.quota(self._daily_quota)
         return SubmissionInsert(new, small, is_paced=is_paced, quota=quota), content
 
     async def _store_large_source(self, insert: SubmissionInsert, content: bytes) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from deemster.domain.errors import Refused
 from deemster.domain.problem import Problem
 from deemster.problems.archive import Bounds
-from deemster.problems.formats import dmoj, hydro, icpc, polygon
+from deemster.problems.formats import dmoj, heng, hydro, icpc, polygon
 
 KNOWN = (
     "ICPC/Kattis (problem.yaml and data/), Codeforces Polygon (problem.xml), "
@@ -34,6 +34,8 @@ def read_problem(directory: Path) -> Problem:
 
 def reader_of(directory: Path) -> Callable[[Path], Problem]:
     has = {path.name for path in directory.iterdir()}
+    if has == {heng.FILE, heng.FILES}:
+        return heng.read_package
     if "problem.yaml" in has and has & {"data", "problem_statement", "statement"}:
         return icpc.read_package
     if "problem.xml" in has:

@@ -1,0 +1,103 @@
+"""Fetches the files of a task, only from public addresses, with a bound on their size (H3)."""
+
+import asyncio
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import httpcore
+
+from deemster import __version__
+from deemster.api.compat.heng.task import DirectFile, TaskFile, UrlFile
+from deemster.destination import (
+    BadDestination,
+    DestinationFault,
+    Lookup,
+    PinnedBackend,
+    checked_addresses,
+    default_tls,
+    look_up,
+    target_of,
+    wire_url,
+)
+from deemster.domain.errors import Refused
+from deemster.domain.limits import MIB
+
+CONNECT_S: Final = 10.0
+REASONS: Final = {
+    DestinationFault.UNREADABLE: "the URL can't be read",
+    DestinationFault.UNKNOWN_NAME: "the host of the URL is not known",
+    DestinationFault.NOT_ALLOWED: "the URL leads to a private address",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Downloads:
+    """The caller sets the time limit."""
+
+    allow_private: bool
+    look_up: Lookup = look_up
+
+    async def fetch(self, file: UrlFile, path: Path, most_bytes: int, where: str) -> str:
+        """Writes the file and returns its SHA-256. `where` is its path in the request."""
+        try:
+            digest = await self._fetch(file.url, path, most_bytes, where)
+        except BadDestination as fault:
+            raise Refused(f"{where}.url: {REASONS[fault.fault]}.") from None
+        except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException):
+            raise Refused(f"{where}.url: the file could not be fetched.") from None
+        check_hashsum(file, digest, where)
+        return digest
+
+    async def _fetch(self, url: str, path: Path, most_bytes: int, where: str) -> str:
+        target = target_of(url)
+        addresses = await checked_addresses(
+            target, self.look_up, allow_private=self.allow_private
+        )
+        headers = {
+            "Host": target.netloc.decode("ascii"),
+            "User-Agent": f"deemster/{__version__}",
+            "Accept": "*/*",
+            "Connection": "close",
+        }
+        # A pool for one request: a connection that is kept open would outlive its check.
+        backend = PinnedBackend(addresses, CONNECT_S)
+        tls = default_tls() if target.scheme == "https" else None
+        found, size = hashlib.sha256(), 0
+        async with (
+            httpcore.AsyncConnectionPool(
+                ssl_context=tls, network_backend=backend
+            ) as connections,
+            connections.stream("GET", wire_url(target), headers=[*headers.items()]) as got,
+        ):
+            if got.status != 200:
+                raise Refused(f"{where}.url: the server answered {got.status}, not 200.")
+            with path.open("wb") as stream:
+                async for chunk in got.aiter_stream():
+                    size += len(chunk)
+                    if size > most_bytes:
+                        raise Refused(
+                            f"{where}.url: the file is larger than {most_bytes // MIB} MB."
+                        )
+                    found.update(chunk)
+                    await asyncio.to_thread(stream.write, chunk)
+        return found.hexdigest()
+
+
+def known_digest(file: TaskFile, where: str) -> str | None:
+    """The SHA-256 of a file; None: only its content will tell."""
+    if isinstance(file, UrlFile):
+        return file.hashsum
+    digest = hashlib.sha256(content_of(file)).hexdigest()
+    check_hashsum(file, digest, where)
+    return digest
+
+
+def content_of(file: DirectFile) -> bytes:
+    return file.content.encode()
+
+
+def check_hashsum(file: TaskFile, digest: str, where: str) -> None:
+    if file.hashsum is not None and file.hashsum != digest:
+        raise Refused(f"{where}.hashsum: the file has another SHA-256, {digest}.")
