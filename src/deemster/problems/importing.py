@@ -22,6 +22,8 @@ ANSWER_LIMIT_MS: Final = 60_000
 """Time limit of problems for which contestants submit outputs: no program of theirs runs."""
 MOST_UPLOADS: Final = 2
 """Uploads at the same time: each may need as much disk space as a package may have."""
+MOST_TASKS: Final = 8
+"""Heng tasks with new data at the same time; slow servers may delay each of them."""
 BUSY_S: Final = 10.0
 UNNAMED: Final = "package"
 """Name of an archive that was uploaded without one."""
@@ -73,13 +75,20 @@ class Importer:
         self._revisions = revisions
         self._distributor = distributor
         self._uploads = asyncio.Semaphore(MOST_UPLOADS)
+        self._tasks = asyncio.Semaphore(MOST_TASKS)
 
     @asynccontextmanager
-    async def upload_directory(self, *, wait: bool = False) -> AsyncIterator[Path]:
-        """A temporary directory for an uploaded package; waits for its turn, or refuses."""
-        if self._uploads.locked() and not wait:
+    async def upload_directory(self) -> AsyncIterator[Path]:
+        """A temporary directory for an uploaded package."""
+        if self._uploads.locked():
             raise LimitReached("Other packages are being uploaded: try again soon.", BUSY_S)
         async with self._uploads, self._revisions.temporary_directory() as path:
+            yield path
+
+    @asynccontextmanager
+    async def task_directory(self) -> AsyncIterator[Path]:
+        """A temporary directory for the data of a heng task, which waits for its turn."""
+        async with self._tasks, self._revisions.temporary_directory() as path:
             yield path
 
     async def check(

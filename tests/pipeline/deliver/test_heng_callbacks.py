@@ -77,11 +77,12 @@ async def test_a_failing_update_does_not_stop_the_result(
 async def test_a_result_is_tried_again_until_it_is_accepted(
     pool: Pool, artifacts: Artifacts
 ) -> None:
-    async with receiving(OK, OK, OK, status(500), status(500), OK) as oj:
+    """Its client can't ask for it, so it is tried more often than other webhooks."""
+    async with receiving(OK, OK, OK, *[status(500)] * 9, OK) as oj:
         await judge(pool, artifacts, await make_task(pool, oj))
-        async with dispatching(pool):
+        async with dispatching(pool, backoff_s=0.001):
             await until_ended(pool)
-    assert told(oj) == [*ALL, "finish", "finish"]
+    assert told(oj) == [*ALL, *["finish"] * 9]
     assert oj.got[-1].body == oj.got[-2].body
 
 

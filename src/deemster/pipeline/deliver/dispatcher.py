@@ -15,6 +15,7 @@ from deemster.domain.execution import ExecutionView
 from deemster.domain.webhook import WebhookFormat
 from deemster.metrics import WEBHOOKS
 from deemster.pipeline.deliver.heng_callbacks import HengCallbacks
+from deemster.pipeline.deliver.heng_result import STATES
 from deemster.pipeline.deliver.judge0_submission import CALLBACK_TIMEOUT_S, callback_body
 from deemster.pipeline.deliver.message import SigningKeys, body_of, signature_headers
 from deemster.pipeline.deliver.sender import (
@@ -41,6 +42,9 @@ POLL_S: Final = 1.0
 RECOVERY_S: Final = 5.0
 JITTER: Final = 0.1
 """Random part of the backoff, so that failed deliveries do not come again together."""
+RESULT_ATTEMPTS: Final = 10
+"""Least attempts for the result of a heng task, which its client can't ask for: over an hour.
+"""
 RANDOM: Final = SystemRandom()
 
 
@@ -175,10 +179,14 @@ class WebhookDispatcher:
             generations.append(claimed.generation - 1)
         return [self._keys.key_of(claimed.subject.account, each) for each in generations]
 
+    def _most_attempts(self, claimed: ClaimedDelivery) -> int:
+        is_result = claimed.format is WebhookFormat.HENG and claimed.kind not in STATES
+        return max(self._policy.attempts, RESULT_ATTEMPTS if is_result else 0)
+
     async def _record(self, claimed: ClaimedDelivery, outcome: Outcome, took_ms: int) -> str:
         state = DeliveryState.DELIVERED
         if not outcome.is_delivered:
-            is_last = claimed.number >= self._policy.attempts
+            is_last = claimed.number >= self._most_attempts(claimed)
             state = DeliveryState.FAILED if is_last else DeliveryState.WAITING
         async with connection(self._pool) as recording:
             held = await webhooks.record_attempt(

@@ -1,7 +1,7 @@
 """The route `POST /c/v1/judges` of heng-controller (M6)."""
 
 import asyncio
-from pathlib import Path
+from io import BytesIO
 from typing import Final
 
 from pydantic import ValidationError
@@ -66,7 +66,7 @@ async def submit_request(
     """Stores the data of the task and fetches the program."""
     state, user = app_state(request), task.judge.user
     downloads = Downloads(state.settings.webhook_allow_private)
-    source = await user_source(state, downloads, user)
+    source = await user_source(downloads, user)
     actor = actor_of(request, signer.account)
     problem = await TaskProblem(state, actor, task, downloads).stored()
     return SubmitRequest(
@@ -88,15 +88,13 @@ async def user_language(state: AppState, user: Executable) -> Language:
     return language
 
 
-async def user_source(state: AppState, downloads: Downloads, user: Executable) -> bytes:
+async def user_source(downloads: Downloads, user: Executable) -> bytes:
     if isinstance(user.source, DirectFile):
         known_digest(user.source, SOURCE_FIELD)  # refuses a wrong hashsum
         return content_of(user.source)
-    importer = state.dependencies.importer
-    async with importer.upload_directory(wait=True) as directory:
-        path = directory / "source"
-        await downloads.fetch(user.source, path, SOURCE_BYTES, SOURCE_FIELD)
-        return await asyncio.to_thread(Path.read_bytes, path)
+    fetched = BytesIO()
+    await downloads.fetch(user.source, fetched, SOURCE_BYTES, SOURCE_FIELD)
+    return fetched.getvalue()
 
 
 def check_callbacks(state: AppState, task: JudgeTask) -> None:

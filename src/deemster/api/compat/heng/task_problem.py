@@ -60,7 +60,7 @@ class TaskProblem:
         if len(self.digests) == len(self.files) and await self._exists():
             return self.problem_id
         importer = self.state.dependencies.importer
-        async with importer.upload_directory(wait=True) as directory:
+        async with importer.task_directory() as directory:
             for name in [each for each in self.files if each not in self.digests]:
                 await self._get(name, directory)
             if await self._exists():
@@ -104,7 +104,8 @@ class TaskProblem:
             await asyncio.to_thread(path.write_bytes, content_of(file))
         else:
             most_bytes = self.state.settings.package_mb * MIB
-            self.digests[name] = await self.downloads.fetch(file, path, most_bytes, where)
+            with path.open("wb") as stream:
+                self.digests[name] = await self.downloads.fetch(file, stream, most_bytes, where)
         self.paths[name] = path
 
     def _dynamic(self) -> dict[str, str]:
