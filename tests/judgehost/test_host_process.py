@@ -64,7 +64,7 @@ def test_m1_only_the_server_can_send_tasks(
     assert stub.push(address, task, secret=b"stolen") == 401
     assert stub.push(address, task, now_s=time.time() - 61) == 401
     assert stub.push(address, task, now_s=time.time() + 70) == 401
-    assert stub.push(f"{address}/other", task) == 202, "a proxy may add a path"
+    assert stub.push(f"{address}/other", task) == 202, "a proxy may change the path"
     result_of(stub, task)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
@@ -11,7 +12,7 @@ from deemster.judgehost.nonces import SignedMessages
 from deemster.pipeline.remote.messages import MESSAGE_BYTES, HostTask
 
 PATH: Final = "/tasks"
-"""Signed in this form, whatever path the address of the host has before it."""
+"""Below the address of the host."""
 STATUSES: Final = {Admission.STARTED: 202, Admission.KNOWN: 202, Admission.FULL: 503}
 
 Message = MutableMapping[str, Any]
@@ -23,8 +24,13 @@ class TaskListener:
     """An ASGI application with one route."""
 
     def __init__(
-        self, messages: SignedMessages, accept: Callable[[HostTask], Admission]
+        self,
+        messages: SignedMessages,
+        accept: Callable[[HostTask], Admission],
+        address: str,
     ) -> None:
+        """`address` is the URL for the server; a proxy may remove its path from requests."""
+        self._signed_path = urlsplit(address).path.rstrip("/") + PATH
         self._messages = messages
         self._accept = accept
 
@@ -45,7 +51,8 @@ class TaskListener:
             return 413, "too_large"
         headers = {name.decode(): value.decode("latin-1") for name, value in scope["headers"]}
         query = scope["query_string"].decode("latin-1")
-        fault = self._messages.fault_of(SignedRequest("POST", PATH, query, headers, body))
+        signed = SignedRequest("POST", self._signed_path, query, headers, body)
+        fault = self._messages.fault_of(signed)
         if fault is not None:
             return 401, str(fault)
         try:

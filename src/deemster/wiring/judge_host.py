@@ -69,10 +69,12 @@ async def run_judge_host(settings: Settings, slots: int | None = None) -> None:
                 host.stop()
 
         with signals_handled(on_signal):
-            if settings.judgehost_address is None:
+            address = settings.judgehost_address
+            if address is None:
                 await host.run()
             else:
-                async with listening(settings, TaskListener(messages, host.accept), group):
+                listener = TaskListener(messages, host.accept, address)
+                async with listening(settings, listener, group):
                     await host.run()
 
 
