@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from deemster.domain.execution import ExecutionLimits, ExecutionOptions
+from deemster.domain.judge_host import HostKey
 from deemster.domain.source import pack_files
 from deemster.pipeline.remote.messages import (
     ExecutePart,
@@ -54,10 +55,25 @@ class HostProcess:
 def running_host(
     stub: StubServer, directory: Path, memory: Path, **settings: object
 ) -> Iterator[HostProcess]:
+    """A host that has registered at the stub."""
+    before = len(stub.announcements)
+    with started_host(stub.url, stub.key, directory, memory, **settings) as host:
+        wait_until(
+            lambda: len(stub.announcements) > before or host.process.poll() is not None,
+            why=lambda: host.said[-3000:],
+        )
+        assert host.process.poll() is None, host.said[-3000:]
+        yield host
+
+
+@contextmanager
+def started_host(
+    url: str, key: HostKey, directory: Path, memory: Path, **settings: object
+) -> Iterator[HostProcess]:
     directory.mkdir(exist_ok=True)
     key_file = directory / "key"
     key_file.touch(mode=0o600)
-    key_file.write_text(stub.key.text + "\n")
+    key_file.write_text(key.text + "\n")
     ours = {
         "judgehost_key_file": key_file,
         "judgehost_memory_dir": memory,
@@ -71,23 +87,16 @@ def running_host(
     environment = {f"DEEMSTER_{name.upper()}": str(value) for name, value in ours.items()}
     log = directory / f"log{next(NUMBERS)}"
     command = [sys.executable, "-X", "importtime", "-m", "deemster", "judgehost"]
-    before = len(stub.announcements)
     with log.open("wb") as file:
         process = subprocess.Popen(
-            [*command, "--server", stub.url],
+            [*command, "--server", url],
             env={**os.environ, **environment},
             stdout=file,
             stderr=file,
             start_new_session=True,
         )
-    host = HostProcess(process, log, directory, memory)
     try:
-        wait_until(
-            lambda: len(stub.announcements) > before or process.poll() is not None,
-            why=lambda: host.said[-3000:],
-        )
-        assert process.poll() is None, host.said[-3000:]
-        yield host
+        yield HostProcess(process, log, directory, memory)
     finally:
         if process.poll() is None:
             process.kill()
