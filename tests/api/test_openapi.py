@@ -54,6 +54,7 @@ def references_in(node: Any) -> list[str]:
 MEDIA_TYPES = {
     "events": "text/event-stream",
     "dolos": "application/zip",
+    "{digest}": "application/x-tar",
     "recording": "application/x-asciicast",
     "diff": "text/x-diff",
     "analysis": "application/sarif+json",

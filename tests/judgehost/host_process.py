@@ -19,8 +19,8 @@ from deemster.pipeline.remote.messages import (
     Finish,
     HostTask,
     JudgePart,
+    ProblemData,
     TaskKind,
-    TestData,
 )
 from deemster.problems.distribution import pack
 from deemster.problems.revision import RevisionStore
@@ -122,12 +122,12 @@ def execution(language: str, source: str, **parts: Any) -> HostTask:
     return make_task(TaskKind.EXECUTE, language, source, execute=part, **parts)
 
 
-def judging(language: str, source: str, data: TestData, **limits: Any) -> HostTask:
+def judging(language: str, source: str, data: ProblemData, **limits: Any) -> HostTask:
     part = JudgePart(**{"time_ms": 2000, "cases": 3, **limits})
     return make_task(TaskKind.JUDGE, language, source, judge=part, data=data)
 
 
-async def publish(stub: StubServer, package: Path, place: Path) -> TestData:
+async def publish(stub: StubServer, package: Path, place: Path) -> ProblemData:
     """Packs a package as the server does, and offers it there."""
     store = RevisionStore(place / "revisions", 1 << 30)
     revision = await store.import_package(package)
@@ -135,7 +135,7 @@ async def publish(stub: StubServer, package: Path, place: Path) -> TestData:
     pack(revision.directory, tar)
     path = f"/v1/judgehost/data/{revision.digest}?expires=1&signature=2"
     stub.data[path] = tar.read_bytes()
-    return TestData(digest=revision.digest, path=path)
+    return ProblemData(digest=revision.digest, path=path)
 
 
 def outcome(stub: StubServer, task: HostTask) -> Finish:

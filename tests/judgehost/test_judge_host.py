@@ -10,8 +10,11 @@ import pytest
 from deemster.domain.execution import Stream
 from deemster.domain.run_status import RunStatus
 from deemster.domain.verdict import Verdict
-from deemster.pipeline.remote.messages import HostOrder, TaskKind
-from deemster.pipeline.remote.messages import TestData as Packed  # pytest would collect it
+from deemster.pipeline.remote.messages import (
+    HostOrder,
+    ProblemData,  # pytest would collect it
+    TaskKind,
+)
 from tests.judgehost.host_process import (
     HostProcess,
     execution,
@@ -48,7 +51,7 @@ DRIVERS = re.compile(r"\|\s+(asyncpg|psycopg\w*|bullmq|redis|deemster\.(store|ap
 
 
 @pytest.fixture(scope="module")
-def data(stub: StubServer, tmp_path_factory: pytest.TempPathFactory) -> Packed:
+def data(stub: StubServer, tmp_path_factory: pytest.TempPathFactory) -> ProblemData:
     return asyncio.run(publish(stub, PACKAGE, tmp_path_factory.mktemp("packed")))
 
 
@@ -83,7 +86,9 @@ def test_m4_a_host_announces_its_languages_slots_and_speed(stub: StubServer) -> 
 
 
 @pytest.mark.parametrize("program", [RIGHT, WRONG, BROKEN], ids=lambda each: each.verdict)
-def test_m1_a_submission_is_judged(stub: StubServer, data: Packed, program: Program) -> None:
+def test_m1_a_submission_is_judged(
+    stub: StubServer, data: ProblemData, program: Program
+) -> None:
     finish = outcome(stub, judging(program.language, program.source, data))
     assert finish.judge is not None
     assert finish.judge.judgement.verdict is program.verdict
@@ -92,7 +97,7 @@ def test_m1_a_submission_is_judged(stub: StubServer, data: Packed, program: Prog
 
 
 def test_m1_test_data_are_in_memory_or_encrypted(
-    stub: StubServer, host: HostProcess, data: Packed
+    stub: StubServer, host: HostProcess, data: ProblemData
 ) -> None:
     """X6: nobody who gets the disk can read test cases, or tell whose they are."""
     outcome(stub, judging(RIGHT.language, RIGHT.source, data))
@@ -107,7 +112,7 @@ def test_m1_test_data_are_in_memory_or_encrypted(
 
 
 def test_m1_the_process_has_no_driver_and_no_credential_but_its_key(
-    stub: StubServer, host: HostProcess, data: Packed
+    stub: StubServer, host: HostProcess, data: ProblemData
 ) -> None:
     outcome(stub, judging(RIGHT.language, RIGHT.source, data))
     assert "deemster.judgehost.task_runner" in host.said, "modules are listed"
@@ -140,7 +145,7 @@ print([name for name in os.environ if "DEEMSTER" in name])
     assert said.endswith("[]\n")
 
 
-def test_a_time_limit_is_multiplied_by_the_factor(stub: StubServer, data: Packed) -> None:
+def test_a_time_limit_is_multiplied_by_the_factor(stub: StubServer, data: ProblemData) -> None:
     tasks = [
         judging("c", SPINS, data, time_ms=100, time_factor=factor) for factor in (1.0, 20.0)
     ]
@@ -152,7 +157,7 @@ def test_a_time_limit_is_multiplied_by_the_factor(stub: StubServer, data: Packed
     ]
 
 
-def test_j10_heartbeats_tell_the_progress(stub: StubServer, data: Packed) -> None:
+def test_j10_heartbeats_tell_the_progress(stub: StubServer, data: ProblemData) -> None:
     before = len(stub.heartbeats)
     task = judging("c", SPINS, data, time_ms=2000, cases=9)
     outcome(stub, task)
@@ -181,7 +186,7 @@ def test_e5_output_is_sent_while_the_program_runs(stub: StubServer) -> None:
     ]
 
 
-def test_x6_an_analysis_runs_on_the_host(stub: StubServer, data: Packed) -> None:
+def test_x6_an_analysis_runs_on_the_host(stub: StubServer, data: ProblemData) -> None:
     task = make_task(TaskKind.ANALYZE, "python3", "import os\nprint(1)\n", data=data)
     finish = outcome(stub, task)
     assert finish.failure is None
@@ -189,7 +194,7 @@ def test_x6_an_analysis_runs_on_the_host(stub: StubServer, data: Packed) -> None
     assert finish.analyze.sarif
 
 
-def test_what_the_host_cannot_do_is_a_failure(stub: StubServer, data: Packed) -> None:
+def test_what_the_host_cannot_do_is_a_failure(stub: StubServer, data: ProblemData) -> None:
     unknown = data.model_copy(update={"digest": "0" * 64, "path": "/v1/judgehost/data/0?x=1"})
     cases = [
         (execution("brainfuck", ""), True, "brainfuck"),

@@ -12,7 +12,7 @@ from deemster.domain.limits import MIB
 from deemster.judgehost import test_data
 from deemster.judgehost.encrypted_cache import EncryptedCache
 from deemster.judgehost.test_data import HostRevisions
-from deemster.pipeline.remote.messages import TestData as Packed  # pytest would collect it
+from deemster.pipeline.remote.messages import ProblemData  # pytest would collect it
 from deemster.problems.distribution import pack
 from deemster.problems.revision import RevisionStore
 from tests.system.programs import PACKAGE
@@ -51,7 +51,7 @@ async def opened_host(
         memory_bytes = 3 * largest // 2 + 2 if is_tight else 100 * MIB
         host = HostRevisions(memory, memory_bytes, cache, downloads)
         for name, digest in zip(names, digests, strict=True):
-            host.offer(Packed(digest=digest, path=name))
+            host.offer(ProblemData(digest=digest, path=name))
         yield host, downloads, digests
 
 

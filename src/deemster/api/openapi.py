@@ -28,7 +28,14 @@ from deemster.api.models.live_input import InputIn
 from deemster.api.models.rejudgings import RejudgingIn
 from deemster.api.models.stages import StagesIn
 from deemster.api.models.submissions import SubmissionIn
-from deemster.pipeline.remote.messages import Announcement, HeartbeatRequest, LeaveRequest
+from deemster.pipeline.remote.messages import (
+    Announcement,
+    Finish,
+    HeartbeatRequest,
+    LeaveRequest,
+    TaskRequest,
+    Update,
+)
 
 BODIES: Final = (
     Announcement,
@@ -39,6 +46,7 @@ BODIES: Final = (
     ContestIn,
     CorrectionIn,
     ExecutionIn,
+    Finish,
     HeartbeatRequest,
     HengKeyIn,
     InputIn,
@@ -53,8 +61,10 @@ BODIES: Final = (
     SignUp,
     StagesIn,
     SubmissionIn,
+    TaskRequest,
     TiersIn,
     TokenIn,
+    Update,
     UserIn,
     UserPatch,
 )

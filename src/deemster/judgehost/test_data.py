@@ -10,7 +10,7 @@ from typing import Final
 
 from deemster.domain.errors import LostRace, Refused, Unavailable
 from deemster.judgehost.encrypted_cache import EncryptedCache
-from deemster.pipeline.remote.messages import MOST_DATA, TestData
+from deemster.pipeline.remote.messages import MOST_DATA, ProblemData
 from deemster.problems.archive import Bounds
 from deemster.problems.revision import (
     Revision,
@@ -50,7 +50,7 @@ class HostRevisions:
         self.on_full: Callable[[], None] = lambda: None
         """Called when revisions that nobody uses any more are still held."""
 
-    def offer(self, data: TestData) -> None:
+    def offer(self, data: ProblemData) -> None:
         """Tells where the server has the data, for the next minutes."""
         self._paths[data.digest] = data.path
         self._paths.move_to_end(data.digest)

@@ -110,7 +110,7 @@ class TaskKind(StrEnum):
     ANALYZE = "analyze"
 
 
-class TestData(HostMessage):
+class ProblemData(HostMessage):
     """The package of a problem, named by its content."""
 
     digest: Digest
@@ -147,7 +147,7 @@ class HostTask(HostMessage):
     """A task that takes longer has failed."""
     judge: JudgePart | None = None
     execute: ExecutePart | None = None
-    data: TestData | None = None
+    data: ProblemData | None = None
     """The problem of a submission; for an analysis, too, because it may add files."""
 
     @property

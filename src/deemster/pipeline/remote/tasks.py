@@ -17,8 +17,8 @@ from deemster.pipeline.remote.messages import (
     ExecutePart,
     HostTask,
     JudgePart,
+    ProblemData,
     TaskKind,
-    TestData,
 )
 from deemster.store import analyses, executions
 from deemster.store.artifacts import Artifacts
@@ -92,7 +92,7 @@ class TaskBuilder:
             deadline_s=deadline_s(details, factor),
             judge=judge_part(details, factor),
             execute=execute_part(details),
-            data=TestData(
+            data=ProblemData(
                 digest=revision, path=self.links.link(remote.host, remote.judge_id, revision)
             )
             if revision is not None
