@@ -15,6 +15,7 @@ from deemster.pipeline.work.heartbeat import is_alive, process_name
 from tests.cli.conftest import COMMAND
 from tests.waiting import PATIENCE_S, until
 
+WELCOMED = "Ctrl-C ends everything."
 READY = re.compile(r"^Ready after .*: (http://\S+)$", re.MULTILINE)
 
 
@@ -82,7 +83,10 @@ class Up:
         assert self.process.poll() is None, self.output
 
     def _answers(self) -> bool:
-        return self.process.poll() is not None or READY.search(self.output) is not None
+        """Its welcome is complete, or it has ended."""
+        welcome = READY.search(self.output)
+        is_complete = welcome is not None and WELCOMED in self.output[welcome.end() :]
+        return is_complete or self.process.poll() is not None
 
     async def ended(self) -> int:
         await until(lambda: self.process.poll() is not None, why=lambda: self.output)
