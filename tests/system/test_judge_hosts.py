@@ -3,11 +3,11 @@
 import hashlib
 import io
 import tarfile
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
 
+from deemster.domain.account import Role
 from deemster.domain.execution import ExecutionResult, OutputChunk, Stream
 from deemster.domain.ids import ExecutionId
 from deemster.domain.job import Task
@@ -15,7 +15,7 @@ from deemster.domain.run_status import RunStatus
 from deemster.domain.source import unpack_files
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.remote.messages import ExecuteOutcome, Failure, Finish, Update
-from deemster.store import judge_hosts, remote_tasks
+from deemster.store import accounts, judge_hosts
 from deemster.store.pool import connection
 from tests.services.ports import reserved_port
 from tests.system.client import Client, client_of
@@ -92,6 +92,12 @@ async def test_m1_submissions_and_executions_run_on_hosts(open_service: OpenServ
 
 def refusal(answer: httpx.Response) -> tuple[int, str]:
     return answer.status_code, answer.json()["type"].rpartition(":")[2]
+
+
+async def admin_token(service: Service) -> str:
+    async with connection(service.pool) as acquired:
+        admin = await accounts.add(acquired, "chief", Role.ADMIN)
+        return await accounts.add_token(acquired, admin.id, "test")
 
 
 async def ended(client: Client, execution: ExecutionId) -> dict[str, Any] | None:
@@ -208,11 +214,14 @@ async def test_m5_a_third_host_decides_and_the_wrong_one_is_paused(
         )
         assert [row["name"] for row in paused] == ["one"]
         assert disputed in paused[0]["pause_reason"]
-        async with connection(service.pool) as acquired:
-            judged = await remote_tasks.judged_by(
-                acquired, one.key.host, since=datetime.now(UTC) - timedelta(hours=1), limit=10
-            )
-        assert {(each.submission, each.verdict) for each in judged} == {
+        token = await admin_token(service)
+        answer = await client.http.get(
+            "/v1/admin/judge-hosts/one/verdicts", headers={"Authorization": f"Bearer {token}"}
+        )
+        assert answer.status_code == 200, answer.text
+        assert {
+            (each["submission_id"], each["verdict"]) for each in answer.json()["items"]
+        } == {
             (agreed, "Accepted"),
             (disputed, "Wrong Answer"),
         }

@@ -117,6 +117,7 @@ PERMISSIONS: Final[dict[tuple[str, str], Need]] = {
     ("POST", "/v1/admin/workers/{id}/drain"): ADMIN,
     ("POST", "/v1/admin/workers/{id}/resume"): ADMIN,
     ("GET", "/v1/admin/judge-hosts"): ADMIN,
+    ("GET", "/v1/admin/judge-hosts/{id}/verdicts"): ADMIN,
     ("POST", "/v1/admin/judge-hosts"): ADMIN,
     ("POST", "/v1/admin/judge-hosts/{id}/pause"): ADMIN,
     ("POST", "/v1/admin/judge-hosts/{id}/resume"): ADMIN,

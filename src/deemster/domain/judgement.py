@@ -105,6 +105,8 @@ class JuryJudgement:
     compiled: CompileRecord | None = None
     fault: JuryText = NO_TEXT
     """The cause of a judge error."""
+    time_factor: float = 1.0
+    """Time limits were multiplied by it, because of the speed of the judge host."""
 
     @property
     def runtime_ms(self) -> int:
@@ -153,6 +155,7 @@ class ContestantJudgement:
     """Set only for a compile error."""
     version: str = ""
     command: tuple[str, ...] = ()
+    time_factor: float = 1.0
 
 
 def is_failure(verdict: Verdict | None) -> bool:
@@ -180,6 +183,7 @@ def for_contestant(
         compiler_output=compiled.output if compiled and failed_to_compile else None,
         version=compiled.version if compiled else "",
         command=compiled.argv or compiled.run_argv if compiled else (),
+        time_factor=judgement.time_factor,
     )
 
 

@@ -1,7 +1,7 @@
 """Runs the tasks that the server gives this host: judges, executes, analyses."""
 
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import structlog
@@ -86,7 +86,8 @@ class TaskRunner:
             tries=task.attempt,
             on_part=on_part,
         )
-        return JudgeOutcome(judgement=result.judgement, show_groups=result.show_groups)
+        judgement = replace(result.judgement, time_factor=task.judge.time_factor)
+        return JudgeOutcome(judgement=judgement, show_groups=result.show_groups)
 
     async def _execute(self, task: HostTask) -> ExecuteOutcome:
         if task.execute is None:

@@ -201,9 +201,9 @@ async def move_lease(
 
 
 async def judged_by(
-    connection: Connection, host: JudgeHostId, *, since: datetime, limit: int
+    connection: Connection, host: JudgeHostId, *, within_s: float, limit: int
 ) -> Sequence[HostVerdict]:
-    rows = SQL.judged_by(connection, host=host, since=since, limit=limit)
+    rows = SQL.judged_by(connection, host=host, within_s=within_s, limit=limit)
     return [
         HostVerdict(SubmissionId(row["work_id"]), row["verdict"], row["ended_at"])
         async for row in rows

@@ -27,6 +27,7 @@ from deemster.store import (
     heng,
     judge_hosts,
     outbox,
+    remote_tasks,
     submission_inserts,
     webhooks,
     workers,
@@ -120,6 +121,7 @@ async def trim(pool: Pool, producer: Producer) -> int:
         await outbox.trim(acquired, older_than_s=KEPT_S, limit=TRIM_ROWS)
         await workers.trim(acquired, older_than_s=KEPT_S)
         await judge_hosts.trim_nonces(acquired)
+        await remote_tasks.trim(acquired, older_than_s=WEBHOOKS_KEPT_S, limit=TRIM_ROWS)
         await submission_inserts.trim(acquired)
         await heng.trim_nonces(acquired)
         await webhooks.trim(acquired, older_than_s=WEBHOOKS_KEPT_S, limit=TRIM_ROWS)

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated, Final
 
-from pydantic import StringConstraints
+from pydantic import Field, StringConstraints
 
 from deemster.api.models.kinds import RequestModel, ResponseModel
 from deemster.store.judge_hosts import HostState, JudgeHostView
@@ -43,6 +43,22 @@ class HostWorkerOut(ResponseModel):
     started_at: datetime
     seen_at: datetime
     draining_at: datetime | None
+
+
+class HostVerdictOut(ResponseModel):
+    submission_id: str
+    verdict: str
+    """What this host found; it need not be the verdict that counted."""
+    judged_at: datetime
+
+
+class HostVerdictsOut(ResponseModel):
+    items: list[HostVerdictOut]
+
+
+class HostVerdictsQuery(RequestModel):
+    hours: Annotated[float, Field(gt=0, le=24 * 30)] = 24
+    limit: Annotated[int, Field(ge=1, le=10_000)] = 1000
 
 
 class JudgeHostOut(ResponseModel):

@@ -147,6 +147,8 @@ class SubmissionOut(SubmissionItem):
     """Message of the problem's checker to the contestant."""
     limit_ms: int | None = None
     """The time limit that was exceeded."""
+    time_factor: float | None = None
+    """Time limits were multiplied by it, if the judge host is slower or faster than others."""
     reason: str | None = None
     """Cause of a Runtime Error: signal, exit code or forbidden system call."""
     compiler_output: str | None = None
@@ -270,6 +272,7 @@ def judgement_fields(view: SubmissionView, judgement: Mapping[str, Any]) -> dict
         "got": failed.get("got"),
         "message": failed.get("team_message") or None,
         "limit_ms": limit_of(view, failed),
+        "time_factor": factor if (factor := judgement.get("time_factor", 1.0)) != 1 else None,
         "reason": failed.get("reason") or None,
         "compiler_output": judgement.get("compiler_output"),
         "compiler": compiler_of(judgement),

@@ -1,9 +1,9 @@
 """`/v1/admin/judge-hosts`: add, list, pause, drain and revoke judge hosts (M4)."""
 
 from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from deemster.api.authentication import Caller, actor_of
@@ -12,6 +12,9 @@ from deemster.api.http.errors import errors
 from deemster.api.http.idempotent_replay import IDEMPOTENCY_KEY, respond_once
 from deemster.api.models.judge_hosts import (
     BODY_BYTES,
+    HostVerdictOut,
+    HostVerdictsOut,
+    HostVerdictsQuery,
     JudgeHostIn,
     JudgeHostOut,
     JudgeHostsOut,
@@ -24,7 +27,7 @@ from deemster.api.state import app_state
 from deemster.domain.account import Account
 from deemster.domain.errors import Conflict
 from deemster.domain.judge_host import JudgeHostId, check_name, derive_key
-from deemster.store import audit, judge_hosts
+from deemster.store import audit, judge_hosts, remote_tasks
 from deemster.store.pool import Connection, connection, transaction
 
 router = APIRouter(tags=["admin"])
@@ -127,6 +130,30 @@ async def rotate_key(request: Request, caller: Caller, id: str) -> Response:  # 
             return await key_response(request, acquired, host.id, generation=generation)
 
         return await respond_once(request, caller, acquired, None, rotate)
+
+
+@router.get(PATH + "/{id}/verdicts", response_model=HostVerdictsOut, responses=errors(404, 422))
+async def list_verdicts(
+    request: Request,
+    _caller: Caller,
+    id: str,  # noqa: A002
+    query: Annotated[HostVerdictsQuery, Query()],
+) -> Response:
+    """Lists what a judge host has judged lately, newest first: if the host was wrong, make a
+    rejudging of these submissions.
+    """
+    async with transaction(app_state(request).pool) as acquired:
+        host = await judge_hosts.lock(acquired, id)
+        found = await remote_tasks.judged_by(
+            acquired, host.id, within_s=query.hours * 3600, limit=query.limit
+        )
+    items = [
+        HostVerdictOut(
+            submission_id=each.submission, verdict=each.verdict, judged_at=each.ended_at
+        )
+        for each in found
+    ]
+    return json_response(HostVerdictsOut(items=items))
 
 
 async def key_response(

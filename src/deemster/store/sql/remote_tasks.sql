@@ -109,9 +109,9 @@ UPDATE lease SET worker_id = :worker, beat_at = now()
 RETURNING true;
 
 -- name: judged_by
--- Lists submissions that a host judged since a moment, newest first.
+-- Lists submissions that a host judged lately, newest first.
 SELECT t.work_id, t.verdict, t.ended_at FROM remote_task t JOIN work w ON w.id = t.work_id
- WHERE t.host_id = :host AND t.ended_at >= :since AND t.verdict IS NOT NULL AND w.kind = 'submission'
+ WHERE t.host_id = :host AND t.ended_at >= now() - make_interval(secs => :within_s) AND t.verdict IS NOT NULL AND w.kind = 'submission'
  ORDER BY t.ended_at DESC LIMIT :limit;
 
 -- name: trim!
