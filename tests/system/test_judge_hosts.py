@@ -24,9 +24,11 @@ from tests.system.programs import RIGHT
 from tests.system.service import Service
 from tests.system.signed_host import SECRET, open_host
 from tests.system.truth import until_at_rest
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, until
 
 ON_HOSTS = {"judge_on": "hosts", "secret_key": SECRET}
+PATIENT = {**ON_HOSTS, "lease_s": PATIENCE_S}
+"""A host of a test sends heartbeats only while it waits for a task."""
 ROLES = ("api", "relay", "keeper", "dispatcher")
 
 
@@ -39,7 +41,7 @@ async def test_m1_submissions_and_executions_run_on_hosts(open_service: OpenServ
     """M1, M2: with progress and live output; a host gets the test data of its task only."""
     port = reserved_port()
     async with (
-        open_service(port=port, **ON_HOSTS) as service,
+        open_service(port=port, **PATIENT) as service,
         client_of(service, port) as client,
         open_host(service, port, "one") as host,
         open_host(service, port, "two") as other,
@@ -155,7 +157,7 @@ async def test_m4_a_host_that_fails_is_followed_by_another_try(
 ) -> None:
     port = reserved_port()
     async with (
-        open_service(port=port, **ON_HOSTS) as service,
+        open_service(port=port, **PATIENT) as service,
         client_of(service, port) as client,
         open_host(service, port, "one") as host,
     ):
@@ -182,7 +184,7 @@ async def test_m5_a_third_host_decides_and_the_wrong_one_is_paused(
     """M5: the verdict that two of three found counts, whoever was asked first."""
     port = reserved_port()
     async with (
-        open_service(port=port, judge_twice=1.0, **ON_HOSTS) as service,
+        open_service(port=port, judge_twice=1.0, **PATIENT) as service,
         client_of(service, port) as client,
         open_host(service, port, "one") as one,
         open_host(service, port, "two") as two,
