@@ -73,9 +73,11 @@ async def fetch_tasks(request: Request, signed: BriefHostCall) -> Response:
     state, worker = app_state(request), WorkerId(asked.worker)
     until_s = time.monotonic() + asked.wait_s
     while True:
-        tasks = await take_tasks(state, signed, worker)
+        # A task that nobody receives would wait until its lease ends.
+        is_gone = await request.is_disconnected()
+        tasks = [] if is_gone else await take_tasks(state, signed, worker)
         left_s = until_s - time.monotonic()
-        if tasks or left_s <= 0 or state.host_tasks.is_draining:
+        if tasks or is_gone or left_s <= 0 or state.host_tasks.is_draining:
             return signed_answer(request, signed, Tasks(tasks=tasks))
         await state.host_tasks.wait(worker, min(left_s, POLL_S))
 
