@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
@@ -50,6 +50,11 @@ class HostProcess:
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(60)
 
+    def kill(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+
 
 @contextmanager
 def running_host(
@@ -70,6 +75,23 @@ def running_host(
 def started_host(
     url: str, key: HostKey, directory: Path, memory: Path, **settings: object
 ) -> Iterator[HostProcess]:
+    command = (sys.executable, "-X", "importtime")
+    host = start_host(command, url, key, directory, memory, **settings)
+    try:
+        yield host
+    finally:
+        host.kill()
+
+
+def start_host(
+    command: Sequence[str],
+    url: str,
+    key: HostKey,
+    directory: Path,
+    memory: Path,
+    **settings: object,
+) -> HostProcess:
+    """`command` starts Python."""
     directory.mkdir(exist_ok=True)
     key_file = directory / "key"
     key_file.touch(mode=0o600)
@@ -86,21 +108,15 @@ def started_host(
     }
     environment = {f"DEEMSTER_{name.upper()}": str(value) for name, value in ours.items()}
     log = directory / f"log{next(NUMBERS)}"
-    command = [sys.executable, "-X", "importtime", "-m", "deemster", "judgehost"]
     with log.open("wb") as file:
         process = subprocess.Popen(
-            [*command, "--server", url],
+            [*command, "-m", "deemster", "judgehost", "--server", url],
             env={**os.environ, **environment},
             stdout=file,
             stderr=file,
             start_new_session=True,
         )
-    try:
-        yield HostProcess(process, log, directory, memory)
-    finally:
-        if process.poll() is None:
-            process.kill()
-        process.wait()
+    return HostProcess(process, log, directory, memory)
 
 
 def make_task(kind: TaskKind, language: str, source: str, **parts: Any) -> HostTask:
