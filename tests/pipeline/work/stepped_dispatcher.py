@@ -47,6 +47,8 @@ class Dispatcher:
     directory: Path
     lease_s: float
     pushed: list[str]
+    share: float = 0
+    """Of the submissions that two hosts judge."""
 
     @property
     def transmitter(self) -> Transmitter:
@@ -71,7 +73,7 @@ class Dispatcher:
         await self.transmitter.handle(DeliveredJob(job, lock))
 
     async def receive(self, number: int) -> None:
-        opinions = SecondOpinions(self.pool, 0, self.transmitter.deliver)
+        opinions = SecondOpinions(self.pool, self.share, self.transmitter.deliver)
         artifacts = make_artifacts(self.directory)
         await Receiver(self.pool, artifacts, TRIES, opinions).receive(number)
 
@@ -99,9 +101,11 @@ class SteppedDispatcher:
             finally:
                 process.kill()
 
-    async def receive(self, url: str, directory: Path, number: int, *, until: int) -> bool:
+    async def receive(
+        self, url: str, directory: Path, number: int, *, until: int, share: float = 0
+    ) -> bool:
         """False: the process was killed before the statement with the number `until`."""
-        return await self._step(url, directory, until, number=number)
+        return await self._step(url, directory, until, number=number, share=share)
 
     async def transmit(
         self, url: str, directory: Path, job: Job, *, until: int, lease_s: float
@@ -123,7 +127,8 @@ class SteppedDispatcher:
 
 async def run(step: dict[str, Any]) -> None:
     async with open_pool(step["url"], name="test", max_size=2) as pool:
-        dispatcher = Dispatcher(pool, Path(step["directory"]), step.get("lease_s", 0), [])
+        lease_s, share = step.get("lease_s", 0), step.get("share", 0)
+        dispatcher = Dispatcher(pool, Path(step["directory"]), lease_s, [], share)
         if "number" in step:
             await dispatcher.receive(step["number"])
         else:

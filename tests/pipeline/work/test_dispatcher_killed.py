@@ -11,7 +11,7 @@ import pytest
 from deemster.domain.execution import ExecutionResult, OutputChunk, ProgramIo, Stream
 from deemster.domain.ids import SubmissionId, WorkId, new_id
 from deemster.domain.job import Job, Task
-from deemster.domain.judge_host import JUDGE, JudgeHostId, JudgeId
+from deemster.domain.judge_host import JUDGE, JudgeHostId, JudgeId, Purpose
 from deemster.domain.run_status import RunStatus
 from deemster.pipeline.remote.messages import ExecuteOutcome, Failure, Finish, JudgeOutcome
 from deemster.pipeline.remote.tasks import read_details
@@ -49,9 +49,9 @@ def stepped() -> Iterator[SteppedDispatcher]:
         yield opened
 
 
-async def make_room(pool: Pool, address: str | None = None) -> HostRoom:
+async def make_room(pool: Pool, address: str | None = None, name: str = "one") -> HostRoom:
     async with transaction(pool) as writing:
-        host = await judge_hosts.add(writing, "one", created_by="test")
+        host = await judge_hosts.add(writing, name, created_by="test")
         worker = await host_workers.register(
             writing,
             host,
@@ -135,6 +135,39 @@ async def test_m3_a_killed_receiver_leaves_the_counters_exact(
         if is_done:
             break
     assert statement > 5, "it was killed within the transaction"
+
+
+async def test_m5_a_killed_receiver_still_compares_two_hosts(
+    pool: Pool, database_url: str, tmp_path: Path, stepped: SteppedDispatcher
+) -> None:
+    """M3, M5, I3: killed when it asks the second host, and when it settles both results."""
+    one, two = await make_room(pool), await make_room(pool, name="two")
+    problem = (await make_problem(pool)).id
+    second = Dispatcher(pool, tmp_path, LONG_S, [], share=1)
+    for statement in count(1):
+        work, number = await report(pool, one, Task.RUN, JUDGED)
+        is_done = await stepped.receive(
+            database_url, tmp_path, number, until=statement, share=1
+        )
+        await second.receive(number)
+        async with transaction(pool) as writing:
+            (asked,) = [task for task, _ in await remote_tasks.claim(writing, two.worker)]
+            assert (asked.work, asked.purpose) == (work, Purpose.CHECK)
+            body = JUDGED.model_dump_json().encode()
+            await remote_tasks.add_message(writing, asked.judge_id, body)
+        is_done &= await stepped.receive(
+            database_url, tmp_path, asked.number, until=statement, share=1
+        )
+        await second.receive(asked.number)
+        await second.receive(number)
+        async with connection(pool) as reading:
+            assert await reading.fetchval(LEFT) == 0
+            assert await reading.fetchval(ENDS, "complete") == statement
+            assert await counters.find_mismatches(reading) == []
+            assert await counters.problem_counts(reading, problem) == (statement, statement)
+            assert await judge_hosts.refusals(reading) == {}
+        if is_done:
+            break
 
 
 @pytest.mark.parametrize("address", [None, "http://127.0.0.1:9"])
