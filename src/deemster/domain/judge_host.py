@@ -40,6 +40,13 @@ class Purpose(StrEnum):
     """Two hosts disagreed."""
 
 
+TASKS_AHEAD: Final = 1
+"""Submissions and analyses that a host has beyond its slots, so that it need not wait for the
+server between two of them."""
+CHECKS_AHEAD: Final = TASKS_AHEAD + 1
+"""The same, when a second host checks a result (M5): hosts that are never idle check, too."""
+
+
 @dataclass(frozen=True, slots=True)
 class HostKey:
     """The only secret of a host. The server derives it, and stores nothing of it."""

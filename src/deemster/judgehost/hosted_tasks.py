@@ -7,6 +7,7 @@ from typing import Final
 
 from cachetools import TTLCache
 
+from deemster.domain.judge_host import CHECKS_AHEAD
 from deemster.pipeline.remote.messages import HostTask, RunningTask, TaskKind
 
 REMEMBERED_S: Final = 24 * 3600.0
@@ -57,8 +58,10 @@ class HostedTask:
 class HostedTasks:
     def __init__(self, slots: int, execution_slots: int) -> None:
         self._slots = {SlotKind.JUDGING: slots, SlotKind.EXECUTIONS: execution_slots}
+        self._ahead = {SlotKind.JUDGING: CHECKS_AHEAD, SlotKind.EXECUTIONS: 0}
+        self._free_slots = {kind: asyncio.Semaphore(most) for kind, most in self._slots.items()}
         self._tasks: dict[str, HostedTask] = {}
-        self._running = dict.fromkeys(SlotKind, 0)
+        self._admitted = dict.fromkeys(SlotKind, 0)
         self._known: TTLCache[str, None] = TTLCache(MOST_REMEMBERED, REMEMBERED_S)
         self.changed = asyncio.Event()
         """Set when a slot becomes free, and when a task ends."""
@@ -68,10 +71,15 @@ class HostedTasks:
 
     @property
     def busy(self) -> int:
-        return sum(self._running.values())
+        return sum(min(self._admitted[kind], most) for kind, most in self._slots.items())
 
     def free(self, kind: SlotKind) -> int:
-        return self._slots[kind] - self._running[kind]
+        """How many more tasks it takes; some of them may wait for a slot."""
+        return self._slots[kind] + self._ahead[kind] - self._admitted[kind]
+
+    def slot(self, hosted: HostedTask) -> asyncio.Semaphore:
+        """The program runs while it is acquired."""
+        return self._free_slots[hosted.slot_kind]
 
     def shown(self) -> list[RunningTask]:
         return [
@@ -79,21 +87,24 @@ class HostedTasks:
             for judge_id, each in self._tasks.items()
         ]
 
-    def admit(self, task: HostTask) -> HostedTask | Admission:
-        """The task takes a slot until `release`."""
+    def admit(self, task: HostTask, *, is_fetched: bool) -> HostedTask | Admission:
+        """The task takes a slot, or waits for one, until `release`.
+
+        A fetched task waits however many there are, because the server has given it away.
+        """
         if task.judge_id in self._known:
             return Admission.KNOWN
         hosted = HostedTask(task)
-        if self.free(hosted.slot_kind) <= 0:
+        if not is_fetched and self.free(hosted.slot_kind) <= 0:
             return Admission.FULL
         self._known[task.judge_id] = None
         self._tasks[task.judge_id] = hosted
-        self._running[hosted.slot_kind] += 1
+        self._admitted[hosted.slot_kind] += 1
         return hosted
 
     def release(self, hosted: HostedTask) -> None:
         """The program has ended; its result may wait for the server."""
-        self._running[hosted.slot_kind] -= 1
+        self._admitted[hosted.slot_kind] -= 1
         self.changed.set()
 
     def remove(self, hosted: HostedTask) -> None:

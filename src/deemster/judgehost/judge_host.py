@@ -105,12 +105,12 @@ class JudgeHost:
         """Starts a task unless the host is full or ending, or knows it."""
         if self._worker is None or self._is_idle:
             return Admission.FULL
-        return self._start(task)
+        return self._start(task, is_fetched=False)
 
-    def _start(self, task: HostTask) -> Admission:
+    def _start(self, task: HostTask, *, is_fetched: bool) -> Admission:
         if self._group is None:
             return Admission.FULL
-        hosted = self.tasks.admit(task)
+        hosted = self.tasks.admit(task, is_fetched=is_fetched)
         if isinstance(hosted, Admission):
             return hosted
         self._group.create_task(self._handle(hosted))
@@ -202,7 +202,7 @@ class JudgeHost:
         """
         while True:
             worker, free = self._worker, self.tasks.free(kind)
-            if worker is None or self._is_idle or not free:
+            if worker is None or self._is_idle or free <= 0:
                 await self._change()
                 continue
             slots, executions = (free, 0) if kind is SlotKind.JUDGING else (0, free)
@@ -221,9 +221,7 @@ class JudgeHost:
                 continue
             # Also if the host has been drained meanwhile: the server counts on it.
             for task in tasks:
-                if self._start(task) is Admission.FULL:
-                    # The server gives it to another host when its lease has ended.
-                    log.warning("judgehost.task_ignored", judgeId=task.judge_id)
+                self._start(task, is_fetched=True)
 
     async def _handle(self, hosted: HostedTask) -> None:
         task = hosted.task
@@ -242,8 +240,13 @@ class JudgeHost:
     async def _run(self, hosted: HostedTask) -> Finish:
         task = hosted.task
         try:
-            deadline_s = 0 if hosted.is_lost else task.deadline_s
-            async with asyncio.timeout(deadline_s) as hosted.scope:
+            async with (
+                asyncio.timeout(0 if hosted.is_lost else None) as hosted.scope,
+                self.tasks.slot(hosted),
+            ):
+                if not hosted.is_lost:
+                    now_s = asyncio.get_running_loop().time()
+                    hosted.scope.reschedule(now_s + task.deadline_s)
                 return await self._run_task(task, hosted.count)
         except TimeoutError:
             return failed(Unavailable(f"The task took longer than {task.deadline_s:g} s."))

@@ -23,6 +23,8 @@ OUTPUT_CHANNEL: Final = "deemster_output"
 """Executions wrote output; the payload is their ids, with spaces between them."""
 HOST_CHANNEL: Final = "deemster_host"
 """A judge host has a task to fetch; the payload is the id of its worker."""
+ROOM_CHANNEL: Final = "deemster_room"
+"""A judge host has reported a result, so it has room for another task."""
 IDS_OF_NOTICE: Final = 200
 """A payload has less than 8,000 bytes."""
 GATHER_S: Final = 0.01
@@ -102,6 +104,13 @@ async def notify_output(connection: Connection, executions: Sequence[ExecutionId
     for first in range(0, len(executions), IDS_OF_NOTICE):
         ids = " ".join(executions[first : first + IDS_OF_NOTICE])
         await connection.execute("SELECT pg_notify($1, $2)", OUTPUT_CHANNEL, ids)
+
+
+async def notify_result(connection: Connection) -> None:
+    """The relay sends the result's job, and a dispatcher the next task."""
+    await connection.execute(
+        "SELECT pg_notify($1, ''), pg_notify($2, '')", OUTBOX_CHANNEL, ROOM_CHANNEL
+    )
 
 
 async def notify_stop(connection: Connection, work: WorkId) -> None:

@@ -19,7 +19,7 @@ FRESH_S: Final = 5.0
 
 @dataclass(frozen=True, slots=True)
 class HostRoom:
-    """A running host that has a free slot."""
+    """A running host that takes a task."""
 
     worker: WorkerId
     host: JudgeHostId
@@ -81,8 +81,11 @@ async def find_host(
     executes: bool,
     revision: RevisionDigest | None,
     excluded: Collection[JudgeHostId] = (),
+    ahead: int = 0,
 ) -> HostRoom | None:
-    """The best host with a free slot; `excluded` are not asked."""
+    """The best host with a free slot, or with fewer than `ahead` tasks that wait for a slot;
+    `excluded` are not asked.
+    """
     async for row in SQL.list_rooms(
         connection,
         work=work,
@@ -91,6 +94,7 @@ async def find_host(
         revision=revision,
         excluded=list(excluded),
         fresh_s=FRESH_S,
+        ahead=ahead,
     ):
         return HostRoom(
             WorkerId(row["worker_id"]),
@@ -114,8 +118,9 @@ async def register(
     task: Task,
     room: HostRoom,
     purpose: Purpose = Purpose.RUN,
-) -> None:
-    await SQL.register(
+) -> RemoteTask:
+    """Also wakes a host that fetches its tasks."""
+    row = await SQL.register(
         connection,
         judge=judge_id,
         work=work,
@@ -124,11 +129,11 @@ async def register(
         purpose=purpose,
         host=room.host,
         worker=room.worker,
+        fetches=room.address is None,
+        channel=HOST_CHANNEL,
     )
-
-
-async def wake_host(connection: Connection, worker: WorkerId) -> None:
-    await SQL.notify(connection, channel=HOST_CHANNEL, worker=worker)
+    number = row["number"]
+    return RemoteTask(judge_id, number, work, attempt, task, purpose, room.host, room.worker)
 
 
 async def remove(connection: Connection, judge_id: JudgeId) -> None:
@@ -140,10 +145,10 @@ async def mark_sent(connection: Connection, judge_id: JudgeId) -> None:
 
 
 async def claim(
-    connection: Connection, worker: WorkerId
+    connection: Connection, host: JudgeHostId, worker: WorkerId
 ) -> list[tuple[RemoteTask, float | None]]:
     """Tasks that wait for this host to fetch them, with its speed; each is returned once."""
-    rows = SQL.claim(connection, worker=worker)
+    rows = SQL.claim(connection, host=host, worker=worker)
     return [(task_from_row(row), row["speed"]) async for row in rows]
 
 

@@ -18,10 +18,10 @@ from deemster.pipeline.work.receive import Receiver
 from deemster.pipeline.work.second_opinion import SecondOpinions
 from deemster.pipeline.work.transmit import Transmitter
 from deemster.settings import Settings
-from deemster.store.notifications import EVENT_CHANNEL, Notifier
+from deemster.store.notifications import EVENT_CHANNEL, ROOM_CHANNEL, Listener, Notifier
 from deemster.wiring.keeper import repeat
 from deemster.wiring.process import run_until_signal
-from deemster.wiring.resources import open_artifacts, open_database, queue_url
+from deemster.wiring.resources import database_url, open_artifacts, open_database, queue_url
 from deemster.wiring.secret import open_secret
 from deemster.wiring.stages import stage_policy
 
@@ -37,6 +37,7 @@ async def run_dispatcher(settings: Settings) -> None:
         ) as pool,
         Producer.open(queue_url(settings), settings.env) as producer,
         Notifier.open(pool, EVENT_CHANNEL) as notifier,
+        Listener.open(database_url(settings), ROOM_CHANNEL) as room_listener,
         httpx.AsyncClient(follow_redirects=False, trust_env=False) as http,
     ):
         secret = await run_until_signal(open_secret(settings, pool))
@@ -61,6 +62,7 @@ async def run_dispatcher(settings: Settings) -> None:
                 "execution": Caps(settings.most_executions, settings.most_executions_per_user),
             },
             on_start=notifier.notify_soon,
+            wait_for_room=room_listener.wait,
         )
         receiver = Receiver(
             pool,

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 
 from deemster.domain.ids import WorkerId
 
@@ -20,15 +21,13 @@ class HostTaskSignals:
             for worker in found if isinstance(found, list) else ():
                 self._wake(WorkerId(str(worker)))
 
-    async def wait(self, worker: WorkerId, timeout_s: float) -> None:
-        """Returns when the worker has tasks, or after the timeout."""
+    @contextmanager
+    def listening(self, worker: WorkerId) -> Iterator[asyncio.Event]:
+        """The event is set whenever the worker has got a task, from now on."""
         event = asyncio.Event()
         self._waiting[worker].add(event)
         try:
-            async with asyncio.timeout(timeout_s):
-                await event.wait()
-        except TimeoutError:
-            pass
+            yield event
         finally:
             self._waiting[worker].discard(event)
             if not self._waiting[worker]:

@@ -1,6 +1,8 @@
 """`/v1/judgehost`: judge hosts fetch tasks and test data, and report results (M1, M2, M3)."""
 
+import asyncio
 import time
+from contextlib import suppress
 from typing import Annotated, ClassVar, Final, NoReturn
 
 import structlog
@@ -29,7 +31,7 @@ from deemster.pipeline.remote.messages import (
 from deemster.pipeline.remote.tasks import TaskBuilder
 from deemster.problems.distribution import tar_name
 from deemster.store import executions, host_workers, judge_hosts, outbox, remote_tasks
-from deemster.store.notifications import OUTBOX_CHANNEL, notify_output
+from deemster.store.notifications import notify_output, notify_result
 from deemster.store.pool import connection, transaction
 from deemster.store.remote_tasks import RemoteTask
 
@@ -72,23 +74,29 @@ async def fetch_tasks(request: Request, signed: BriefHostCall) -> Response:
     asked = signed.message(TaskRequest)
     state, worker = app_state(request), WorkerId(asked.worker)
     until_s = time.monotonic() + asked.wait_s
-    while True:
-        # A task that nobody receives would wait until its lease ends.
-        is_gone = await request.is_disconnected()
-        tasks = [] if is_gone else await take_tasks(state, signed, worker)
-        left_s = until_s - time.monotonic()
-        if tasks or is_gone or left_s <= 0 or state.host_tasks.is_draining:
-            return signed_answer(request, signed, Tasks(tasks=tasks))
-        await state.host_tasks.wait(worker, min(left_s, POLL_S))
+    # Listens before it looks: a task that comes in between must not wait for the next look.
+    with state.host_tasks.listening(worker) as has_task:
+        while True:
+            has_task.clear()
+            # A task that nobody receives would wait until its lease ends.
+            is_gone = await request.is_disconnected()
+            tasks = [] if is_gone else await take_tasks(state, signed, worker)
+            left_s = until_s - time.monotonic()
+            if tasks or is_gone or left_s <= 0 or state.host_tasks.is_draining:
+                return signed_answer(request, signed, Tasks(tasks=tasks))
+            with suppress(TimeoutError):
+                async with asyncio.timeout(min(left_s, POLL_S)):
+                    await has_task.wait()
 
 
 async def take_tasks(state: AppState, signed: HostRequest, worker: WorkerId) -> list[HostTask]:
     builder = task_builder(state)
     made = []
     async with connection(state.pool) as acquired:
-        if not await host_workers.is_present(acquired, signed.host.id, worker):
+        claimed = await remote_tasks.claim(acquired, signed.host.id, worker)
+        if not claimed and not await host_workers.is_present(acquired, signed.host.id, worker):
             raise HostGone("This process of the judge host is not registered: register again.")
-        for task, speed in await remote_tasks.claim(acquired, worker):
+        for task, speed in claimed:
             try:
                 made.append(await builder.build(acquired, task, speed))
             except LostRace:
@@ -160,7 +168,7 @@ async def receive_result(request: Request, signed: HostCall, work: str, judge: s
                 dispatch=task.number,
                 attempt=task.attempt,
             )
-            await writing.execute("SELECT pg_notify($1, '')", OUTBOX_CHANNEL)
+            await notify_result(writing)
     if not is_new:
         await refuse(state, task, UsedJudgeId("This task has reported a result before."))
     return json_response(Received())

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from deemster.domain.errors import LostRace, Unavailable
 from deemster.domain.ids import new_id
-from deemster.domain.judge_host import JUDGE, JudgeHostId, JudgeId, Purpose
+from deemster.domain.judge_host import CHECKS_AHEAD, JUDGE, JudgeHostId, JudgeId, Purpose
 from deemster.domain.submission import SubmissionDetails
 from deemster.pipeline.remote.messages import Finish, JudgeOutcome
 from deemster.store import judge_hosts, remote_tasks
@@ -94,6 +94,7 @@ class SecondOpinions:
                 executes=False,
                 revision=details.revision,
                 excluded=[each.host for each in opinions],
+                ahead=CHECKS_AHEAD,
             )
             if room is None or len(opinions) > 2:
                 return False
@@ -103,12 +104,9 @@ class SecondOpinions:
             if not moved:
                 raise LostRace(f"{task.work} was given to others meanwhile.")
             judge_id = JudgeId(new_id(JUDGE))
-            await remote_tasks.register(
+            asked = await remote_tasks.register(
                 writing, judge_id, task.work, task.attempt, task.task, room, purpose
             )
-            asked = await remote_tasks.get(writing, judge_id)
-            await remote_tasks.wake_host(writing, room.worker)
-        assert asked is not None, "it was inserted in this transaction"
         log.info("opinion.asked", submissionId=task.work, hostId=room.host, purpose=purpose)
         try:
             await self.deliver(asked, room)

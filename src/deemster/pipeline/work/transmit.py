@@ -12,7 +12,7 @@ from deemster.domain.errors import LostRace, Unavailable
 from deemster.domain.ids import new_id
 from deemster.domain.job import Job
 from deemster.domain.job_events import events_of
-from deemster.domain.judge_host import JUDGE, JudgeHostId, JudgeId, JudgeOn
+from deemster.domain.judge_host import JUDGE, TASKS_AHEAD, JudgeHostId, JudgeId, JudgeOn
 from deemster.domain.work import WorkDetails
 from deemster.pipeline.queue.fetcher import DeliveredJob, Done, RetryLater
 from deemster.pipeline.remote.messages import HostTask
@@ -31,8 +31,8 @@ from deemster.telemetry import id_field
 
 log = structlog.get_logger()
 
-LOOK_S: Final = 0.05
-"""Pause between two looks for a free slot."""
+LOOK_S: Final = 0.2
+"""Longest pause between two looks for a free slot; a notice ends it earlier."""
 FULL_S: Final = 0.5
 AVOIDED_S: Final = 5.0
 """A host that could not be reached gets no task for this time."""
@@ -54,9 +54,13 @@ class Transmitter:
     caps: Mapping[str, Caps]
     """By kind of work."""
     on_start: Callable[[], None] = lambda: None
+    wait_for_room: Callable[[float], Awaitable[object]] = asyncio.sleep
+    """Returns when a host may have a free slot, or after so many seconds."""
     _avoided: dict[JudgeHostId, float] = field(default_factory=dict)
     _picking: asyncio.Lock = field(default_factory=asyncio.Lock)
     """One job at a time picks a host, so that two do not take the same slot."""
+    _full: set[tuple[str, str]] = field(default_factory=set)
+    """Languages and kinds of work for which no host had room at the last look."""
 
     async def handle(self, delivered: DeliveredJob) -> Done | RetryLater:
         job = delivered.job
@@ -73,25 +77,36 @@ class Transmitter:
         return Done()
 
     async def _transmit(self, job: Job) -> Done | RetryLater:
-        while True:
-            async with connection(self.pool) as acquired:
-                details = await read_details(acquired, job.task, job.work)
-            if details is None:
-                raise LostRace(f"{job.work} does not exist any more.")
-            if not can_be_remote(details):
-                await self.send_to_workers(job)
-                return Done()
-            async with self._picking:
-                if (found := await self._begin(job, details)) is not None:
-                    task, room = found
-                    break
+        async with connection(self.pool) as acquired:
+            details = await read_details(acquired, job.task, job.work)
+        if details is None:
+            raise LostRace(f"{job.work} does not exist any more.")
+        if not can_be_remote(details):
+            await self.send_to_workers(job)
+            return Done()
+        while (found := await self._begin_once(job, details)) is None:
             if await self._is_for_workers(details):
                 await self.send_to_workers(job)
                 return Done()
-            await asyncio.sleep(LOOK_S)
+            await self.wait_for_room(LOOK_S)
+            self._full.clear()
+        task, room = found
         self.on_start()
         await self._send(task, room)
         return Done()
+
+    async def _begin_once(
+        self, job: Job, details: WorkDetails
+    ) -> tuple[RemoteTask, HostRoom] | None:
+        """Does not look again for a job that needs the same as another one that waits."""
+        needed = details.language, details.task.kind
+        async with self._picking:
+            if needed in self._full:
+                return None
+            found = await self._begin(job, details)
+            if found is None:
+                self._full.add(needed)
+            return found
 
     async def _begin(
         self, job: Job, details: WorkDetails
@@ -105,6 +120,7 @@ class Transmitter:
                 executes=details.task.kind == "execution",
                 revision=revision_of(details),
                 excluded=self._unreachable(),
+                ahead=self._ahead(details),
             )
         if room is None:
             return None
@@ -119,15 +135,17 @@ class Transmitter:
             languages=None,
         )
         judge_id = JudgeId(new_id(JUDGE))
-        async with transaction(self.pool) as writing:
-            await remote_tasks.register(
-                writing, judge_id, job.work, started.attempt, job.task, room
+        async with connection(self.pool) as acquired:
+            task = await remote_tasks.register(
+                acquired, judge_id, job.work, started.attempt, job.task, room
             )
-            task = await remote_tasks.get(writing, judge_id)
-            if room.address is None:
-                await remote_tasks.wake_host(writing, room.worker)
-        assert task is not None, "it was inserted in this transaction"
         return task, room
+
+    def _ahead(self, details: WorkDetails) -> int:
+        """Executions never wait for a slot of a host, and no job does if a local worker could
+        have a free slot."""
+        is_patient = self.judge_on is JudgeOn.HOSTS and details.task.kind != "execution"
+        return TASKS_AHEAD if is_patient else 0
 
     def _unreachable(self) -> list[JudgeHostId]:
         now = time.monotonic()

@@ -1,6 +1,7 @@
 -- name: list_rooms
--- Lists the hosts that could take a task now, the best first: one that has not had this work before, then one that has
--- the test data, the most free slots, the highest speed. A task whose result has arrived no longer occupies its slot.
+-- Lists the hosts that could take a task now, the best first: one that has not had this work before, then one with a
+-- free slot, one that has the test data, the most free slots, the highest speed. A task whose result has arrived no
+-- longer occupies its slot. A host may have some tasks more than slots.
 SELECT w.id AS worker_id, w.judge_host_id AS host_id, w.address, w.speed
   FROM worker w
   JOIN judge_host h ON h.id = w.judge_host_id
@@ -12,9 +13,9 @@ SELECT w.id AS worker_id, w.judge_host_id AS host_id, w.address, w.speed
         AND NOT EXISTS (SELECT FROM host_message m WHERE m.judge_id = t.judge_id)) room
  WHERE w.gone_at IS NULL AND w.draining_at IS NULL AND h.paused_at IS NULL AND h.revoked_at IS NULL
    AND w.seen_at > now() - make_interval(secs => :fresh_s)
-   AND :language = ANY (w.languages) AND NOT w.judge_host_id = ANY (:excluded::text[]) AND room.free > 0
+   AND :language = ANY (w.languages) AND NOT w.judge_host_id = ANY (:excluded::text[]) AND room.free > -:ahead::int
  ORDER BY EXISTS (SELECT FROM remote_task t WHERE t.work_id = :work AND t.host_id = w.judge_host_id),
-          (:revision::text = ANY (w.data)) DESC NULLS LAST, room.free DESC, w.speed DESC NULLS LAST, w.id
+          room.free <= 0, (:revision::text = ANY (w.data)) DESC NULLS LAST, room.free DESC, w.speed DESC NULLS LAST, w.id
  LIMIT 1;
 
 -- name: count_hosts_with^
@@ -26,14 +27,14 @@ SELECT count(*) FILTER (WHERE w.judge_host_id IS NOT NULL) AS hosts,
  WHERE w.gone_at IS NULL AND w.draining_at IS NULL AND h.paused_at IS NULL AND h.revoked_at IS NULL
    AND w.seen_at > now() - make_interval(secs => :silent_s) AND :language = ANY (w.languages);
 
--- name: register!
--- Registers a judge id before its task is sent (M2).
-INSERT INTO remote_task (judge_id, work_id, attempt, task, purpose, host_id, worker_id)
-VALUES (:judge, :work, :attempt, :task, :purpose, :host, :worker);
-
--- name: notify!
--- Wakes the request of a host that waits for tasks.
-SELECT pg_notify(:channel, :worker);
+-- name: register^
+-- Registers a judge id before its task is sent (M2), and wakes the request of a host that waits for tasks.
+WITH registered AS (
+    INSERT INTO remote_task (judge_id, work_id, attempt, task, purpose, host_id, worker_id)
+    VALUES (:judge, :work, :attempt, :task, :purpose, :host, :worker)
+    RETURNING number
+)
+SELECT number, CASE WHEN :fetches::bool THEN pg_notify(:channel, :worker::text) END FROM registered;
 
 -- name: remove!
 -- Removes a judge id whose task could not be sent (M2).
@@ -47,7 +48,7 @@ UPDATE remote_task SET sent_at = now() WHERE judge_id = :judge;
 -- Takes tasks that a host has not got yet and that are still its own.
 UPDATE remote_task t SET sent_at = now()
   FROM lease l, worker w
- WHERE t.worker_id = :worker AND t.sent_at IS NULL AND t.ended_at IS NULL
+ WHERE t.worker_id = :worker AND t.host_id = :host AND t.sent_at IS NULL AND t.ended_at IS NULL
    AND l.work_id = t.work_id AND l.attempt = t.attempt AND l.worker_id = t.worker_id AND w.id = t.worker_id
 RETURNING t.judge_id, t.number, t.work_id, t.attempt, t.task, t.purpose, t.host_id, t.worker_id, w.speed;
 

@@ -1,0 +1,69 @@
+"""M2: a host gets one task more than it has slots, after all hosts that have a free slot."""
+
+from deemster.domain.ids import WorkerId, new_id
+from deemster.domain.job import Task
+from deemster.domain.judge_host import CHECKS_AHEAD, JUDGE, TASKS_AHEAD, JudgeHostId, JudgeId
+from deemster.store import host_workers, judge_hosts, remote_tasks
+from deemster.store.pool import Pool, transaction
+from deemster.store.remote_tasks import HostRoom
+from tests.builders import make_submission, queue_submission, start_submission
+
+
+async def make_room(pool: Pool, name: str, slots: int) -> HostRoom:
+    async with transaction(pool) as writing:
+        host = await judge_hosts.add(writing, name, created_by="ada")
+        worker = await host_workers.register(
+            writing, host, slots=slots, execution_slots=1, versions={"python3": "3"}
+        )
+    assert worker is not None
+    return HostRoom(worker, host, None, None)
+
+
+async def find(pool: Pool, *, ahead: int, executes: bool = False) -> HostRoom | None:
+    async with transaction(pool) as writing:
+        return await remote_tasks.find_host(
+            writing,
+            await make_submission(pool),
+            "python3",
+            executes=executes,
+            revision=None,
+            ahead=ahead,
+        )
+
+
+async def give_task(pool: Pool, room: HostRoom) -> None:
+    submission = await make_submission(pool)
+    await queue_submission(pool, submission)
+    started = await start_submission(pool, submission, room.worker)
+    async with transaction(pool) as writing:
+        judge_id = JudgeId(new_id(JUDGE))
+        await remote_tasks.register(
+            writing, judge_id, submission, started.attempt, Task.RUN, room
+        )
+
+
+async def test_m2_a_task_waits_for_a_slot_only_if_no_host_has_a_free_one(pool: Pool) -> None:
+    one = await make_room(pool, "one", 1)
+    await give_task(pool, one)
+    assert await find(pool, ahead=0) is None
+    assert await find(pool, ahead=TASKS_AHEAD) == one
+    two = await make_room(pool, "two", 1)
+    assert await find(pool, ahead=TASKS_AHEAD) == two
+    for room in (one, two, two):
+        await give_task(pool, room)
+    assert await find(pool, ahead=TASKS_AHEAD) is None
+    assert await find(pool, ahead=CHECKS_AHEAD) is not None
+    assert await find(pool, ahead=0, executes=True) is not None
+
+
+async def test_m1_a_host_claims_no_tasks_of_another_host(pool: Pool) -> None:
+    """M1: even if it knows the worker id of that host. Each task is claimed once (M2)."""
+    one, two = await make_room(pool, "one", 1), await make_room(pool, "two", 1)
+    await give_task(pool, one)
+
+    async def claim(host: JudgeHostId, worker: WorkerId) -> int:
+        async with transaction(pool) as writing:
+            return len(await remote_tasks.claim(writing, host, worker))
+
+    assert await claim(two.host, one.worker) == 0
+    assert [await claim(one.host, one.worker) for _ in range(2)] == [1, 0]
