@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -33,6 +33,13 @@ POLL_S: Final = 0.5
 SETTLED_S: Final = 15.0
 """After the burst the machine judges faster; the API's estimates need this time to follow."""
 STUCK_S: Final = 120.0
+
+
+NO_LIMITS: Final[dict[str, Any]] = {
+    "requests_per_second_user": 100_000,
+    "submits_per_minute_user": 100_000,
+    "submit_interval_s": 0,
+}
 
 
 class Queue(StrEnum):
@@ -74,8 +81,14 @@ async def measure(
 
 @asynccontextmanager
 async def start_roles(
-    service: BenchService, queue: Queue, **settings: object
+    service: BenchService,
+    queue: Queue,
+    *,
+    roles: Sequence[str] = ROLES,
+    ready_path: str = "/readyz",
+    **settings: object,
 ) -> AsyncIterator[Address]:
+    """The first of the roles is the API, which has started when `ready_path` answers."""
     address = free_address()
     overrides: dict[str, object] = {
         "host": address.host,
@@ -93,9 +106,9 @@ async def start_roles(
         environment = service.environment(**overrides)
         processes = [
             await stack.enter_async_context(running(role(name), environment, service.log(name)))
-            for name in ROLES
+            for name in roles
         ]
-        await until_answered(address, "/readyz", processes[0], service.log("api"))
+        await until_answered(address, ready_path, processes[0], service.log("api"))
         yield address
 
 

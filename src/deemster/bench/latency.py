@@ -227,5 +227,15 @@ def figures(told: Sequence[Told], commits: dict[str, float]) -> dict[str, float]
     }
 
 
+async def verdict_ms(api: ApiClient, body: str) -> float:
+    """Submits, and waits for the verdict by `?wait=`."""
+    began_s = time.monotonic()
+    accepted = json.loads(await api.request("POST", "/v1/submissions", body))
+    path = f"/v1/submissions/{accepted['id']}?wait={WAIT_S}"
+    while json.loads(await api.request("GET", path))["verdict"] is None:
+        pass
+    return (time.monotonic() - began_s) * 1000
+
+
 def quantile(ordered: Sequence[float], share: float) -> float:
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]

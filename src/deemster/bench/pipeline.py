@@ -3,15 +3,14 @@
 import asyncio
 import itertools
 import json
-import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
-from deemster.bench.burst import Queue, start_roles
-from deemster.bench.latency import PACKAGE, SOURCE, quantile
+from deemster.bench.burst import NO_LIMITS, Queue, start_roles
+from deemster.bench.latency import PACKAGE, SOURCE, quantile, verdict_ms
 from deemster.bench.load.api_client import ApiClient
 from deemster.bench.load.service import BenchService, make_problem, open_service
 from deemster.bench.machine import describe_machine
@@ -30,11 +29,6 @@ WITH: Final = ProblemId("prob_stages")
 STAGES: Final[dict[ProblemId, frozenset[Task]]] = {
     WITHOUT: frozenset(),
     WITH: frozenset({Task.ANALYZE, Task.EVALUATE}),
-}
-NO_LIMITS: Final = {
-    "requests_per_second_user": 100_000,
-    "submits_per_minute_user": 100_000,
-    "submit_interval_s": 0,
 }
 NEVER_SENT: Final = itertools.count(1)
 
@@ -104,7 +98,7 @@ async def one_turn(
 
     async def submit_some(token: str) -> None:
         async with ApiClient.open(address, token) as api:
-            told_ms.extend([await verdict_ms(api, problem) for _ in waiting])
+            told_ms.extend([await verdict_ms(api, new_body(problem)) for _ in waiting])
 
     async with asyncio.TaskGroup() as group:
         for token in service.tokens:
@@ -117,16 +111,10 @@ async def one_turn(
     return told_ms
 
 
-async def verdict_ms(api: ApiClient, problem: ProblemId) -> float:
+def new_body(problem: ProblemId) -> str:
     # Each source is new, so that neither the compiler nor an analyser finds it in its cache.
     source = f"{SOURCE}/* {next(NEVER_SENT)} */\n"
-    body = json.dumps({"problem_id": problem, "language": "c", "source_code": source})
-    began_s = time.monotonic()
-    accepted = json.loads(await api.request("POST", "/v1/submissions", body))
-    path = f"/v1/submissions/{accepted['id']}?wait=30"
-    while json.loads(await api.request("GET", path))["verdict"] is None:
-        pass
-    return (time.monotonic() - began_s) * 1000
+    return json.dumps({"problem_id": problem, "language": "c", "source_code": source})
 
 
 async def stages_left(service: BenchService) -> dict[SubmissionId, int]:

@@ -15,6 +15,7 @@ from deemster.bench import judge as judge_bench
 from deemster.bench import latency as latency_bench
 from deemster.bench import live as live_bench
 from deemster.bench import pipeline as pipeline_bench
+from deemster.bench import remote as remote_bench
 from deemster.bench import sandbox as sandbox_bench
 from deemster.bench.burst import Plan, Queue
 from deemster.bench.live_sessions import SessionPlan
@@ -26,6 +27,7 @@ from deemster.cli.bench_tables import (
     latency_table,
     live_table,
     pipeline_table,
+    remote_table,
     sandbox_table,
 )
 from deemster.cli.options import AsJson, make_group
@@ -206,6 +208,39 @@ def pipeline(
     plan = pipeline_bench.Plan(rounds, submissions, clients)
     result = run(lambda progress: pipeline_bench.measure(plan, queue, directory, progress))
     show(result, pipeline_table, as_json=as_json)
+
+
+@app.command()
+def remote(
+    rounds: Annotated[
+        int, typer.Option(help="Number of turns of each kind.", min=1, max=1000)
+    ] = 8,
+    submissions: Annotated[
+        int, typer.Option(help="Number of submissions in the queue.", min=2, max=10_000)
+    ] = 100,
+    single: Annotated[
+        int,
+        typer.Option(
+            help="Number of submissions of one client, in each turn.", min=1, max=10_000
+        ),
+    ] = 10,
+    queue: Annotated[Queue, typer.Option(help="Store of the queue.")] = Queue.POSTGRES,
+    directory: DataDirectory = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure judging on a judge host beside judging by a local worker.
+
+    Two private services have one slot each: that of a local worker, and that of a judge host,
+    which fetches its tasks over HTTP. The services take turns. In a turn, a queue of
+    submissions is judged: every other one is a C program that is in the compile cache, for a
+    problem with 11 cases, the rest are new Python programs for a problem with one case. The
+    time is from the first start to the last verdict; `ratio` is the median of the ratios of
+    neighbouring turns. Then one client submits one program after another: `verdict_p50_ms` is
+    the time from POST to verdict.
+    """
+    plan = remote_bench.Plan(rounds, submissions, single)
+    result = run(lambda progress: remote_bench.measure(plan, queue, directory, progress))
+    show(result, remote_table, as_json=as_json)
 
 
 @app.command()

@@ -146,6 +146,16 @@ def pipeline_table(result: Mapping[str, Any]) -> Table:
     return table
 
 
+def remote_table(result: Mapping[str, Any]) -> Table:
+    table = make_table("judging", numbers=("submissions/s", "POST to verdict, p50 ms"))
+    for name, title in (("local", "by a local worker"), ("remote", "on a judge host")):
+        row = result[name]
+        table.add_row(title, f"{row['per_s']:g}", f"{row['verdict_p50_ms']:g}")
+    table.add_row("ratio", f"{result['ratio']:g}", "")
+    table.caption = f"the goal is a ratio of {result['goal']:g} or more"
+    return table
+
+
 def live_table(result: Mapping[str, Any]) -> Table:
     table = make_table("live coding", "measured", "goal")
     sessions, one_line, terminals = (

@@ -40,6 +40,11 @@ async def list_starts(
     return [(SubmissionId(row["id"]), row["started_s"]) async for row in rows]
 
 
+async def judged_s(connection: Connection, ids: Sequence[str]) -> float:
+    """The time from the first start of these submissions to their last verdict."""
+    return float(await SQL.judged_s(connection, ids=list(ids)))
+
+
 async def list_commits(connection: Connection, ids: Sequence[str]) -> dict[str, float]:
     """Returns the time when each result was committed, since the epoch."""
     rows = SQL.list_commits(connection, ids=list(ids))

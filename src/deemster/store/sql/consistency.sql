@@ -23,6 +23,11 @@ SELECT id FROM submission WHERE state IN ('PENDING', 'QUEUED') ORDER BY priority
 SELECT id, extract(epoch FROM started_at)::float AS started_s FROM submission
  WHERE started_at >= to_timestamp(:since_s) ORDER BY started_at, id;
 
+-- name: judged_s$
+-- Returns the seconds from the first start of these submissions to their last verdict.
+SELECT extract(epoch FROM max(finished_at) - min(started_at))::float FROM submission
+ WHERE id = ANY (:ids::text[]);
+
 -- name: list_commits
 -- Lists when the events that ended submissions and executions were committed; needs track_commit_timestamp.
 SELECT work_id, extract(epoch FROM pg_xact_commit_timestamp(xact::xid))::float AS committed_s
