@@ -151,7 +151,9 @@ async def test_m5_a_killed_receiver_still_compares_two_hosts(
         )
         await second.receive(number)
         async with transaction(pool) as writing:
-            (asked,) = [task for task, _ in await remote_tasks.claim(writing, two.worker)]
+            (asked,) = [
+                task for task, _ in await remote_tasks.claim(writing, two.host, two.worker)
+            ]
             assert (asked.work, asked.purpose) == (work, Purpose.CHECK)
             body = JUDGED.model_dump_json().encode()
             await remote_tasks.add_message(writing, asked.judge_id, body)
@@ -193,7 +195,7 @@ async def test_m2_a_killed_transmitter_loses_no_submission(
         assert judge_id is not None
         async with transaction(pool) as writing:
             if address is None:
-                claimed = await remote_tasks.claim(writing, room.worker)
+                claimed = await remote_tasks.claim(writing, room.host, room.worker)
                 assert [task.judge_id for task, _ in claimed] == [judge_id]
             else:
                 assert second.pushed.count(judge_id) == 1
