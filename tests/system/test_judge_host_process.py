@@ -1,6 +1,8 @@
 """M1: a real judge host works for a real server, with nothing but its key."""
 
 import tempfile
+from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,27 @@ from tests.system.programs import RIGHT, WRONG
 from tests.system.signed_host import SECRET, open_host
 from tests.system.truth import until_at_rest
 from tests.waiting import until
+
+
+def found_in_memory(pid: int, wanted: Collection[bytes]) -> set[bytes]:
+    """Which of these bytes are in memory that the process can read and write."""
+    found: set[bytes] = set()
+    with Path(f"/proc/{pid}/mem").open("rb", buffering=0) as memory:
+        for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
+            place, rights, *_ = line.split()
+            if not rights.startswith("rw"):
+                continue
+            first, last = (int(each, 16) for each in place.split("-"))
+            with suppress(OSError, ValueError):  # some mappings can't be read
+                memory.seek(first)
+                content = memory.read(last - first)
+                found |= {each for each in wanted if each in content}
+    return found
+
+
+def found_in_files(directory: Path, wanted: Collection[bytes]) -> set[bytes]:
+    contents = [path.read_bytes() for path in directory.rglob("*") if path.is_file()]
+    return {each for each in wanted if any(each in content for content in contents)}
 
 
 @pytest.mark.parametrize("is_sent_tasks", [False, True], ids=["fetches", "listens"])
@@ -48,6 +71,24 @@ async def test_m1_a_host_judges_and_executes_for_a_server(
                 await until(has_ended)
                 assert (await client.execution(execution))["stdout"] == "here\n"
                 await until_at_rest(service)
+                for path in (
+                    f"/v1/submissions/{submission}",
+                    f"/v1/submissions/{submission}/source",
+                    "/v1/submissions",
+                    "/v1/admin/users",
+                    "/v1/admin/workers",
+                ):
+                    answer = await key_of.get(path)
+                    assert answer.status_code == 401, "the key of a host is no token"
+                secrets = (
+                    SECRET.encode(),
+                    service.database_url.encode(),
+                    client.token.encode(),
+                )
+                own = key_of.key.secret
+                found = found_in_memory(host.process.pid, (*secrets, own))
+                assert found == {own}, "a host has no credential but its own key"
+                assert found_in_files(tmp_path / "host", secrets) == set()
                 assert host.end() == 0
             except BaseException:
                 print(host.said[-5000:])
