@@ -187,10 +187,10 @@ def latency(
 def pipeline(
     rounds: Annotated[
         int, typer.Option(help="Number of turns with and without stages.", min=1, max=1000)
-    ] = 6,
+    ] = 4,
     submissions: Annotated[
         int, typer.Option(help="Number of submissions of each turn.", min=1, max=10_000)
-    ] = 40,
+    ] = 200,
     clients: Annotated[
         int, typer.Option(help="Number of clients that submit at once.", min=1, max=100)
     ] = 4,
