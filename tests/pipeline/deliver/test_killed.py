@@ -10,8 +10,9 @@ from deemster.domain.webhook import WebhookFormat
 from deemster.pipeline.verdict.cancel import cancel
 from deemster.store.webhooks import DeliveryState
 from tests.builders import make_submission, queue_submission
-from tests.pipeline.deliver.conftest import deliveries
+from tests.pipeline.deliver.conftest import deliveries, until_ended
 from tests.pipeline.deliver.receiver import OK, Request, receiving
+from tests.pipeline.deliver.test_heng_callbacks import make_task, told
 from tests.system.service import Service
 from tests.waiting import until
 
@@ -30,7 +31,7 @@ async def make_work(service: Service, webhook_format: WebhookFormat, url: str) -
     )
 
 
-@pytest.mark.parametrize("webhook_format", WebhookFormat)
+@pytest.mark.parametrize("webhook_format", [WebhookFormat.STANDARD, WebhookFormat.JUDGE0])
 async def test_a_webhook_sent_but_not_recorded_is_sent_again(
     database_url: str, queue_env: str, tmp_path: Path, webhook_format: WebhookFormat
 ) -> None:
@@ -62,3 +63,29 @@ async def test_a_webhook_sent_but_not_recorded_is_sent_again(
     assert [(each.number, each.status) for each in delivery.attempts] == [(1, 200)]
     assert receiver.ids == [delivery.id] * 3
     assert len({request.body for request in receiver.got}) == 1
+
+
+async def test_m6_a_callback_of_heng_sent_but_not_recorded_is_sent_again(
+    database_url: str, queue_env: str, tmp_path: Path
+) -> None:
+    """The result still comes last, and once."""
+
+    async def kill_it(_: Request, __: asyncio.StreamWriter) -> None:
+        await service.fleet.kill(service.fleet.members["keeper"])
+
+    async with (
+        receiving(kill_it, kill_it, OK, OK) as receiver,
+        Service.open(
+            tmp_path,
+            database_url,
+            database_url,
+            queue_env,
+            webhook_allow_private=True,
+            webhook_timeout_s=1,
+        ) as service,
+    ):
+        task = await make_task(service.pool, receiver)
+        await cancel(service.pool, task)
+        service.fleet.start("keeper")
+        await until_ended(service.pool)
+    assert told(receiver) == ["confirmed", "confirmed", "confirmed", "finish"]

@@ -77,6 +77,7 @@ class Submission(Model):
     message: str | None = None
     """Message of the problem's checker."""
     limit_ms: int | None = None
+    time_factor: float | None = None
     reason: str | None = None
     """Cause of a Runtime Error."""
     compiler_output: str | None = None
