@@ -5,7 +5,7 @@ from deemster.domain.job import Task
 from deemster.domain.judge_host import CHECKS_AHEAD, JUDGE, TASKS_AHEAD, JudgeHostId, JudgeId
 from deemster.store import host_workers, judge_hosts, remote_tasks
 from deemster.store.pool import Pool, transaction
-from deemster.store.remote_tasks import HostRoom
+from deemster.store.remote_tasks import HostRoom, RemoteTask
 from tests.builders import make_submission, queue_submission, start_submission
 
 
@@ -31,13 +31,13 @@ async def find(pool: Pool, *, ahead: int, executes: bool = False) -> HostRoom | 
         )
 
 
-async def give_task(pool: Pool, room: HostRoom) -> None:
+async def give_task(pool: Pool, room: HostRoom) -> RemoteTask:
     submission = await make_submission(pool)
     await queue_submission(pool, submission)
     started = await start_submission(pool, submission, room.worker)
     async with transaction(pool) as writing:
         judge_id = JudgeId(new_id(JUDGE))
-        await remote_tasks.register(
+        return await remote_tasks.register(
             writing, judge_id, submission, started.attempt, Task.RUN, room
         )
 
@@ -67,3 +67,18 @@ async def test_m1_a_host_claims_no_tasks_of_another_host(pool: Pool) -> None:
 
     assert await claim(two.host, one.worker) == 0
     assert [await claim(one.host, one.worker) for _ in range(2)] == [1, 0]
+
+
+async def test_m5_a_result_that_waits_for_another_host_is_not_settled_again_and_again(
+    pool: Pool,
+) -> None:
+    """M3: a result whose job the queue lost is listed, but not one that has to wait."""
+    one, two = await make_room(pool, "one", 2), await make_room(pool, "two", 2)
+    lost, waiting = await give_task(pool, one), await give_task(pool, one)
+    async with transaction(pool) as writing:
+        for task in (lost, waiting):
+            assert await remote_tasks.add_message(writing, task.judge_id, b"{}")
+        await remote_tasks.move_lease(writing, waiting.work, waiting.attempt, to=two.worker)
+    async with transaction(pool) as reading:
+        found = await remote_tasks.list_unsettled(reading, older_than_s=-60, limit=10)
+    assert found == [lost.number]

@@ -45,6 +45,8 @@ def measured_cpu_ms(limit_ms: int) -> int:
     return math.ceil(limit_ms * GRACE)
 
 
+ANALYSIS_S: Final = 20.0
+"""For all analysers of a program together (Q4)."""
 COMPILE_S: Final = 60.0
 """Time for a compile, of the deadline of a job."""
 OVERHEAD_S: Final = 30.0

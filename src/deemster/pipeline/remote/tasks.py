@@ -7,7 +7,7 @@ from deemster.domain.errors import LostRace
 from deemster.domain.execution import ExecutionDetails, ProgramIo
 from deemster.domain.ids import ExecutionId, RevisionDigest, SubmissionId, kind_of
 from deemster.domain.job import Task
-from deemster.domain.limits import OVERHEAD_S
+from deemster.domain.limits import ANALYSIS_S, OVERHEAD_S
 from deemster.domain.stage import StageDetails
 from deemster.domain.stored_analysis import RequestedAnalysis
 from deemster.domain.submission import SubmissionDetails
@@ -27,8 +27,6 @@ from deemster.store.pool import Connection
 from deemster.store.remote_tasks import RemoteTask
 from deemster.store.stages import stage_details
 from deemster.store.submissions import submission_details
-
-ANALYSIS_S: Final = 20.0
 
 KINDS: Final = {
     Task.RUN: TaskKind.JUDGE,

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from deemster.domain.ids import RevisionDigest, WorkId
 from deemster.domain.job import Task
+from deemster.domain.limits import ANALYSIS_S
 from deemster.domain.source import Source, unpack_files
 from deemster.domain.stage import StageDetails
 from deemster.domain.stored_analysis import AnalysisRecord, RequestedAnalysis
@@ -16,9 +17,6 @@ from deemster.store import analyses
 from deemster.store.artifacts import Artifacts
 from deemster.store.inline_artifacts import fetch
 from deemster.store.pool import Connection, Pool, connection
-
-LIMIT_S: Final = 20.0
-"""For all analysers of a program together (Q4)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +39,7 @@ class SubmissionAnalyzer:
 
 @dataclass(frozen=True, slots=True)
 class AnalyzeStage(SubmissionStage):
-    limit_s: ClassVar[float] = LIMIT_S
+    limit_s: ClassVar[float] = ANALYSIS_S
     pool: Pool
     submissions: SubmissionAnalyzer
     task: Task = Task.ANALYZE
@@ -58,7 +56,7 @@ class AnalyzeStage(SubmissionStage):
 
 @dataclass(frozen=True, slots=True)
 class RequestedAnalysisStage(TimedStage):
-    limit_s: ClassVar[float] = LIMIT_S
+    limit_s: ClassVar[float] = ANALYSIS_S
     pool: Pool
     submissions: SubmissionAnalyzer
     task: Task = Task.ANALYZE_LATER

@@ -47,11 +47,9 @@ BATCH: Final = 100
 WAITS: Final = "waits for another host"
 
 
-class Drop(StrEnum):
+class DropReason(StrEnum):
     """Why a result does not count; results are counted by these words."""
 
-    UNKNOWN = "unknown_judge_id"
-    USED = "used_judge_id"
     SUPERSEDED = "superseded_judge_id"
     UNREADABLE = "unreadable_result"
 
@@ -84,7 +82,7 @@ class Receiver:
         return Done()
 
     async def receive_waiting(self) -> int:
-        """Settles results whose jobs were lost; returns how many they were."""
+        """Settles results whose jobs the queue lost; returns how many they were."""
         async with connection(self.pool) as acquired:
             numbers = await remote_tasks.list_unsettled(
                 acquired, older_than_s=WAITING_S, limit=BATCH
@@ -105,15 +103,15 @@ class Receiver:
             finish = Finish.model_validate_json(body)
         except ValidationError as fault:
             log.warning("result.unreadable", judgeId=task.judge_id, error=str(fault)[:500])
-            await self.drop(task, Drop.UNREADABLE)
+            await self.drop(task, DropReason.UNREADABLE)
             return
         if details is None or details.attempt != task.attempt:
-            await self.drop(task, Drop.SUPERSEDED)
+            await self.drop(task, DropReason.SUPERSEDED)
             return
         try:
             result = await self._settle(task, details, finish)
         except LostRace:
-            await self.drop(task, Drop.SUPERSEDED)
+            await self.drop(task, DropReason.SUPERSEDED)
             return
         if result != WAITS:
             self.on_end()
@@ -126,7 +124,7 @@ class Receiver:
             result=result,
         )
 
-    async def drop(self, task: RemoteTask, reason: Drop) -> None:
+    async def drop(self, task: RemoteTask, reason: DropReason) -> None:
         """Counts it once, in the transaction that ends the task."""
         async with transaction(self.pool) as writing:
             if await remote_tasks.end(writing, task.judge_id, None):

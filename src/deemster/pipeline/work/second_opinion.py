@@ -62,7 +62,8 @@ class SecondOpinions:
             only = Opinion(task.host, task.judge_id, finish.judge)
             return Agreement(only, [only])
         async with connection(self.pool) as acquired:
-            siblings = await remote_tasks.siblings(acquired, task.work, task.attempt)
+            found = await remote_tasks.siblings(acquired, task.work, task.attempt)
+        siblings = [each for each in found if not each.is_ended]
         opinions = [opinion_of(each) for each in siblings if each.body is not None]
         if len(opinions) < len(siblings):
             return None

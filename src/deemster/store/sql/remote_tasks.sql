@@ -92,9 +92,12 @@ WITH ended AS (
 SELECT count(*) = 1 FROM ended;
 
 -- name: list_unsettled
--- Lists numbers of tasks whose results have waited for a while.
+-- Lists numbers of tasks whose results have waited for a while, unless another host has the lease: then the results
+-- wait for that host's.
 SELECT t.number FROM host_message m JOIN remote_task t ON t.judge_id = m.judge_id
  WHERE m.received_at < now() - make_interval(secs => :older_than_s) AND t.ended_at IS NULL
+   AND NOT EXISTS (SELECT FROM lease l WHERE l.work_id = t.work_id AND l.attempt = t.attempt
+                      AND l.worker_id <> t.worker_id)
  ORDER BY m.received_at LIMIT :limit;
 
 -- name: others_of
