@@ -16,13 +16,13 @@ import pytest
 from deemster.cli.exit_codes import ExitCode
 from deemster.domain.errors import Refused
 from deemster.judgehost.domjudge.server import Backoff, Login
-from deemster.sandbox.cores import children_of
 from deemster.wiring.domjudge_host import open_domjudge_hosts
 from tests.judgehost.domjudge.conftest import QUICK, RUNNER, judging_for, settings_in
 from tests.judgehost.domjudge.domserver import PASSWORD, USER, DomServerStub
 from tests.judgehost.domjudge.http_server import Answer, Request, serving
 from tests.judgehost.domjudge.packages import submit, words
 from tests.sandbox.conftest import processes_under
+from tests.system.traces import runners_of
 from tests.waiting import until
 
 ECHO = b"print(input())\n"
@@ -171,9 +171,10 @@ async def test_two_processes_can_not_have_one_name(tmp_path: Path) -> None:
 async def test_a_runner_that_dies_costs_no_result(tmp_path: Path) -> None:
     server = DomServerStub()
     judging = submit(server, CASES, {"a.py": NAP})
+    of_others = runners_of(os.getpid())
     async with judging_for(server, tmp_path) as site:
         await until(lambda: any("a.py" in line for line in command_lines(os.getpid())))
-        for runner in children_of(os.getpid()):
+        for runner in set(runners_of(os.getpid())).difference(of_others):
             os.kill(runner, signal.SIGKILL)
         await site.judged(judging)
         assert "sandbox_failed" in str(site.hosts[0]._lines)
