@@ -168,20 +168,22 @@ class Boxes:
         program_stderr: Sink | None = None,
         companion_stderr: Sink | None = None,
         drain_unread: bool = False,
+        hold_output: bool = False,
     ) -> Pair:
         """Runs two commands at once; each one's stdout is the other's stdin.
 
         When the companion ends first, `cancel_program_if` decides from its report whether the
         program is cancelled or runs on. `wall_s` limits the whole pair. `stage` and `collect`
         belong to the companion. With `drain_unread` the companion can keep writing after the
-        program has ended. Raises what `run` raises, and ends both.
+        program has ended; with `hold_output` it reads end of file only then, even if the
+        program closes its stdout before. Raises what `run` raises, and ends both.
         """
         if self.slot_count < 2:
             raise Refused("A pair needs two boxes; this pool has one.")
         slots = await self._pool.acquire([mounts_of(program), mounts_of(companion)])
         try:
             with ExitStack() as closing:
-                pair = PairRun(closing, drain_unread=drain_unread)
+                pair = PairRun(closing, drain_unread=drain_unread, hold_output=hold_output)
                 program_io = RunIO(
                     stdin=pair.to_program.reader,
                     stdout=pair.to_companion.writer,

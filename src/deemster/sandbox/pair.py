@@ -158,10 +158,17 @@ class PairMember:
 class PairRun:
     """The two pipes of a pair, its common start and its clock."""
 
-    def __init__(self, closing: ExitStack, *, drain_unread: bool) -> None:
+    def __init__(
+        self, closing: ExitStack, *, drain_unread: bool, hold_output: bool = False
+    ) -> None:
         self.to_program = Pipe(closing)
         self.to_companion = Pipe(closing)
         self._drain = PipeDrain(self.to_program, closing) if drain_unread else None
+        self._hold = ExitStack()
+        """Keeps the program's output open; closed when the program has ended."""
+        closing.enter_context(self._hold)
+        if hold_output:
+            self._hold.callback(os.close, self.to_companion.open(os.O_WRONLY))
         self._flooded = False
         self._ready = asyncio.Barrier(2)
         self._started = asyncio.Event()
@@ -177,6 +184,7 @@ class PairRun:
         """Waits until both have ended or are being ended; returns the blame if time ran out."""
         if self._drain is not None:
             program.task.add_done_callback(self._drain.start)
+        program.task.add_done_callback(lambda _: self._hold.close())
         await self._started.wait()
         loop = asyncio.get_running_loop()
         deadline_s = loop.time() + wall_s

@@ -219,7 +219,13 @@ class TestcaseRunner:
         jury = JuryProgram("The run executable", (), None, self.run_executable)
         try:
             played = await interact(
-                boxes, command, jury, CHECKERS[ProtocolName.ICPC], checking, stderr=stderr
+                boxes,
+                command,
+                jury,
+                CHECKERS[ProtocolName.ICPC],
+                checking,
+                stderr=stderr,
+                hold_output=False,
             )
         finally:
             stderr.close()

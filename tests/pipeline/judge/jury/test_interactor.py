@@ -63,6 +63,30 @@ async def test_an_interactor_that_fails_by_itself_is_a_judge_error(tmp_path: Pat
     assert judgement.verdict is Verdict.JUDGE_ERROR
 
 
+AWAITS_END = "import sys; sys.stdin.read(); sys.exit(43)"
+CLOSES = "import os, sys, time; os.close(1); time.sleep(0.1); "
+
+
+@pytest.mark.parametrize(
+    ("then", "verdict"),
+    [
+        ("os.abort()", Verdict.RUNTIME_ERROR),
+        ("os._exit(1)", Verdict.RUNTIME_ERROR),
+        ("os._exit(0)", Verdict.WRONG_ANSWER),
+        ("time.sleep(60)", Verdict.TIME_LIMIT),
+    ],
+)
+async def test_j4_a_program_that_closes_its_output_is_judged_by_its_end(
+    tmp_path: Path, then: str, verdict: Verdict
+) -> None:
+    """As BAPCtools and Kattis do: the interactor reads the end only after the program's."""
+    problem = with_interactor(tmp_path / "package", AWAITS_END, "interactor.py")
+    problem = replace(problem, limits=replace(problem.limits, time_ms=300))
+    async with prepare(tmp_path, problem) as prepared:
+        judgement = await judge(prepared, CLOSES + then)
+    assert judgement.verdict is verdict, judgement.fault
+
+
 async def test_a_silent_program_is_at_fault_not_the_waiting_interactor(
     tmp_path: Path,
 ) -> None:

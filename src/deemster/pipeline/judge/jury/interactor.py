@@ -50,7 +50,13 @@ async def interact(
     *,
     stage: Collect | None = None,
     stderr: Sink | None = None,
+    hold_output: bool = True,
 ) -> Interaction:
+    """With `hold_output`, only the end of the program ends its output for the interactor.
+
+    So a program that closes its stdout and then crashes or hangs is judged by that, as Kattis
+    and BAPCtools do. DOMjudge passes the end of the output on at once.
+    """
     files = await asyncio.to_thread(run.files, protocol, (INTERACTOR_OUTPUT,))
     paths = run.paths(run.case.checker_args)
     wall_s = program.limits.wall_ms / 1000 + MARGIN_S
@@ -68,6 +74,7 @@ async def interact(
         stage=interactor.staged(files.stage),
         collect=files.collect,
         drain_unread=True,
+        hold_output=hold_output,
     )
     return await asyncio.to_thread(decide, pair, interactor.name, protocol, files)
 
