@@ -601,5 +601,24 @@ def test_unsupported_features_are_refused_by_key(read: Read, init: str, message:
     assert message in refusal
 
 
+def test_all_unsupported_keys_are_named_at_once(read: Read) -> None:
+    refusal = said(lambda: read(CASES + "custom_judge: a.py\nsymlinks: {a: /dev/stdin}"))
+    assert "'custom_judge' is a grader" in refusal
+    assert "The same holds for symlinks." in refusal
+
+
+def test_keys_without_effect_are_named_once_for_the_package(read: Read) -> None:
+    cases = "".join(f"- {{in: 1.in, out: 1.out, wall_time_factor: {n}}}\n" for n in (2, 3))
+    test = "{language: PY3, time: 1, memory: 1, source: a.py, score: 1, points_cases: [1]}"
+    files = {"tests/x/test.yml": test, "tests/x/a.py": "", "tests/y/test.yml": test}
+    files["tests/y/a.py"] = ""
+    problem = read(f"output_prefix_length: 9\ntest_cases:\n{cases}", files)
+    named = [text for text in problem.warnings if "keys" in text]
+    assert named == [
+        "init.yml: these keys have no effect here: output_prefix_length, wall_time_factor.",
+        "tests/*/test.yml: these keys are not compared with the results: points_cases, score.",
+    ]
+
+
 def test_an_unused_generator_is_ignored(read: Read) -> None:
     assert read("generator: gen.cpp\n" + CASES).tests.items

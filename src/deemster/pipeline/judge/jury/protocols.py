@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from deemster.domain.problem import PointsUnit, ProtocolName
 from deemster.domain.scoring import NOT_GIVEN, GivenScore
@@ -157,22 +158,34 @@ def read_dmoj(output: CheckerOutput) -> CheckerAnswer:
 
 
 def read_coci(output: CheckerOutput) -> CheckerAnswer:
-    """Like DMOJ's protocol, and exit code 7 gives a share of the points."""
+    """Like testlib's protocol, but exit code 7 gives a share of the points, at most 1."""
     if output.exit_code != 7:
-        return read_dmoj(output)
+        return read_testlib(output)
     message = output.stderr.strip()
     found = re.search(rf"partial\s+({NUMBER})\s*/\s*({NUMBER})", message)
-    if found is None or float(found[2]) <= 0:
+    share = fraction(found[1], found[2]) if found else None
+    if share is None or not 0 <= share <= 1:
         return CheckerAnswer(None, jury_message=message)
-    return by_share(min(1.0, float(found[1]) / float(found[2])), message)
+    return by_share(share, message)
 
 
 def read_peg(output: CheckerOutput) -> CheckerAnswer:
-    """Like DMOJ's protocol, but a rejection may give a share of the points in two lines."""
-    found = re.search(r"^(\d+)\n(\d+)$", output.stdout, re.MULTILINE)
-    if output.exit_code != 1 or found is None or int(found[2]) == 0:
-        return read_dmoj(output)
-    return by_share(min(1.0, int(found[1]) / int(found[2])), output.stderr.strip())
+    """Like DMOJ's protocol, but two lines of stdout may give a share of the points."""
+    lines = output.stdout.split("\n")
+    if output.exit_code in {0, 1}:
+        for above, below in pairwise(lines):
+            share = fraction(above, below)
+            if share is not None and share > 0:
+                return by_share(share, output.stderr.strip())
+    return read_dmoj(output)
+
+
+def fraction(above: str, below: str) -> float | None:
+    """None if the texts are not two numbers, or the second one is zero."""
+    parts = number(above), number(below)
+    if any(part is None or math.isnan(part) for part in parts) or not parts[1]:
+        return None
+    return (parts[0] or 0.0) / parts[1]
 
 
 def read_heng(output: CheckerOutput) -> CheckerAnswer:
@@ -236,7 +249,7 @@ CHECKERS: Mapping[ProtocolName, CheckerProtocol] = {
     ProtocolName.DMOJ: CheckerProtocol(testlib_argv, read_dmoj),
     ProtocolName.DMOJ_COCI: CheckerProtocol(testlib_argv, read_coci),
     ProtocolName.DMOJ_PEG: CheckerProtocol(
-        lambda paths: (TEAM_OUTPUT, paths.answer, paths.input), read_peg
+        lambda paths: (paths.answer, TEAM_OUTPUT, paths.input), read_peg
     ),
     ProtocolName.HENG: CheckerProtocol(testlib_argv, read_heng),
 }

@@ -111,7 +111,8 @@ class DataCheck:
             problem.validator_tests, self._check_validator_test, "validator tests"
         )
         if has_plain_outputs(problem):
-            found += await self._check_each(cases, self._check_answer, "answers")
+            answered = [case for case in cases if case.answer]
+            found += await self._check_each(answered, self._check_answer, "answers")
         return found
 
     async def _check_each(

@@ -99,16 +99,43 @@ REFUSED = {
     "signature_grader": "changes submissions before they are compiled",
     "symlinks": "puts links beside the program",
 }
+IGNORED = frozenset(
+    {
+        "cached",
+        "compiler_time_limit",
+        "output_prefix_length",
+        "preprocessing_time",
+        "wall_time_factor",
+    }
+)
+"""Keys without effect here; they may stand at any level."""
 
 
 def read_init(root: Path) -> InitFile:
     values = mapping_of(read_yaml(root / FILE, FILE), FILE)
     refuse_code(values, "")
     init = checked(InitFile, values, FILE)
-    for key, what in REFUSED.items():
-        if getattr(init, key):
-            raise key_error(FILE, key, f"{what}, which can't be done here.")
+    given = [key for key in REFUSED if getattr(init, key)]
+    if given:
+        others = f" The same holds for {', '.join(given[1:])}." if len(given) > 1 else ""
+        first = given[0]
+        raise key_error(FILE, first, f"{REFUSED[first]}, which can't be done here.{others}")
     return init
+
+
+def ignored_keys(root: Path) -> list[str]:
+    """The keys of the file that have no effect, each once, however often it is given."""
+    return sorted(keys_of(read_yaml(root / FILE, FILE)) & IGNORED)
+
+
+def keys_of(value: object) -> set[str]:
+    """The keys of all maps in a value."""
+    if isinstance(value, list):
+        return {key for each in value for key in keys_of(each)}
+    if not isinstance(value, dict):
+        return set()
+    inner = {key for each in value.values() for key in keys_of(each)}
+    return {str(key) for key in value} | inner
 
 
 def refuse_code(value: object, above: str) -> None:

@@ -24,6 +24,7 @@ from deemster.problems.formats.dmoj.init_file import (
     OUTPUT_BYTES,
     InitFile,
     find_file,
+    ignored_keys,
     read_init,
     refused,
 )
@@ -57,7 +58,7 @@ def read_package(root: Path) -> Problem:
         output_file=file_name(io.output, "output") if io else "",
         submissions=found.submissions,
         statements=tuple(read_statements(root)),
-        warnings=tuple(read_warnings(init, found)),
+        warnings=tuple(read_warnings(root, init, found)),
     )
 
 
@@ -99,11 +100,19 @@ def read_statements(root: Path) -> Iterator[Statement]:
             yield Statement("en", "pdf" if kind == "pdf" else "md", name, root.name)
 
 
-def read_warnings(init: InitFile, found: TestSubmissions) -> Iterator[str]:
+def read_warnings(root: Path, init: InitFile, found: TestSubmissions) -> Iterator[str]:
     if found.time_s is None and init.time_limit is None:
         yield (
             f"{FILE} has no limits, which DMOJ keeps elsewhere: {TIME_MS / 1000:g} s and "
             f"{MEMORY_BYTES // MIB} MB are assumed."
+        )
+    ignored = ignored_keys(root)
+    if ignored:
+        yield f"{FILE}: these keys have no effect here: {', '.join(ignored)}."
+    if found.ignored_keys:
+        yield (
+            "tests/*/test.yml: these keys are not compared with the results: "
+            f"{', '.join(found.ignored_keys)}."
         )
     if init.unbuffered:
         yield f"{FILE}: 'unbuffered' is ignored: programs must flush what they write."

@@ -36,6 +36,10 @@ CODES = {
     "SC": set[Verdict](),
 }
 """A partially accepted case may count as AC or WA. SC: the case was not run."""
+IGNORED = (
+    "points", "points_cases", "score", "score_cases", "feedback", "feedback_cases",
+    "extended_feedback", "extended_feedback_cases",
+)  # fmt: skip
 SUBMISSION_CODES = frozenset({"CE", "IE"})
 """Codes of a submission, not of a case."""
 
@@ -67,12 +71,15 @@ class TestSubmissions:
     time_s: float | None
     """The longest time limit of the submissions."""
     memory_kb: int | None
+    ignored_keys: tuple[str, ...] = ()
+    """Keys of the files that have no effect here."""
 
 
 def read_test_submissions(root: Path, tests: Group) -> TestSubmissions:
     names = [case.name for case in tests.cases()]
     found: list[ExampleSubmission] = []
     times, memories = [], []
+    ignored: dict[str, None] = {}
     for place in sorted((root / PLACE).glob("*/")):
         file = read_test_file(place)
         if file is None or file.skip or (file.arch and "amd64" not in file.arch):
@@ -80,8 +87,9 @@ def read_test_submissions(root: Path, tests: Group) -> TestSubmissions:
         times.append(file.time)
         memories.append(file.memory)
         found += submissions_of(root, f"{PLACE}/{place.name}", file, names)
+        ignored |= dict.fromkeys(key for key in IGNORED if getattr(file, key) is not None)
     most_time, most_memory = max(times, default=None), max(memories, default=None)
-    return TestSubmissions(tuple(found), most_time, most_memory)
+    return TestSubmissions(tuple(found), most_time, most_memory, tuple(ignored))
 
 
 def read_test_file(place: Path) -> TestFile | None:
