@@ -1,6 +1,7 @@
 """Builds and runs programs with real toolchains in real sandboxes."""
 
 import os
+import tempfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
@@ -33,7 +34,8 @@ class ProgramRunner:
         )
 
     async def build_source(self, source: Source) -> Build:
-        return await build(self.boxes, self.toolchain, source, self.directory)
+        place = Path(tempfile.mkdtemp(dir=self.directory))
+        return await build(self.boxes, self.toolchain, source, place)
 
     async def run(self, built: Build, limits: Limits, stdin: bytes = b"") -> Report:
         assert built.artifact is not None, built.compilation

@@ -125,6 +125,11 @@ def test_deeply_nested_directories_are_refused(scratch: Path, target: Path) -> N
     assert "directories deep" in (collect(scratch, target) or "")
 
 
+def test_x12_paths_too_long_for_the_host_are_refused(scratch: Path, target: Path) -> None:
+    scratch.joinpath("out", *["d" * 250] * 5).mkdir(parents=True)
+    assert "path of more than" in (collect(scratch, target) or "")
+
+
 def test_a_name_that_is_not_text_can_be_reported(scratch: Path, target: Path) -> None:
     (scratch / "out").mkdir()
     os.mkfifo(os.fsencode(scratch / "out") + b"/\xff\xfe")

@@ -1,7 +1,7 @@
 """The source files of a program: their bounds, their entry point, and their packed form."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from deemster.domain.errors import Refused, Unavailable
@@ -17,6 +17,8 @@ MAX_FILES = 256
 MAX_PARTS = 8
 """Most parts of a path: the file's own name and the directories above it."""
 MAX_PART_BYTES = 255
+NAMES_BYTES = 32 << 10
+"""Most bytes of all names of one program: a compiler gets them as arguments."""
 MAX_SHOWN = 10
 
 MAIN_STEMS = frozenset({"main", "__main__"})
@@ -42,11 +44,16 @@ class Source:
         self._check_bounds(own, self.most_bytes, "The source")
         self._check_bounds(self.included, INCLUDED_BYTES, "The included code")
 
-    def _check_bounds(self, names: Iterable[str], most_bytes: int, what: str) -> None:
+    def _check_bounds(self, names: Collection[str], most_bytes: int, what: str) -> None:
         sizes = [len(self.files[name]) for name in names]
         if len(sizes) > MAX_FILES:
             raise Refused(
                 f"{what} has {len(sizes):,} files; at most {MAX_FILES} are allowed: join some."
+            )
+        if sum(len(name.encode()) for name in names) > NAMES_BYTES:
+            raise Refused(
+                f"{what} has names of more than {NAMES_BYTES // 1024} KiB together: "
+                "use shorter names."
             )
         if sum(sizes) > most_bytes:
             raise Refused(
@@ -136,6 +143,17 @@ def with_guessed_main(language: Language, source: Source) -> Source:
     return replace(source, main=main_file(language, source) or next(iter(sources), None))
 
 
+def files_beside(files: Mapping[str, bytes], given: Collection[str]) -> dict[str, bytes]:
+    """The files that can be in one directory with the given ones, which take precedence."""
+    taken = set(given)
+    above = {directory for name in given for directory in directories_of(name)}
+    return {
+        name: content
+        for name, content in files.items()
+        if name not in taken | above and taken.isdisjoint(directories_of(name))
+    }
+
+
 def with_included(
     language: Language, source: Source, files: Mapping[str, bytes], *, entry: str | None = None
 ) -> Source:
@@ -145,12 +163,7 @@ def with_included(
     bypass a driver, else the submission's.
     """
     given = set(files)
-    above = {directory for name in files for directory in directories_of(name)}
-    own = {
-        name: content
-        for name, content in source.files.items()
-        if name not in above and given.isdisjoint(directories_of(name))
-    }
+    own = files_beside(source.files, given)
     driver = find_main(language, source_files(language, files))
     return Source(
         files={**own, **files},

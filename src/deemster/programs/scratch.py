@@ -14,6 +14,8 @@ from deemster.domain.source import check_name
 MAX_FILES = 2_000
 MAX_BYTES = 64 * MIB
 MAX_DEPTH = 16
+MAX_PATH_BYTES = 1_024
+"""Well below the 4,096 bytes that paths of the system may have with the target's own path."""
 CHUNK_BYTES = MIB
 
 OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -51,11 +53,16 @@ class OutputCollector:
         """A file keeps its name; of a directory only the content is copied."""
         target_fd = os.open(self.target, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            self._copy(scratch_fd, self.output, target_fd, depth=0)
+            self._copy(scratch_fd, self.output, target_fd, depth=0, path_bytes=0)
         finally:
             os.close(target_fd)
 
-    def _copy(self, parent_fd: int, name: str, target_fd: int, depth: int) -> None:
+    def _copy(
+        self, parent_fd: int, name: str, target_fd: int, depth: int, path_bytes: int
+    ) -> None:
+        path_bytes += len(os.fsencode(name)) + 1
+        if path_bytes > MAX_PATH_BYTES:
+            raise NotCollected(f"The output has a path of more than {MAX_PATH_BYTES:,} bytes.")
         try:
             source_fd = os.open(name, OPEN_FLAGS, dir_fd=parent_fd)
         except FileNotFoundError:
@@ -67,7 +74,7 @@ class OutputCollector:
         try:
             found = os.fstat(source_fd)
             if stat.S_ISDIR(found.st_mode):
-                self._copy_directory(source_fd, name, target_fd, depth)
+                self._copy_directory(source_fd, name, target_fd, depth, path_bytes)
             elif stat.S_ISREG(found.st_mode) and found.st_nlink == 1:
                 self._copy_file(source_fd, name, target_fd, found)
             else:
@@ -77,25 +84,29 @@ class OutputCollector:
         finally:
             os.close(source_fd)
 
-    def _copy_directory(self, source_fd: int, name: str, target_fd: int, depth: int) -> None:
+    def _copy_directory(
+        self, source_fd: int, name: str, target_fd: int, depth: int, path_bytes: int
+    ) -> None:
         if depth > MAX_DEPTH:
             raise NotCollected(f"The output is more than {MAX_DEPTH} directories deep.")
         if depth == 0:
-            self._copy_entries(source_fd, target_fd, depth)
+            self._copy_entries(source_fd, target_fd, depth, path_bytes)
             return
         self._count(files=1)
         os.mkdir(name, mode=0o755, dir_fd=target_fd)
         inner_fd = os.open(name, OPEN_FLAGS | os.O_DIRECTORY, dir_fd=target_fd)
         try:
             os.fchmod(inner_fd, 0o755)
-            self._copy_entries(source_fd, inner_fd, depth)
+            self._copy_entries(source_fd, inner_fd, depth, path_bytes)
         finally:
             os.close(inner_fd)
 
-    def _copy_entries(self, source_fd: int, target_fd: int, depth: int) -> None:
+    def _copy_entries(
+        self, source_fd: int, target_fd: int, depth: int, path_bytes: int
+    ) -> None:
         with os.scandir(source_fd) as entries:
             for entry in entries:
-                self._copy(source_fd, entry.name, target_fd, depth + 1)
+                self._copy(source_fd, entry.name, target_fd, depth + 1, path_bytes)
 
     def _copy_file(
         self, source_fd: int, name: str, target_fd: int, found: os.stat_result

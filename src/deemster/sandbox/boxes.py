@@ -11,6 +11,7 @@ from deemster.domain.errors import Refused
 from deemster.sandbox import wire
 from deemster.sandbox.command import STANDARD_PROFILES, Bind, Command, Layers, Profile
 from deemster.sandbox.cores import move_descendants
+from deemster.sandbox.failed_start import is_fault_of_program, report_failed_start
 from deemster.sandbox.live_run import Pipes, StreamedRun
 from deemster.sandbox.pair import CancelRule, Pair, PairMember, PairRun
 from deemster.sandbox.policy import build_policy
@@ -217,6 +218,8 @@ class Boxes:
             request, mounts = await self._prepare(slot, command, io, closing)
             slot.mounts = None  # not known until the slot has reported
             result = await slot.run(request, io)
+        if is_fault_of_program(result.raw, command):
+            return report_failed_start(result, io)
         if result.raw.end is wire.End.FAULT:
             if result.raw.step == "init-died":
                 slot.close()  # the runner replaces this slot anyway

@@ -226,6 +226,19 @@ async def test_a_program_may_read_and_write_named_files(tmp_path: Path) -> None:
     assert link.verdict is Verdict.WRONG_ANSWER
 
 
+async def test_x12_a_submission_can_not_take_the_place_of_the_input_file(
+    tmp_path: Path,
+) -> None:
+    problem = replace(sum_problem(tmp_path / "package", 1), input_file="a.in")
+    text = b"print(sum(map(int, open('a.in').read().split())), open('b/c').read())"
+    files = {"main.py": text, "a.in/x": b"", "a.in": b"5 5", "b/c": b""}
+    async with prepare(tmp_path, problem) as prepared:
+        for name in ("a.in/x", "a.in"):
+            chosen = {each: files[each] for each in ("main.py", "b/c", name)}
+            judgement = await judge_source(prepared, Source(chosen))
+            assert judgement.verdict is Verdict.ACCEPTED, name
+
+
 async def test_files_and_arguments_of_a_case_reach_the_program(tmp_path: Path) -> None:
     root = tmp_path / "package"
     write_files(root, {"data/extra/words.txt": "hello\n", "data/1.ans": "hello there\n"})
@@ -330,6 +343,9 @@ async def test_a_static_validator_reads_the_source(tmp_path: Path) -> None:
     async with prepare(tmp_path, problem) as prepared:
         right = await judge(prepared, RIGHT)
         wrong = await judge(prepared, "a, b = map(int, input().split()); print(a + b)")
+        for name in ("feedback", "feedback/score.txt"):  # X12, and not its own judge
+            planted = Source({"main.py": RIGHT.encode(), name: b"1000"})
+            assert (await judge_source(prepared, planted)).verdict is Verdict.ACCEPTED, name
     assert right.verdict is Verdict.ACCEPTED
     assert wrong.verdict is Verdict.WRONG_ANSWER
 
@@ -460,15 +476,10 @@ async def test_a_memory_limit_too_small_for_a_sandbox_is_a_memory_limit(tmp_path
     assert judgement.verdict is Verdict.MEMORY_LIMIT
 
 
-@pytest.mark.parametrize(
-    ("stdout", "verdict", "score"),
-    [("3\n10\n", "Partial", 3), ("0\n10\n", "Wrong Answer", 0), ("3\n0\n", "Wrong Answer", 0)],
-)
-async def test_a_peg_checker_may_reject_with_a_share_of_the_points(
-    tmp_path: Path, stdout: str, verdict: str, score: float
-) -> None:
+async def test_j4_a_peg_checker_gets_answer_output_and_input(tmp_path: Path) -> None:
     root = tmp_path / "package"
-    write_files(root, {"check.py": f"import sys; sys.stdout.write({stdout!r}); sys.exit(1)"})
+    text = "import sys; print(*[open(p).read() for p in sys.argv[1:]]); print('3\\n10')"
+    write_files(root, {"check.py": f"{text}; sys.exit(open(sys.argv[3]).read() != '1 1\\n')"})
     [case] = sum_problem(root, 1).tests.cases()
     hidden = replace(case, name="secret/1", is_sample=False)
     problem = replace(
@@ -478,5 +489,5 @@ async def test_a_peg_checker_may_reject_with_a_share_of_the_points(
         scoring=True,
     )
     async with prepare(tmp_path, problem) as prepared:
-        judgement = await judge(prepared, RIGHT)
-    assert (str(judgement.verdict), judgement.score) == (verdict, score)
+        judgement = await judge(prepared, "print('x')")
+    assert (str(judgement.verdict), judgement.score) == ("Partial", 3)

@@ -70,6 +70,7 @@ class LiveProgram:
             try:
                 await copy_output()
                 report = await run.report()
+                self._add_reason(report)
             finally:
                 for helper in helpers:
                     helper.cancel()
@@ -87,6 +88,13 @@ class LiveProgram:
             self._active.set()
             is_error = chunk.stream is OutputName.STDERR and not is_one
             self._output.add(Stream.STDERR if is_error else Stream.STDOUT, chunk.data)
+
+    def _add_reason(self, report: Report) -> None:
+        """Adds why the program was not started, which is in the report of a live run."""
+        is_terminal = self._details.io is ProgramIo.TERMINAL
+        is_one = is_terminal or self._details.options.stderr_to_stdout
+        if report.stderr:
+            self._output.add(Stream.STDOUT if is_one else Stream.STDERR, report.stderr)
 
     async def _feed(self, run: TerminalRun | StreamedRun) -> None:
         """A program that does not read its input must still get signals and sizes."""

@@ -11,6 +11,7 @@ from deemster.domain.limits import MIB, Limits, is_too_slow, measured_cpu_ms, wa
 from deemster.domain.problem import Case, Comparison, Problem, Program, ProgramCheck
 from deemster.domain.run_status import RunStatus
 from deemster.domain.scoring import NOT_GIVEN, GivenScore
+from deemster.domain.source import files_beside
 from deemster.domain.verdict import VERDICT_OF_STATUS, Verdict
 from deemster.pipeline.judge.compare import open_comparer
 from deemster.pipeline.judge.jury.checker import CheckerRun, CheckResult, check_output
@@ -233,10 +234,12 @@ class CaseJudge:
 
     def _staged_files(self, case: Case, stdin: Path | bytes = b"") -> StagedFiles | None:
         """The files that the program finds in its working directory."""
-        files: dict[str, Path | bytes] = dict(self.data_files)
-        files |= {name: self.root / path for name, path in case.files.items()}
+        given: dict[str, Path | bytes] = {
+            name: self.root / path for name, path in case.files.items()
+        }
         if self.problem.input_file:
-            files[self.problem.input_file] = stdin
+            given[self.problem.input_file] = stdin
+        files = given | files_beside(self.data_files, given)
         return StagedFiles(files) if files else None
 
     def _limit_ms(self, case: Case) -> int:

@@ -96,7 +96,7 @@ class SubmissionJudge:
                 self.problem.limits,
                 static,
                 source,
-                language.id,
+                language,
                 directory,
             )
 

@@ -9,7 +9,7 @@ from deemster.domain.language import CompileStep, Language, fill, placeholders
 from deemster.domain.limits import MIB, Limits
 from deemster.domain.run_status import RunStatus
 from deemster.domain.source import Source, main_file, missing_entry_message, source_files
-from deemster.programs.build.entry import find_entry
+from deemster.programs.build.entry import find_entry, is_program_missing
 from deemster.programs.build.fingerprint import (
     file_facts,
     fingerprint,
@@ -224,6 +224,8 @@ def finish_build(
 ) -> tuple[str, str]:
     """Finds the entry point, or why there is none, and adds the problem's data files."""
     language, source = request.toolchain.language, request.source
+    if is_program_missing(language, directory):
+        return "", "The compiler made no program that can be started."
     entry, problem = find_entry(language, source, request.main, directory)
     if entry and step.output:
         data = [name for name in source.included if not language.is_source(name)]

@@ -1,12 +1,17 @@
 """Finds the entry point of a compiled program: a file, or a class with a main method."""
 
 import os
+import stat
 from pathlib import Path
 
 from deemster.domain.language import EntryRule, Language
 from deemster.domain.source import Source, stem_of
 
 MAX_SHOWN = 5
+OUTPUT_PREFIX = "{code}/"
+"""Begins the first argument of a run step that starts the compiler's output itself."""
+EXECUTABLE = (b"\x7fELF", b"#!")
+"""The first bytes of files that the kernel executes."""
 
 
 def find_entry(
@@ -29,14 +34,31 @@ def find_entry(
     return class_name(found[0]), ""
 
 
+def is_program_missing(language: Language, directory: Path) -> bool:
+    """Some compilers succeed with a library, an object file or nothing at all."""
+    started = language.run.argv[0]
+    if not started.startswith(OUTPUT_PREFIX):
+        return False
+    program = directory / started.removeprefix(OUTPUT_PREFIX)
+    if not program.is_file() or not program.stat().st_mode & stat.S_IXUSR:
+        return True
+    with program.open("rb") as opened:
+        return not opened.read(4).startswith(EXECUTABLE)
+
+
 def startable_classes(directory: Path, rule: EntryRule) -> list[str]:
     """The paths, without suffix, of the compiled classes that match the rule."""
+    found = [path for path in directory.rglob(f"*{rule.suffix}") if path.is_file()]
     return [
         sandbox_name(path.relative_to(directory)).removesuffix(rule.suffix)
-        for path in directory.rglob(f"*{rule.suffix}")
-        # A name that starts with a dash would be taken for an option.
-        if path.is_file() and not path.name.startswith("-") and matches(path, rule)
+        for path in found
+        if can_be_named(path.relative_to(directory)) and matches(path, rule)
     ]
+
+
+def can_be_named(path: Path) -> bool:
+    """A name that starts with a dash is taken for an option; the others can't be stored."""
+    return not path.name.startswith("-") and sandbox_name(path).isprintable()
 
 
 def sandbox_name(path: Path) -> str:

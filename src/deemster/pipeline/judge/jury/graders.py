@@ -5,14 +5,15 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from deemster.domain.language import Language
 from deemster.domain.problem import CustomGrader, ProblemLimits, ProtocolName, StaticCheck
 from deemster.domain.run_status import RunStatus
 from deemster.domain.scoring import Result
-from deemster.domain.source import Source
+from deemster.domain.source import Source, files_beside, main_file
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.judge.jury.checker import CheckerFiles, CheckResult, read_answer
 from deemster.pipeline.judge.jury.programs import JuryProgram, jury_limits
-from deemster.pipeline.judge.jury.protocols import CHECKERS, FEEDBACK_DIR, NUMBER
+from deemster.pipeline.judge.jury.protocols import CHECKERS, FEEDBACK, FEEDBACK_DIR, NUMBER
 from deemster.programs.scratch import StagedFiles
 from deemster.sandbox.boxes import Boxes
 
@@ -57,18 +58,21 @@ async def run_static_validator(
     limits: ProblemLimits,
     static: StaticCheck,
     source: Source,
-    language: str,
+    language: Language,
     target: Path,
 ) -> CheckResult:
-    """The validator finds the submission's files in its working directory."""
+    """The validator finds the submission's files in its working directory.
+
+    Files that would be in its feedback, or in the place of its own files, are left out.
+    """
     files = CheckerFiles(target)
-    submission = StagedFiles(source.files)
+    submission = StagedFiles(files_beside(source.files, {FEEDBACK, *program.links}))
 
     def stage(scratch_fd: int) -> None:
         files.stage(scratch_fd)
         submission(scratch_fd)
 
-    args = (language, source.main or "", FEEDBACK_DIR, *static.args)
+    args = (language.id, main_file(language, source) or "", FEEDBACK_DIR, *static.args)
     command = program.command(args, jury_limits(limits), None)
     report = await boxes.run(command, stage=program.staged(stage), collect=files.collect)
     protocol = CHECKERS[ProtocolName.ICPC]
