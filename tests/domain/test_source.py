@@ -154,6 +154,32 @@ def test_in_a_package_the_first_file_starts_if_none_is_called_main() -> None:
     assert with_guessed_main(PYTHON, empty("x", "y")).main is None
 
 
+@pytest.mark.parametrize(
+    ("language", "files", "main"),
+    [
+        ("pascal", {"a.pas": "unit a; end.", "z.pas": "program z; begin end."}, "z.pas"),
+        ("pascal", {"a.pas": "begin end.", "b.pas": "{ old }\nUnit b; end."}, "a.pas"),
+        (
+            "pascal",
+            {"b.pas": "begin end.", "z.pas": "uses\n  math,\n  B;\nend."},
+            "z.pas",
+        ),
+        ("javascript", {"add.js": "", "sum.js": "const a = require('./add.js');"}, "sum.js"),
+        ("javascript", {"a.mjs": "", "z.mjs": "import {\n  x\n} from './a.mjs';"}, "z.mjs"),
+        ("r", {"helper.R": "", "solve.R": "source('/code/helper.R')"}, "solve.R"),
+        ("python3", {"a.py": "", "b.py": "from a import *"}, "b.py"),
+        ("python3", {"a.py": "import b", "b.py": "import a"}, "a.py"),
+        ("ruby", {"a.rb": "", "b.rb": "require_relative 'a'"}, "b.rb"),
+        ("rust", {"a.rs": "", "b.rs": "mod a; fn main() {}"}, "b.rs"),
+    ],
+)
+def test_in_a_package_the_program_starts_and_not_a_module(
+    language: str, files: dict[str, str], main: str
+) -> None:
+    source = Source({name: text.encode() for name, text in files.items()})
+    assert with_guessed_main(load_catalogue().named(language), source).main == main
+
+
 def test_included_files_replace_the_submissions_own() -> None:
     own = Source({"solve.py": b"mine", "grader.py": b"mine", "data": b"", "lib/x.py": b""})
     files = {"grader.py": b"jury", "data/words.txt": b"w", "lib": b"no directory"}

@@ -100,6 +100,8 @@ class SourceNaming:
     """Pattern of the names that are accepted from users."""
     named_by: str = ""
     """Pattern that finds the stem that the source demands (Java's public class)."""
+    module: str = ""
+    """Pattern at the beginning of files that can't start a program (Pascal's units)."""
 
 
 @dataclass(frozen=True, slots=True)

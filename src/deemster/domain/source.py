@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from deemster.domain.errors import Refused, Unavailable
 from deemster.domain.language import Language
+from deemster.domain.program_start import files_that_start
 
 SOURCE_BYTES = 1 << 20
 """Most bytes of source that a user may submit as one program."""
@@ -136,11 +137,15 @@ def missing_entry_message(language: Language, source: Source) -> str:
 
 
 def with_guessed_main(language: Language, source: Source) -> Source:
-    """For a package's own programs: the first file by name starts if no file is `main`."""
+    """For a package's own programs: if no file is `main`, the first one starts that can."""
     if source.main is not None:
         return source
     sources = source_files(language, source.files)
-    return replace(source, main=main_file(language, source) or next(iter(sources), None))
+    main = main_file(language, source)
+    if main is None:
+        starts = files_that_start(language, {name: source.files[name] for name in sources})
+        main = next(iter([*starts, *sources]), None)
+    return replace(source, main=main)
 
 
 def files_beside(files: Mapping[str, bytes], given: Collection[str]) -> dict[str, bytes]:

@@ -57,7 +57,9 @@ def command_for(
     )
 
 
-def run_values(step: RunStep, artifact: Artifact, limits: Limits) -> dict[str, str]:
+def run_values(
+    step: RunStep, artifact: Artifact, limits: Limits
+) -> dict[str, str | tuple[str, ...]]:
     """The values of the placeholders in the run step's arguments and environment."""
     heap_mb = max(MIN_HEAP_MB, limits.memory_bytes // MIB)
     stack_mb = min(limits.stack_bytes // MIB or heap_mb, MAX_STACK_MB)
@@ -65,6 +67,7 @@ def run_values(step: RunStep, artifact: Artifact, limits: Limits) -> dict[str, s
         **artifact.toolchain.tools,
         "code": CODE_DIR,
         "entry": artifact.entry,
+        "others": tuple(f"{CODE_DIR}/{name}" for name in artifact.others),
         "heap_mb": str(heap_mb),
         "stack_mb": str(stack_mb),
         "memory_mb": str(sandbox_limits(step, limits).memory_bytes // MIB),

@@ -55,6 +55,8 @@ class Artifact:
     """Mounted at /code in the sandbox."""
     entry: str
     """The file or class that the run step starts."""
+    others: tuple[str, ...] = ()
+    """The other source files of a program that is not compiled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,13 +157,19 @@ async def run_request(boxes: Boxes, request: CompileRequest, workspace: Path) ->
     try:
         sources = await asyncio.to_thread(write_sources, workspace, request.source)
         if request.step is None:
-            return Build(Artifact(request.toolchain, sources, request.main or ""), None)
+            return Build(script(request, sources), None)
         return await run_compiler(boxes, request, request.step, workspace)
     except OSError as fault:
         raise Unavailable(
             f"The program could not be built in {workspace.parent} ({fault.strerror}): "
             "free some space there, or set DEEMSTER_WORK_DIR to another directory."
         ) from fault
+
+
+def script(request: CompileRequest, directory: Path) -> Artifact:
+    names = source_files(request.toolchain.language, request.source.files)
+    others = tuple(name for name in names if name != request.main)
+    return Artifact(request.toolchain, directory, request.main or "", others)
 
 
 def write_sources(workspace: Path, source: Source) -> Path:

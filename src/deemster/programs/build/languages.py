@@ -43,7 +43,7 @@ COMPILE_PLACEHOLDERS = frozenset(
     {"code", "source", "sources", "output", "memory_mb", "precompiled"}
 )
 PRECOMPILE_PLACEHOLDERS = frozenset({"code", "output", "memory_mb"})
-RUN_PLACEHOLDERS = frozenset({"code", "entry", "heap_mb", "memory_mb", "stack_mb"})
+RUN_PLACEHOLDERS = frozenset({"code", "entry", "others", "heap_mb", "memory_mb", "stack_mb"})
 
 M = TypeVar("M", bound=BaseModel)
 Steps = Mapping[str, tuple[Iterable[str], AbstractSet[str]]]
@@ -238,11 +238,12 @@ class SourceTable(Table):
     file: str
     accepts: Pattern | None = None
     named_by: Pattern = ""
+    module: Pattern = ""
 
     def to_domain(self, extensions: Iterable[str]) -> SourceNaming:
         ending = "|".join(re.escape(extension) for extension in extensions)
         usual = rf"[A-Za-z0-9_][A-Za-z0-9_.+-]{{0,99}}\.(?:{ending})"
-        return SourceNaming(self.file, self.accepts or usual, self.named_by)
+        return SourceNaming(self.file, self.accepts or usual, self.named_by, self.module)
 
 
 class VersionTable(Table):

@@ -1,1 +1,3 @@
+:- consult(doubler).
+
 add(A, B, Sum) :- Sum is A + B.

@@ -1,3 +1,1 @@
-:- consult(adder).
-
-main :- add(40, 2, Sum), format("~w~n", [Sum]).
+main :- twice(20, Twice), add(Twice, 2, Sum), format("~w~n", [Sum]).

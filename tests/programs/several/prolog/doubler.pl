@@ -1,0 +1,1 @@
+twice(A, Twice) :- Twice is A + A.

@@ -1,0 +1,2 @@
+source("/code/add.R")
+cat(add(40, 2), "\n", sep = "")
