@@ -171,6 +171,15 @@ async def test_a_refused_package_leaves_no_files(
     assert kept(root) == set()
 
 
+async def test_a_link_that_is_left_out_is_a_warning_of_the_problem(
+    store: RevisionStore, package: Path
+) -> None:
+    (package / "link").symlink_to("/etc")
+    async with store.imported(package, skip_outside_links=True) as revision:
+        assert not (revision.directory / "link").exists()
+        assert "The link 'link' leads outside" in revision.problem.warnings[0]
+
+
 @pytest.mark.parametrize("digest", ["", "x", "../../etc", "A" * 64, "0" * 63, "0" * 64 + "\n"])
 async def test_a_name_that_is_not_a_digest_is_refused(
     store: RevisionStore, digest: str

@@ -47,6 +47,9 @@ def verify(
             show_default=False,
         ),
     ] = None,
+    pypy: Annotated[
+        bool, typer.Option("--pypy", help="Run all Python programs with PyPy, as Kattis does.")
+    ] = False,
 ) -> None:
     """Judge every submission in a package, and compare the verdicts with the expected ones.
 
@@ -61,7 +64,7 @@ def verify(
     """
     lanes = jobs or len(os.sched_getaffinity(0))
     with Progress() as progress:
-        reports = uvloop.run(verify_all(load_settings(), paths, lanes, progress))
+        reports = uvloop.run(verify_all(load_settings(), paths, lanes, progress, use_pypy=pypy))
     if as_json:
         print_json(as_object(reports))
     else:
@@ -129,6 +132,8 @@ def print_outcome(outcome: Outcome) -> None:
         f"{problem.id}: {change}, {problem.title!r}, {problem.time_ms / 1000:g} s, "
         f"{problem.memory_bytes // MIB} MB, {problem.cases} cases"
     )
+    for warning in imported.warnings:
+        print(f"  warning: {warning}")
 
 
 @app.command("list")

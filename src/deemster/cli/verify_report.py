@@ -1,6 +1,7 @@
 """Shows the reports of `deemster problem verify` as tables or as JSON."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from rich.console import Console, Group
@@ -11,6 +12,10 @@ from rich.text import Text
 from deemster.cli.output import make_table
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.judge.verify.verifier import PackageReport, SubmissionReport
+
+SHOWN_LINES = 8
+SHOWN_WIDTH = 160
+"""The most of one message on the terminal; --json has all of it."""
 
 
 def as_object(reports: Sequence[PackageReport]) -> dict[str, Any]:
@@ -50,6 +55,7 @@ def submission_object(report: SubmissionReport) -> dict[str, Any]:
         "failed_case": failed.name if failed else None,
         "matches": report.matches,
         "reasons": list(report.reasons),
+        **asdict(report.evidence),
     }
 
 
@@ -57,10 +63,20 @@ def print_reports(reports: Sequence[PackageReport]) -> None:
     console = Console()
     for report in reports:
         console.print(package_view(report))
+    console.print(summary(reports))
+
+
+def summary(reports: Sequence[PackageReport]) -> Text:
     matching = sum(each.matches for report in reports for each in report.submissions)
     total = sum(len(report.submissions) for report in reports)
-    colour = "green" if all(report.ok for report in reports) else "red"
-    console.print(f"[{colour}]{matching} of {total} submissions are as expected.[/]")
+    style = "green" if all(report.ok for report in reports) else "red"
+    if not total:
+        return Text("No submission was judged, so no verdict is verified.", style="red")
+    text = f"{matching} of {total} submissions are as expected."
+    unjudged = [str(report.path) for report in reports if not report.submissions]
+    if unjudged:
+        text += f" None was judged in {', '.join(unjudged)}."
+    return Text(text, style)
 
 
 def package_view(report: PackageReport) -> Group:
@@ -86,8 +102,29 @@ def package_view(report: PackageReport) -> Group:
 
 
 def mismatch(each: SubmissionReport) -> Text:
-    reasons = "\n    ".join("\n".join(each.reasons).splitlines())
-    return Text.from_markup(f"  [red]{escape(each.example.path)}[/]\n    {escape(reasons)}")
+    text = Text(f"  {each.example.path}", style="red")
+    for line in explanation(each):
+        text.append(f"\n    {line}", style="default")
+    return text
+
+
+def explanation(each: SubmissionReport) -> Iterator[str]:
+    """The reasons, then what explains the first failure, without what was said before."""
+    said = "\n".join(each.reasons)
+    yield from said.splitlines()
+    for title, message in each.evidence.texts():
+        if not message or message in said:
+            continue
+        yield f"{title}:"
+        yield from (f"  {line}" for line in shortened(message))
+
+
+def shortened(message: str) -> Iterator[str]:
+    lines = message.splitlines()
+    for line in lines[:SHOWN_LINES]:
+        yield line[:SHOWN_WIDTH] + ("…" if len(line) > SHOWN_WIDTH else "")
+    if len(lines) > SHOWN_LINES:
+        yield f"… and {len(lines) - SHOWN_LINES} more lines, which --json shows."
 
 
 def describe_limit(report: PackageReport) -> str:

@@ -1,10 +1,15 @@
 """The result that a package's author expects of an example submission, and its check."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from deemster.domain.verdict import Verdict
+
+TimeBound = Literal["lower", "upper"]
+"""`lower`: the time limit must be well above the time. `upper`: below the time."""
+INNER_BRACES = re.compile(r"\{([^{}]*)\}")
 
 AC = frozenset({Verdict.ACCEPTED})
 WA = frozenset({Verdict.WRONG_ANSWER, Verdict.OUTPUT_LIMIT})
@@ -33,10 +38,21 @@ class Expectation:
     verdicts: tuple[Verdict, ...] = ()
     """Verdicts that the submission may get; empty: any."""
     rules: tuple[CaseRule, ...] = ()
-    time_bound: Literal["lower", "upper"] | None = None
-    """`lower`: the time limit must be well above its time. `upper`: below its time."""
+    time_bound: TimeBound | None = None
+    """For all cases of the submission."""
+    group_bounds: tuple[tuple[str, TimeBound], ...] = ()
+    """For the cases that match a pattern, in addition."""
     not_best_score: bool = False
     """Legacy `partially_accepted`: accepted with less than the best score."""
+
+    @property
+    def has_lower_bound(self) -> bool:
+        return "lower" in {self.time_bound, *(bound for _, bound in self.group_bounds)}
+
+    def is_lower_bound(self, case: str) -> bool:
+        """Whether the time limit must be well above the time of this case."""
+        bounds = {bound for cases, bound in self.group_bounds if matches_name(cases, case)}
+        return {self.time_bound, *bounds} - {None} == {"lower"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,14 +168,14 @@ def matches_part(pattern: str, text: str) -> bool:
 
 
 def expand_braces(pattern: str) -> list[str]:
-    """Turns `a.{py,cpp}` into `a.py` and `a.cpp`."""
-    opened = pattern.find("{")
-    closed = pattern.find("}", opened)
-    if opened < 0 or closed < 0:
+    """Turns `a.{py,cpp}` into `a.py` and `a.cpp`; braces may contain braces."""
+    found = INNER_BRACES.search(pattern)
+    if found is None:
         return [pattern]
-    before, after = pattern[:opened], pattern[closed + 1 :]
-    choices = pattern[opened + 1 : closed].split(",")
-    return [one for choice in choices for one in expand_braces(before + choice + after)]
+    before, after = pattern[: found.start()], pattern[found.end() :]
+    choices = [choice.strip() for choice in found[1].split(",")]
+    chosen = [one for choice in choices for one in expand_braces(before + choice + after)]
+    return list(dict.fromkeys(chosen))
 
 
 def either(verdicts: Sequence[Verdict]) -> str:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NewType
 
 from deemster.domain.errors import Refused
@@ -202,6 +202,20 @@ class Catalogue:
                 f"The language of '{file_name}' is unknown: name the file with one of {known}, "
                 "or name the language (--language)."
             ) from None
+
+    def with_replaced(self, name: str, *, by: str) -> "Catalogue":
+        """A catalogue in which one language stands for another one, too."""
+        old, new = self.named(name), self.named(by)
+        merged = replace(
+            new,
+            aliases=(*new.aliases, old.id, *old.aliases),
+            extensions=(*new.extensions, *old.extensions),
+            shared_extensions=tuple(
+                each for each in new.shared_extensions if each not in old.extensions
+            ),
+        )
+        others = [each for each in self if each.id not in {old.id, new.id}]
+        return Catalogue([*others, merged])
 
     @staticmethod
     def _claim(taken: dict[str, Language], key: str, language: Language, kind: str) -> None:

@@ -102,9 +102,14 @@ class RevisionStore:
         """Most bytes of all revisions together."""
         return self._max_bytes
 
-    def imported(self, path: Path) -> AbstractAsyncContextManager[Revision]:
-        """Imports a package and holds its revision, which may exist already."""
-        return holding(lambda: self._import(path))
+    def imported(
+        self, path: Path, *, skip_outside_links: bool = False
+    ) -> AbstractAsyncContextManager[Revision]:
+        """Imports a package and holds its revision, which may exist already.
+
+        A link that leaves the package is refused, or left out with a warning in the problem.
+        """
+        return holding(lambda: self._import(path, skip_outside_links=skip_outside_links))
 
     def restored(self, path: Path, digest: str) -> AbstractAsyncContextManager[Revision]:
         """Unpacks a revision that `pack` packed, and holds it.
@@ -188,12 +193,14 @@ class RevisionStore:
 
     # ---- importing ----
 
-    def _import(self, path: Path, digest: str | None = None) -> HeldRevision:
+    def _import(
+        self, path: Path, digest: str | None = None, *, skip_outside_links: bool = False
+    ) -> HeldRevision:
         held = None
         try:
             sweep(self.make_staging())
             with staged(self._staging) as place:
-                held = self._make(path, place, digest)
+                held = self._make(path, place, digest, skip_outside_links)
             self._directories.evict(self._max_bytes, size_of)
         except BaseException as fault:
             if held is not None:
@@ -206,12 +213,17 @@ class RevisionStore:
             raise
         return held
 
-    def _make(self, path: Path, place: Path, digest: str | None) -> HeldRevision:
+    def _make(
+        self, path: Path, place: Path, digest: str | None, skip_outside_links: bool
+    ) -> HeldRevision:
         target, container = place / "unpacked", place / "revision"
         target.mkdir()
         container.mkdir(mode=0o700)
+        warnings: tuple[str, ...] = ()
         if digest is None:
-            directory = move_unpacked(unpack(path, target, self._bounds), container)
+            unpacked = unpack(path, target, self._bounds, skip_outside_links=skip_outside_links)
+            warnings = unpacked.warnings
+            directory = move_unpacked(unpacked, container)
             prepare(directory, self._bounds)
             measured = measure(directory)
         else:
@@ -220,6 +232,7 @@ class RevisionStore:
             if measured.digest != digest:
                 raise damaged_download(digest)
         problem = read_problem(directory)
+        problem = replace(problem, warnings=(*warnings, *problem.warnings))
         if measured.size_bytes > self._max_bytes:
             # Another machine may have more room for an existing revision.
             raise (Refused if digest is None else Unavailable)(

@@ -41,7 +41,8 @@ async def import_all(
         revisions: dict[Path, Revision] = {}
         for path in paths:
             try:
-                revisions[path] = await stack.enter_async_context(store.imported(path))
+                imported = store.imported(path, skip_outside_links=True)
+                revisions[path] = await stack.enter_async_context(imported)
             except Refused as fault:
                 done[path] = Outcome(path, error=str(fault))
         limits = await find_limits(settings, list(revisions.values()), progress or NoProgress())

@@ -17,17 +17,25 @@ from deemster.wiring.problems import open_revisions
 
 
 async def verify_all(
-    settings: Settings, paths: Sequence[Path], jobs: int, progress: Progress
+    settings: Settings,
+    paths: Sequence[Path],
+    jobs: int,
+    progress: Progress,
+    *,
+    use_pypy: bool = False,
 ) -> list[PackageReport]:
     """A package that can't be read gets a report with an error."""
     catalogue = load_catalogue()
+    if use_pypy:
+        catalogue = catalogue.with_replaced("python3", by="pypy3")
     reports: dict[Path, PackageReport] = {}
     revisions = dict[Path, Revision]()
     async with AsyncExitStack() as stack:
         store = open_revisions(settings)
         for path in paths:
             try:
-                revisions[path] = await stack.enter_async_context(store.imported(path))
+                imported = store.imported(path, skip_outside_links=True)
+                revisions[path] = await stack.enter_async_context(imported)
             except Refused as fault:
                 reports[path] = PackageReport(path, findings=[Finding("error", str(fault))])
         needed = await asyncio.to_thread(find_needed, catalogue, list(revisions.values()))

@@ -183,6 +183,22 @@ def test_a_link_to_outside_is_refused(
         assert "leads outside" in refused(source)
 
 
+def test_a_link_to_outside_can_be_left_out(tmp_path: Path) -> None:
+    """Packages of some public repositories link their statements this way."""
+    source = write_tree(tmp_path / "all" / "sum", {"problem.yaml": "", "data/1.in": "1"})
+    write_tree(tmp_path / "all", {"sum.pdf": "of the host"})
+    links = {"data/a.pdf": "../../sum.pdf", "b": "/etc/passwd", "data/2.in": "../data/1.in"}
+    for name, aim in links.items():
+        (source / name).symlink_to(aim)
+    target = tmp_path / "target"
+    target.mkdir()
+    unpacked = unpack(source, target, skip_outside_links=True)
+    assert set(read_tree(target)) == {"problem.yaml", "data/1.in", "data/2.in"}
+    text = "The link {!r} leads outside of the package ({!r}), and is left out."
+    left_out = ("b", "data/a.pdf")
+    assert unpacked.warnings == tuple(text.format(name, links[name]) for name in left_out)
+
+
 def test_a_file_behind_a_link_is_refused(
     zipped: Callable[..., Path], tarred: Callable[..., Path], refused: Callable[..., str]
 ) -> None:

@@ -176,6 +176,14 @@ async def test_java_starts_the_named_class_or_file_else_main(
     assert report.stdout == started
 
 
+async def test_java_classes_may_have_names_of_any_alphabet(open_language: OpenLanguage) -> None:
+    async with open_language("java") as runner:
+        for name in ("Größe", "Ωmega_1", "数字$", "_Éa"):
+            built = await runner.build(f"public class {name} {{ {JAVA_MAIN % name} }}")
+            report = await runner.run(built, Limits())
+            assert report.stdout.decode() == name, report.stderr
+
+
 @pytest.mark.parametrize(
     ("files", "main", "message"),
     [

@@ -20,6 +20,7 @@ from deemster.domain.source import (
     with_guessed_main,
     with_included,
 )
+from deemster.pipeline.judge.python2 import NAMES, NEEDS_PYTHON2, is_named_python2
 from deemster.programs.build.languages import shipped_directory
 
 TESTLIB = "testlib.h"
@@ -117,6 +118,8 @@ def language_of(
     catalogue: Catalogue, files: Mapping[str, bytes], named: str | None, path: str
 ) -> Language:
     """The language that the package names, else the one that all file names agree on."""
+    if is_named_python2(files) or (named or "").lower() in NAMES:
+        raise Refused(f"{path} {NEEDS_PYTHON2}")
     if named is not None:
         return catalogue.named(named)
     found = {str(language.id): language for language in languages_of(catalogue, files)}

@@ -27,34 +27,39 @@ class Unpacked:
     """The directory with the package's own files."""
     name: str
     """Name of the directory or archive, without its extension."""
+    warnings: tuple[str, ...] = ()
 
 
-def unpack(source: Path, target: Path, bounds: Bounds | None = None) -> Unpacked:
+def unpack(
+    source: Path,
+    target: Path,
+    bounds: Bounds | None = None,
+    *,
+    skip_outside_links: bool = False,
+) -> Unpacked:
     """Fills `target`, an empty directory that only this process may enter.
 
-    Files get mode 0644, or 0755 if they are executable, directories 0755.
+    Files get mode 0644, or 0755 if they are executable, directories 0755. Links that leave the
+    package are refused, or left out with a warning.
     """
-    bounds = bounds or Bounds()
+    writer = PackageWriter(target, bounds or Bounds(), skip_outside_links=skip_outside_links)
     if source.is_dir():
-        writer = PackageWriter(target, bounds)
         read_directory(source, writer)
         resolve_links(writer)
-        return Unpacked(target, source.resolve().name)
-    unpack_archive(source, target, bounds)
+        return Unpacked(target, source.resolve().name, tuple(writer.warnings))
+    unpack_archive(source, writer)
     top = single_directory(target)
-    if top is not None:
-        return Unpacked(top, top.name)
-    return Unpacked(target, ENDINGS.sub("", source.name))
+    name = ENDINGS.sub("", source.name) if top is None else top.name
+    return Unpacked(top or target, name, tuple(writer.warnings))
 
 
 def unpack_inner(source: Path, target: Path, bounds: Bounds) -> None:
     """Unpacks an archive inside a package; a single top directory is kept."""
-    unpack_archive(source, target, bounds)
+    unpack_archive(source, PackageWriter(target, bounds))
 
 
-def unpack_archive(source: Path, target: Path, bounds: Bounds) -> None:
-    magic, size = read_start(source)
-    writer = PackageWriter(target, bounds, packed_bytes=size)
+def unpack_archive(source: Path, writer: PackageWriter) -> None:
+    magic, writer.packed_bytes = read_start(source)
     if magic.startswith(ZIP):
         read_zip(source, writer)
     elif magic.startswith(PACKED_TAR) or magic[TAR_MARK_AT:].startswith(TAR_MARK):

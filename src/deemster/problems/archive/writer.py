@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import BinaryIO
 
@@ -39,6 +40,9 @@ class PackageWriter:
     directories: set[str] = field(default_factory=set)
     links: dict[str, Link] = field(default_factory=dict)
     """Replaced by copies at the end, by `links.py`."""
+    skip_outside_links: bool = False
+    """Leave out links that leave the package, instead of refusing the package."""
+    warnings: list[str] = field(default_factory=list)
     _count: int = 0
     _bytes: int = 0
 
@@ -52,12 +56,14 @@ class PackageWriter:
         if is_tool_file(name):
             return
         self._claim(name)
-        if target.startswith("/") or not target or len(target) > MAX_TARGET_BYTES:
-            raise Refused(
-                f"The link {shown(name)} leads outside of the package ({shown(target)}): "
-                "replace it by a copy of the file."
-            )
-        self.links[name] = Link(target, from_root)
+        link = Link(target, from_root)
+        if not is_outside(name, link):
+            self.links[name] = link
+            return
+        what = f"The link {shown(name)} leads outside of the package ({shown(target)})"
+        if not self.skip_outside_links:
+            raise Refused(f"{what}: replace it by a copy of the file.")
+        self.warnings.append(f"{what}, and is left out.")
 
     def add_file(self, raw: str, chunks: Iterable[bytes], *, executable: bool) -> None:
         name = clean_name(raw)
@@ -129,6 +135,20 @@ class PackageWriter:
         self.bounds.check_depth(name)
         self._count += 1
         self.bounds.check_files(self._count)
+
+
+def is_outside(name: str, link: Link) -> bool:
+    """Whether the target of a link leaves the package in its first steps.
+
+    The directories above a link are no links themselves. What other links lead to is only
+    known when all are there.
+    """
+    target = link.target
+    if target.startswith("/") or not target or len(target) > MAX_TARGET_BYTES:
+        return True
+    depth = 0 if link.from_root else name.count("/")
+    steps = (part for part in target.split("/") if part not in {"", "."})
+    return sum(1 for _ in takewhile(lambda part: part == "..", steps)) > depth
 
 
 def clash(name: str) -> Refused:

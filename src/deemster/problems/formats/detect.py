@@ -1,12 +1,14 @@
 """Detects the format of a package and calls its reader."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from deemster.domain.errors import Refused
 from deemster.domain.problem import Problem
 from deemster.problems.archive import Bounds
 from deemster.problems.formats import dmoj, heng, hydro, icpc, polygon
+from deemster.problems.formats.encoding import encoding_warnings
 
 KNOWN = (
     "ICPC/Kattis (problem.yaml and data/), Codeforces Polygon (problem.xml), "
@@ -29,7 +31,9 @@ def prepare(directory: Path, bounds: Bounds) -> None:
 
 
 def read_problem(directory: Path) -> Problem:
-    return reader_of(directory)(directory)
+    problem = reader_of(directory)(directory)
+    wrong = encoding_warnings(directory, problem.statements)
+    return replace(problem, warnings=(*problem.warnings, *wrong))
 
 
 def reader_of(directory: Path) -> Callable[[Path], Problem]:

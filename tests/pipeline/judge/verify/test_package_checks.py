@@ -22,6 +22,7 @@ from deemster.pipeline.judge.verify.package_checks import (
 from deemster.pipeline.judge.verify.progress import NoProgress
 from tests.pipeline.judge.sum_problem import prepare, sum_problem, with_validator, write_files
 
+NO_SUBMISSIONS = "There is no submission to judge: add some."
 SMALL_NUMBERS = """
 import sys
 sys.exit(42 if int(input().split()[0]) <= LARGEST else 43)
@@ -31,7 +32,8 @@ sys.exit(42 if int(input().split()[0]) <= LARGEST else 43)
 async def findings(directory: Path, problem: Problem) -> list[str]:
     async with prepare(directory, problem) as prepared:
         found = await check_package(prepared, 1, NoProgress())
-    return [finding.text for finding in found if finding.is_error]
+    texts = [finding.text for finding in found if finding.is_error]
+    return [text for text in texts if text != NO_SUBMISSIONS]
 
 
 def with_input_validator(root: Path, problem: Problem, largest: int) -> Problem:
@@ -48,13 +50,21 @@ def test_a_problem_without_cases_is_an_error(tmp_path: Path) -> None:
     )
 
 
-def test_missing_submissions_and_statements_are_warnings(tmp_path: Path) -> None:
+def test_a_package_without_submissions_is_not_verified(tmp_path: Path) -> None:
     found = check_definition(sum_problem(tmp_path / "package"))
-    assert not any(each.is_error for each in found)
-    assert [each.text for each in found] == [
-        "There is no submission to judge.",
-        "There is no statement.",
+    assert [(each.severity, each.text) for each in found] == [
+        ("error", NO_SUBMISSIONS),
+        ("warning", "There is no statement."),
     ]
+
+
+async def test_an_answer_that_is_missing_is_not_checked(tmp_path: Path) -> None:
+    """As in DMOJ's packages, whose checkers may need none."""
+    root = tmp_path / "package"
+    problem = with_validator(root, sum_problem(root, 1), "raise SystemExit(42)")
+    [case] = problem.tests.cases()
+    problem = replace(problem, tests=Group("", (replace(case, answer=""),)))
+    assert await findings(tmp_path, problem) == []
 
 
 async def test_inputs_that_a_validator_rejects_are_errors(tmp_path: Path) -> None:

@@ -144,11 +144,9 @@ def test_a_submission_in_an_unknown_directory_needs_a_tag(packages: PackageBuild
     [
         ("accepted: {use_for_time_limit: false}\n", None),
         ("accepted: {use_for_time_limit: true}\n", "lower"),
-        ("accepted: {use_for_time_limit: false, sample: {permitted: [AC]}}\n", "lower"),
         ("accepted: {permitted: [AC, TLE]}\n", None),
         ("accepted: {permitted: [AC, TLE], use_for_time_limit: lower}\n", "lower"),
         ("accepted: {permitted: [AC, TLE], use_for_time_limit: upper}\n", "upper"),
-        ("accepted: {permitted: [AC, TLE], secret: {required: [TLE]}}\n", "upper"),
         ("accepted: {permitted: [AC, TLE], required: [TLE, RTE]}\n", None),
     ],
 )
@@ -156,6 +154,46 @@ def test_rules_bound_the_time_limit_by_default(
     packages: PackageBuilder, yaml: str, bound: str | None
 ) -> None:
     assert expectation(packages, yaml).time_bound == bound
+
+
+@pytest.mark.parametrize(
+    ("yaml", "bounds", "lower"),
+    [
+        (
+            "accepted: {use_for_time_limit: false, sample: {permitted: [AC]}}\n",
+            (("sample", "lower"),),
+            ["sample/1"],
+        ),
+        (
+            "accepted: {permitted: [AC, TLE], secret: {required: [TLE]}}\n",
+            (("secret", "upper"),),
+            [],
+        ),
+        (
+            (
+                "accepted: {permitted: [AC, TLE], secret/b: {required: [TLE]}, "
+                "'secret/{a, c}': {permitted: [AC]}}\n"
+            ),
+            (("secret/b", "upper"), ("secret/{a, c}", "lower")),
+            ["secret/a/1", "secret/c/1"],
+        ),
+    ],
+)
+def test_rules_for_groups_bound_the_time_limit_by_their_own_cases(
+    packages: PackageBuilder, yaml: str, bounds: tuple[object, ...], lower: list[str]
+) -> None:
+    found = expectation(packages, yaml)
+    assert (found.time_bound, found.group_bounds) == (None, bounds)
+    cases = ["sample/1", "secret/a/1", "secret/b/1", "secret/c/1"]
+    assert [each for each in cases if found.is_lower_bound(each)] == lower
+
+
+def test_braces_may_name_directories_and_contain_braces(packages: PackageBuilder) -> None:
+    yaml = "'{accepted,time_limit_exceeded}': {permitted: [AC, TLE]}\n"
+    assert expectation(packages, yaml, "accepted/x.py").rules == (CaseRule(permitted=AC | TLE),)
+    yaml = "'accepted/{x.{py,cpp}, y}': {message: nope}\n"
+    assert CaseRule(message="nope") in expectation(packages, yaml, "accepted/x.cpp").rules
+    assert CaseRule(message="nope") not in expectation(packages, yaml, "accepted/z.py").rules
 
 
 def test_an_unbounded_time_limit_is_warned_of(packages: PackageBuilder) -> None:
@@ -194,6 +232,7 @@ def test_an_explicit_bound_is_a_rule_too(packages: PackageBuilder) -> None:
         ("accepted: [AC]\n", "the key 'accepted' must be a map"),
         ("accepted/**: {}\n", "the key 'accepted/**' has a pattern with more than"),
         ("accepted/[ab].py: {}\n", "has a pattern with more than"),
+        ("'accepted/{a,b}{a,b}{a,b}{a,b}{a,b}': {}\n", "a pattern for too many names"),
         ("accepted/sum.py: {permitted: [WA]}\n", "'accepted/sum.py' has no permitted verdict"),
         ("accepted: {}\naccepted: {}\n", "the key 'accepted' appears twice"),
         ("- accepted\n", "must be a map of names to values"),

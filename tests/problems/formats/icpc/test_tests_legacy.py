@@ -191,6 +191,7 @@ def test_grading_in_problem_yaml_holds_for_all_groups(packages: PackageBuilder) 
         ("always_accept avg", DefaultGrader("always_accept", Aggregation.AVERAGE)),
         ("min max sum", DefaultGrader(score=Aggregation.SUM)),
         ("first_error worst_error", DefaultGrader("worst_error")),
+        ("no_errors min", DefaultGrader("worst_error", Aggregation.MIN)),
         ("accept_if_any_accepted", DefaultGrader(accept_if_any=True)),
     ],
 )

@@ -10,6 +10,7 @@ from deemster.domain.errors import Refused
 from deemster.domain.limits import MIB, Limits
 from deemster.domain.problem import Problem, ProblemLimits, Program
 from deemster.domain.run_status import RunStatus
+from deemster.pipeline.judge.python2 import NEEDS_PYTHON2, looks_like_python2
 from deemster.pipeline.judge.sources import jury_source, read_program
 from deemster.programs.build.compile import Artifact
 from deemster.programs.build.compiler import BuildTools
@@ -97,6 +98,8 @@ async def prepare_program(
     )
     toolchain = await build_tools.toolchains.require(language)
     async with build_tools.compiler.built(boxes, toolchain, source) as build:
+        if build.artifact is None and looks_like_python2(source.files):
+            raise JuryFault(f"{program.path} {NEEDS_PYTHON2}")
         if build.artifact is None:
             output = build.compilation.output if build.compilation else ""
             raise JuryFault(f"{program.path} doesn't compile: {output[:MESSAGE_BYTES]}")

@@ -19,6 +19,7 @@ from deemster.domain.run_status import RunStatus
 from deemster.domain.source import Source
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.judge.case_judge import opened_input
+from deemster.pipeline.judge.jury.checker import CheckResult
 from deemster.pipeline.judge.jury.programs import JuryProgram, jury_limits, prepare_program
 from deemster.pipeline.judge.jury.protocols import VALID_EXIT
 from deemster.pipeline.judge.prepared_problem import PreparedProblem
@@ -28,6 +29,7 @@ from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.wire import Report
 
 LONG_LIMIT_MS = 60_000
+OUT_OF_TIME = frozenset({RunStatus.TIME_LIMIT, RunStatus.WALL_LIMIT})
 MAX_SHOWN = 5
 """The most findings of one kind: a wrong validator rejects every input."""
 MESSAGE_BYTES = 500
@@ -39,6 +41,8 @@ T = TypeVar("T")
 class Finding:
     severity: Literal["error", "warning"]
     text: str
+    stops_judging: bool = False
+    """The output validator does not end, so that no submission can be judged."""
 
     @property
     def is_error(self) -> bool:
@@ -70,7 +74,7 @@ def check_definition(problem: Problem) -> list[Finding]:
     if not any(True for _ in problem.tests.cases()):
         found.append(Finding("error", "There is no test case: add some to the package."))
     if not problem.submissions:
-        found.append(warn("There is no submission to judge."))
+        found.append(Finding("error", "There is no submission to judge: add some."))
     elif not any(Verdict.ACCEPTED in each.expectation.verdicts for each in problem.submissions):
         found.append(warn("No submission is expected to be accepted."))
     if not problem.statements and not any("statement" in text for text in problem.warnings):
@@ -88,6 +92,9 @@ class DataCheck:
         self._jobs = jobs
         self._progress = progress
         self._validators: list[tuple[InputValidator, JuryProgram]] = []
+        self._endless: set[str] = set()
+        """Names of input validators that did not end in time; they are not run again."""
+        self._is_output_endless = False
 
     async def prepare(self, stack: AsyncExitStack, validator: InputValidator) -> None:
         prepared = self._prepared
@@ -154,13 +161,19 @@ class DataCheck:
         root, limits = self._prepared.root, jury_limits(self._prepared.problem.limits)
         files = {name: root / path for name, path in case.files.items()}
         for validator, program in self._validators:
-            args = case.input_validator_args.of(validator.program.name)
+            name = validator.program.name
+            if name in self._endless:
+                continue
+            args = case.input_validator_args.of(name)
             command = program.command(args, limits, None)
             async with opened_input(root / case.input if case.input else b"") as stdin:
                 stage = program.staged(StagedFiles(files) if files else None)
                 report = await boxes.run(command, stdin=stdin, stage=stage)
+            if report.status in OUT_OF_TIME:
+                self._endless.add(name)
+                return f"{rejection(name, report)}; it is not run on other inputs."
             if report.exit_code != VALID_EXIT[validator.protocol]:
-                return rejection(validator.program.name, report)
+                return rejection(name, report)
         return ""
 
     async def _check_validator_test(self, boxes: Boxes, test: ValidatorTest) -> Finding | None:
@@ -168,7 +181,10 @@ class DataCheck:
             if not self._validators or await self._validate_input(boxes, test.case):
                 return None
             return Finding("error", f"{test.name} should be rejected, but is accepted.")
-        checked = await self._check_output(boxes, test.case, test.output)
+        found = await self._check_output(boxes, test.case, test.output)
+        if isinstance(found, Finding) or found is None:
+            return found
+        checked = found.verdict
         if test.kind == "valid_output" and checked is not Verdict.ACCEPTED:
             return Finding("error", f"{test.name} should be accepted, but is {checked}.")
         if test.kind == "invalid_output" and checked is not Verdict.WRONG_ANSWER:
@@ -176,17 +192,31 @@ class DataCheck:
         return None
 
     async def _check_answer(self, boxes: Boxes, case: Case) -> Finding | None:
-        verdict = await self._check_output(boxes, case, case.answer)
-        if verdict is Verdict.JUDGE_ERROR:
-            return Finding("error", f"The validator fails on {case.answer} as an output.")
-        if verdict is Verdict.WRONG_ANSWER:
-            return warn(f"The validator rejects {case.answer} as an output.")
+        checked = await self._check_output(boxes, case, case.answer)
+        if isinstance(checked, Finding) or checked is None:
+            return checked
+        said = with_message(checked.jury_message)
+        if checked.verdict is Verdict.JUDGE_ERROR:
+            return Finding("error", f"The validator fails on {case.answer} as an output{said}")
+        if checked.verdict is Verdict.WRONG_ANSWER:
+            return warn(f"The validator rejects {case.answer} as an output{said}")
         return None
 
-    async def _check_output(self, boxes: Boxes, case: Case, output: str) -> Verdict:
+    async def _check_output(
+        self, boxes: Boxes, case: Case, output: str
+    ) -> CheckResult | Finding | None:
+        """None: the validator did not end for another output, and is not run again."""
+        if self._is_output_endless:
+            return None
         judge = self._prepared.answer_judge(Source({}))
         checked = await judge.check(boxes, case, self._prepared.root / output)
-        return checked.verdict
+        if checked.jury_status not in OUT_OF_TIME:
+            return checked
+        self._is_output_endless = True
+        text = f"The validator does not end with {output} as an output"
+        return Finding(
+            "error", f"{text}: nothing else was checked or judged.", stops_judging=True
+        )
 
 
 def has_plain_outputs(problem: Problem) -> bool:
@@ -194,6 +224,12 @@ def has_plain_outputs(problem: Problem) -> bool:
     checker = problem.checker
     plain = problem.interactor is None and problem.limits.passes == 1
     return plain and isinstance(checker, ProgramCheck) and checker.protocol is ProtocolName.ICPC
+
+
+def with_message(message: str) -> str:
+    """The end of a sentence, with the first part of a validator's message."""
+    said = message.strip()[:MESSAGE_BYTES]
+    return f": {said}" if said else "."
 
 
 def rejection(name: str, report: Report) -> str:

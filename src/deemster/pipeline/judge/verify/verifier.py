@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -9,16 +10,26 @@ from deemster.domain.errors import Refused, Unavailable
 from deemster.domain.expectation import Observed, ObservedCase, disagreements
 from deemster.domain.judgement import JuryJudgement
 from deemster.domain.limits import infer_limit_ms
-from deemster.domain.problem import ExampleSubmission, Problem
+from deemster.domain.problem import Comparison, ExampleSubmission, Problem
 from deemster.domain.verdict import Verdict
+from deemster.pipeline.judge.jury.programs import prepare_program
 from deemster.pipeline.judge.prepared_problem import PreparedProblem
+from deemster.pipeline.judge.python2 import NEEDS_PYTHON2, looks_like_python2
 from deemster.pipeline.judge.sources import submission_source
-from deemster.pipeline.judge.verify.package_checks import Finding, check_package, warn
+from deemster.pipeline.judge.verify.evidence import Evidence, evidence_of
+from deemster.pipeline.judge.verify.package_checks import (
+    OUT_OF_TIME,
+    Finding,
+    check_package,
+    warn,
+)
 from deemster.pipeline.judge.verify.progress import Progress
+from deemster.pipeline.judge.verify.without_grader import without_grader
 from deemster.problems.revision import Revision
 from deemster.programs.build.compiler import BuildTools
 from deemster.sandbox.lanes import Lanes
 
+NOT_JUDGED = "It was not judged, because the jury's program does not end."
 GENEROUS_MS = 60_000
 """The time limit of the runs that determine the time limit."""
 
@@ -34,6 +45,20 @@ class SubmissionReport:
     @property
     def matches(self) -> bool:
         return self.judgement is not None and not self.reasons
+
+    @property
+    def has_group_bounds(self) -> bool:
+        return bool(self.example.expectation.group_bounds)
+
+    @property
+    def is_jury_endless(self) -> bool:
+        """Whether a checker or an interactor did not end in time, unexpectedly."""
+        cases = self.judgement.cases if self.judgement and not self.matches else ()
+        return any(case.jury_status in OUT_OF_TIME for case in cases)
+
+    @property
+    def evidence(self) -> Evidence:
+        return Evidence() if self.judgement is None else evidence_of(self.judgement)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,23 +85,58 @@ class Verifier:
     progress: Progress
 
     async def verify(self, path: Path, revision: Revision) -> PackageReport:
-        problem = revision.problem
-        report = PackageReport(path, problem, revision.digest)
-        opened = PreparedProblem.open(
+        report = PackageReport(path, revision.problem, revision.digest)
+        try:
+            problem, faults = await self._usable_problem(revision)
+            try:
+                async with self._open(revision, problem) as prepared:
+                    return await self._check_and_judge(prepared, report, faults)
+            except Refused as fault:  # a program of the jury can't be used
+                faults.append(Finding("error", str(fault)))
+            return replace(report, findings=faults + await self._check_inputs(revision))
+        except Unavailable as fault:
+            return replace(report, findings=[Finding("error", str(fault))])
+
+    def _open(
+        self, revision: Revision, problem: Problem
+    ) -> AbstractAsyncContextManager[PreparedProblem]:
+        return PreparedProblem.open(
             self.build_tools, self.lanes, revision.directory, problem, self.spool_dir
         )
+
+    async def _usable_problem(self, revision: Revision) -> tuple[Problem, list[Finding]]:
+        """The problem, without its grader if that can't be built: verdicts don't need it."""
+        problem = revision.problem
+        if problem.grader is None:
+            return problem, []
+        root = revision.directory
         try:
-            async with opened as prepared:
-                return await self._check_and_judge(prepared, report)
-        except (Refused, Unavailable) as fault:
-            return replace(report, findings=[Finding("error", str(fault))])
+            async with (
+                self.lanes.acquire() as boxes,
+                prepare_program(boxes, self.build_tools, root, problem, problem.grader),
+            ):
+                return problem, []
+        except Refused as fault:
+            left_out = "Scores and partially accepted submissions are not verified."
+            return without_grader(problem), [Finding("error", f"{fault} {left_out}")]
+
+    async def _check_inputs(self, revision: Revision) -> list[Finding]:
+        """What can be checked without the jury's checker or interactor."""
+        problem = revision.problem
+        tests = [each for each in problem.validator_tests if each.kind == "invalid_input"]
+        inputs = replace(
+            problem, checker=Comparison(), interactor=None, validator_tests=tuple(tests)
+        )
+        prepared = PreparedProblem(
+            self.build_tools, self.lanes, revision.directory, inputs, {}, self.spool_dir
+        )
+        warnings = [warn(text) for text in problem.warnings]
+        return warnings + await check_package(prepared, self.jobs, self.progress)
 
     async def time_limit_ms(self, revision: Revision) -> int:
         """Determines the time limit of a package that has none, as `verify` does."""
         problem = revision.problem
-        async with PreparedProblem.open(
-            self.build_tools, self.lanes, revision.directory, problem, self.spool_dir
-        ) as prepared:
+        async with self._open(revision, problem) as prepared:
             reports = (await self._judge_lower_bounds(prepared)).values()
         judged = [each for each in reports if each.judgement is not None]
         if not judged:
@@ -85,7 +145,7 @@ class Verifier:
                 "be judged to determine one: add a time limit to the package."
             )
         for each in judged:
-            if not each.matches:
+            if not each.matches and not each.has_group_bounds:
                 raise Refused(
                     f"{problem.slug} has no time limit, and none can be determined, because "
                     f"{each.example.path} is not judged as expected: "
@@ -96,37 +156,58 @@ class Verifier:
     async def _judge_lower_bounds(
         self, prepared: PreparedProblem
     ) -> dict[str, SubmissionReport]:
-        examples = [each for each in prepared.problem.submissions if is_lower_bound(each)]
+        submissions = prepared.problem.submissions
+        examples = [each for each in submissions if each.expectation.has_lower_bound]
         return await self._judge_all(prepared, examples, GENEROUS_MS)
 
     async def _check_and_judge(
-        self, prepared: PreparedProblem, report: PackageReport
+        self, prepared: PreparedProblem, report: PackageReport, faults: Sequence[Finding]
     ) -> PackageReport:
         problem = prepared.problem
-        findings = [warn(text) for text in problem.warnings]
+        findings = [*faults, *(warn(text) for text in problem.warnings)]
         findings += await check_package(prepared, self.jobs, self.progress)
+        if any(finding.stops_judging for finding in findings):
+            left = [
+                SubmissionReport(each, reasons=(NOT_JUDGED,)) for each in problem.submissions
+            ]
+            return replace(report, submissions=left, findings=findings)
         limit_ms, judged = problem.limits.time_ms, {}
         if limit_ms is None and not problem.submit_answer:
             judged = await self._judge_lower_bounds(prepared)
             limit_ms = find_limit_ms(problem, judged.values())
-        others = [each for each in problem.submissions if each.path not in judged]
-        judged |= await self._judge_all(prepared, others, limit_ms or GENEROUS_MS)
+        # Groups without the bound may need the limit that was found.
+        kept = {path: each for path, each in judged.items() if not each.has_group_bounds}
+        others = [each for each in problem.submissions if each.path not in kept]
+        kept |= await self._judge_all(
+            prepared, others, limit_ms or GENEROUS_MS, earlier=judged.values()
+        )
         return replace(
             report,
             time_limit_ms=limit_ms,
-            submissions=[judged[each.path] for each in problem.submissions],
+            submissions=[kept[each.path] for each in problem.submissions],
             findings=findings,
         )
 
     async def _judge_all(
-        self, prepared: PreparedProblem, examples: Sequence[ExampleSubmission], time_ms: int
+        self,
+        prepared: PreparedProblem,
+        examples: Sequence[ExampleSubmission],
+        time_ms: int,
+        earlier: Iterable[SubmissionReport] = (),
     ) -> dict[str, SubmissionReport]:
-        """Judges `jobs` submissions at once; their cases share the lanes."""
+        """Judges `jobs` submissions at once; their cases share the lanes.
+
+        After one for which the jury's program did not end, no other is judged.
+        """
         limit = asyncio.Semaphore(self.jobs)
+        done = list(earlier)
 
         async def judge(example: ExampleSubmission) -> SubmissionReport:
             async with limit:
-                return await self._judge(prepared, example, time_ms)
+                if any(each.is_jury_endless for each in done):
+                    return SubmissionReport(example, reasons=(NOT_JUDGED,))
+                done.append(await self._judge(prepared, example, time_ms))
+                return done[-1]
 
         async with asyncio.TaskGroup() as group:
             tasks = {each.path: group.create_task(judge(each)) for each in examples}
@@ -158,16 +239,20 @@ class Verifier:
         reasons = tuple(disagreements(example.expectation, observed(judgement)))
         if reasons and judgement.verdict is Verdict.JUDGE_ERROR and judgement.fault:
             reasons += (judgement.fault.reveal(),)
+        if reasons and looks_like_python2(source.files):
+            reasons = (f"It {NEEDS_PYTHON2}", *reasons)
         return SubmissionReport(example, judgement, reasons)
 
 
-def is_lower_bound(example: ExampleSubmission) -> bool:
-    return example.expectation.time_bound == "lower"
-
-
 def find_limit_ms(problem: Problem, reports: Iterable[SubmissionReport]) -> int:
-    """Derives the limit from the slowest submission that must be fast enough."""
-    times = [each.judgement.runtime_ms for each in reports if each.judgement is not None]
+    """Derives the limit from the slowest case that must be fast enough."""
+    times = [
+        case.cpu_ms
+        for each in reports
+        if each.judgement is not None
+        for case in each.judgement.cases
+        if each.example.expectation.is_lower_bound(case.name)
+    ]
     limits = problem.limits
     return infer_limit_ms(max(times, default=0), limits.accepted_to_limit, limits.resolution_ms)
 

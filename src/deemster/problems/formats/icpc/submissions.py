@@ -26,7 +26,7 @@ ROOT = "submissions"
 def read_submissions(folder: Folder, settings: IcpcSettings) -> tuple[ExampleSubmission, ...]:
     reader = Submissions(folder, settings)
     found = tuple(reader.read())
-    has_lower_bound = any(each.expectation.time_bound == "lower" for each in found)
+    has_lower_bound = any(each.expectation.has_lower_bound for each in found)
     if not any(each.label == "accepted" for each in found):
         folder.warn("submissions/accepted: there is no accepted submission.")
     elif settings.limits.time_ms is None and not has_lower_bound:

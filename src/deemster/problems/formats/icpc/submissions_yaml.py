@@ -7,7 +7,17 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, StrictBool
 
-from deemster.domain.expectation import AC, RTE, TLE, WA, CaseRule, Expectation, matches_name
+from deemster.domain.expectation import (
+    AC,
+    RTE,
+    TLE,
+    WA,
+    CaseRule,
+    Expectation,
+    TimeBound,
+    expand_braces,
+    matches_name,
+)
 from deemster.domain.verdict import Verdict
 from deemster.problems.formats.icpc.field_types import People, ShortVerdict, is_number
 from deemster.problems.formats.icpc.folder import Folder
@@ -24,7 +34,8 @@ FILE = "submissions/submissions.yaml"
 VERDICTS: dict[str, frozenset[Verdict]] = {"AC": AC, "WA": WA, "TLE": TLE, "RTE": RTE}
 ALL: tuple[ShortVerdict, ...] = ("AC", "WA", "TLE", "RTE")
 UNSUPPORTED = re.compile(r"\*\*|[\[\]?!]")
-BRACES = re.compile(r"\{[^{}]*\}")
+MOST_ALTERNATIVES = 1_000
+"""Most names that the braces of one pattern may stand for."""
 
 DEFAULTS: Mapping[str, Mapping[str, object]] = {
     "accepted": {"permitted": ["AC"]},
@@ -92,11 +103,21 @@ def read_patterns(folder: Folder, *, scoring: bool) -> list[Pattern]:
     for name, value in given.items():
         values = mapping_of(value, FILE, name)
         said[clean_pattern(name, name)] = values
+    changed = {
+        name: values
+        for pattern, values in said.items()
+        for name in expand_braces(pattern)
+        if name in DEFAULTS
+    }
     patterns = [
-        read_pattern(name, {**default, **said.pop(name, {})}, scoring=scoring)
+        read_pattern(name, {**default, **changed.get(name, {})}, scoring=scoring)
         for name, default in DEFAULTS.items()
     ]
-    patterns += [read_pattern(name, values, scoring=scoring) for name, values in said.items()]
+    patterns += [
+        read_pattern(name, values, scoring=scoring)
+        for name, values in said.items()
+        if not changed.keys() >= set(expand_braces(name))
+    ]
     return patterns
 
 
@@ -124,8 +145,9 @@ def clean_pattern(pattern: str, key: str) -> str:
     """The pattern as `matches_name` expects it."""
     if UNSUPPORTED.search(pattern):
         raise key_error(FILE, key, "has a pattern with more than * and {a,b}: write it out.")
-    tidy = BRACES.sub(lambda braces: re.sub(r"\s*,\s*", ",", braces[0]), pattern)
-    return tidy.strip("/")
+    if (pattern.count(",") + 1) ** pattern.count("{") > MOST_ALTERNATIVES:
+        raise key_error(FILE, key, "has a pattern for too many names: write less braces.")
+    return pattern.strip("/")
 
 
 # ---- matching ----
@@ -149,13 +171,13 @@ def find_expectation(
     if not matching:
         return None
     rules: list[CaseRule] = []
-    bounds: set[Literal["lower", "upper"]] = set()
+    bounds: list[tuple[str, TimeBound]] = []
     for pattern in matching:
         for cases, demand in pattern.demands():
             rules.extend(rules_of(cases, demand))
             bound = bound_of(demand)
             if bound is not None:
-                bounds.add(bound)
+                bounds.append((cases, bound))
     permitted, required = rules_for_submission(rules)
     if not permitted:
         raise key_error(
@@ -166,7 +188,8 @@ def find_expectation(
     expectation = Expectation(
         verdicts=final_verdicts(permitted, required, scoring=scoring),
         rules=tuple(rules),
-        time_bound="upper" if "upper" in bounds else "lower" if bounds else None,
+        time_bound=bound_of_all(bounds),
+        group_bounds=tuple(each for each in bounds if each[0]),
     )
     return SubmissionExpectation(
         expectation,
@@ -174,6 +197,12 @@ def find_expectation(
         entry=last_given(folder, name, "entrypoint", [p.entry.entrypoint for p in matching]),
         is_model=any(pattern.entry.model_solution for pattern in matching),
     )
+
+
+def bound_of_all(bounds: Iterable[tuple[str, TimeBound]]) -> TimeBound | None:
+    """The bound for all cases; patterns of cases do not count."""
+    found = {bound for cases, bound in bounds if not cases}
+    return "upper" if "upper" in found else "lower" if found else None
 
 
 def rules_of(cases: str, demand: CaseExpectation) -> Iterable[CaseRule]:
@@ -200,7 +229,7 @@ def union(words: Iterable[str] | None) -> frozenset[Verdict] | None:
     return frozenset().union(*(VERDICTS[word] for word in words))
 
 
-def bound_of(demand: CaseExpectation) -> Literal["lower", "upper"] | None:
+def bound_of(demand: CaseExpectation) -> TimeBound | None:
     use = demand.use_for_time_limit
     if not isinstance(use, bool):
         return use

@@ -38,7 +38,14 @@ CONFIG_FILE = "testdata.yaml"
 VerdictMode = Literal["worst_error", "first_error", "always_accept"]
 VERDICT_MODES: tuple[VerdictMode, ...] = ("worst_error", "first_error", "always_accept")
 SCORE_MODES = frozenset({"sum", "avg", "min", "max"})
-GRADER_FLAGS = SCORE_MODES | {*VERDICT_MODES, "ignore_sample", "accept_if_any_accepted"}
+NO_ERRORS = "no_errors"
+"""What problemtools called `worst_error` at first."""
+GRADER_FLAGS = SCORE_MODES | {
+    *VERDICT_MODES,
+    NO_ERRORS,
+    "ignore_sample",
+    "accept_if_any_accepted",
+}
 SCORING_KEYS = ("accept_score", "reject_score", "range")
 OLD_KEYS = frozenset({"on_reject", "grading", "grader_flags", *SCORING_KEYS})
 """Keys that show that the groups of a draft have the legacy format."""
@@ -268,7 +275,8 @@ def range_of_problem(text: str) -> tuple[float, float]:
 
 def default_grader(flags: tuple[str, ...], *, is_root: bool) -> DefaultGrader:
     """Of flags that exclude each other, the last one counts."""
-    verdicts = [mode for flag in flags for mode in VERDICT_MODES if mode == flag]
+    named = ["worst_error" if flag == NO_ERRORS else flag for flag in flags]
+    verdicts = [mode for flag in named for mode in VERDICT_MODES if mode == flag]
     scores = [Aggregation(flag) for flag in flags if flag in SCORE_MODES]
     return DefaultGrader(
         verdict=verdicts[-1] if verdicts else "worst_error",
