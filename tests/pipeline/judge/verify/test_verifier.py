@@ -116,21 +116,6 @@ async def test_validators_that_loop_are_stopped_once(tmp_path: Path) -> None:
     assert [each.reasons for each in report.submissions] == [(NOT_JUDGED,)] * 2
 
 
-async def test_after_a_validator_that_loops_for_a_submission_no_other_is_judged(
-    tmp_path: Path,
-) -> None:
-    root = tmp_path / "package"
-    text = "import sys\ngot = sys.stdin.read()\nwhile 'x' in got: pass\nsys.exit(42)"
-    problem = with_validator(root, sum_problem(root, 1), text)
-    problem = replace(problem, limits=replace(problem.limits, validation_ms=300))
-    sources = {"a.py": "print('x')", "b.py": "print('x')", "c.py": RIGHT}
-    report = await verify(tmp_path, with_submissions(root, problem, sources))
-    first, *others = report.submissions
-    assert first.judgement is not None
-    assert first.judgement.verdict is Verdict.JUDGE_ERROR
-    assert [each.reasons for each in others] == [(NOT_JUDGED,)] * 2
-
-
 def test_only_the_cases_of_a_bounded_group_determine_the_time_limit(tmp_path: Path) -> None:
     expectation = Expectation(group_bounds=(("sample", "lower"), ("secret", "upper")))
     cases = [

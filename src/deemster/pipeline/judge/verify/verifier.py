@@ -17,19 +17,14 @@ from deemster.pipeline.judge.prepared_problem import PreparedProblem
 from deemster.pipeline.judge.python2 import NEEDS_PYTHON2, looks_like_python2
 from deemster.pipeline.judge.sources import submission_source
 from deemster.pipeline.judge.verify.evidence import Evidence, evidence_of
-from deemster.pipeline.judge.verify.package_checks import (
-    OUT_OF_TIME,
-    Finding,
-    check_package,
-    warn,
-)
+from deemster.pipeline.judge.verify.package_checks import Finding, check_package, warn
 from deemster.pipeline.judge.verify.progress import Progress
 from deemster.pipeline.judge.verify.without_grader import without_grader
 from deemster.problems.revision import Revision
 from deemster.programs.build.compiler import BuildTools
 from deemster.sandbox.lanes import Lanes
 
-NOT_JUDGED = "It was not judged, because the jury's program does not end."
+NOT_JUDGED = "It was not judged, because the validator does not end."
 GENEROUS_MS = 60_000
 """The time limit of the runs that determine the time limit."""
 
@@ -49,12 +44,6 @@ class SubmissionReport:
     @property
     def has_group_bounds(self) -> bool:
         return bool(self.example.expectation.group_bounds)
-
-    @property
-    def is_jury_endless(self) -> bool:
-        """Whether a checker or an interactor did not end in time, unexpectedly."""
-        cases = self.judgement.cases if self.judgement and not self.matches else ()
-        return any(case.jury_status in OUT_OF_TIME for case in cases)
 
     @property
     def evidence(self) -> Evidence:
@@ -178,9 +167,7 @@ class Verifier:
         # Groups without the bound may need the limit that was found.
         kept = {path: each for path, each in judged.items() if not each.has_group_bounds}
         others = [each for each in problem.submissions if each.path not in kept]
-        kept |= await self._judge_all(
-            prepared, others, limit_ms or GENEROUS_MS, earlier=judged.values()
-        )
+        kept |= await self._judge_all(prepared, others, limit_ms or GENEROUS_MS)
         return replace(
             report,
             time_limit_ms=limit_ms,
@@ -189,25 +176,14 @@ class Verifier:
         )
 
     async def _judge_all(
-        self,
-        prepared: PreparedProblem,
-        examples: Sequence[ExampleSubmission],
-        time_ms: int,
-        earlier: Iterable[SubmissionReport] = (),
+        self, prepared: PreparedProblem, examples: Sequence[ExampleSubmission], time_ms: int
     ) -> dict[str, SubmissionReport]:
-        """Judges `jobs` submissions at once; their cases share the lanes.
-
-        After one for which the jury's program did not end, no other is judged.
-        """
+        """Judges `jobs` submissions at once; their cases share the lanes."""
         limit = asyncio.Semaphore(self.jobs)
-        done = list(earlier)
 
         async def judge(example: ExampleSubmission) -> SubmissionReport:
             async with limit:
-                if any(each.is_jury_endless for each in done):
-                    return SubmissionReport(example, reasons=(NOT_JUDGED,))
-                done.append(await self._judge(prepared, example, time_ms))
-                return done[-1]
+                return await self._judge(prepared, example, time_ms)
 
         async with asyncio.TaskGroup() as group:
             tasks = {each.path: group.create_task(judge(each)) for each in examples}
