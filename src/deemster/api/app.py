@@ -1,7 +1,7 @@
 """Assembles the FastAPI app: its routes, error handlers and background tasks."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 import structlog
@@ -71,7 +71,8 @@ from deemster.metrics import REFUSED
 log = structlog.get_logger()
 
 
-def create_app(dependencies: Dependencies) -> FastAPI:
+def create_app(dependencies: Dependencies, pages: Sequence[Route] = ()) -> FastAPI:
+    """`pages` are the routes of the web pages; an app can do without them."""
     state = AppState.of(dependencies)
 
     @asynccontextmanager
@@ -132,6 +133,7 @@ def create_app(dependencies: Dependencies) -> FastAPI:
             *oidc.router.routes,
             *users.router.routes,
             *heng_keys.router.routes,
+            *pages,  # before health, which also answers `/`
             *health.router.routes,
             *docs.router.routes,
             *metrics.router.routes,
@@ -143,7 +145,7 @@ def create_app(dependencies: Dependencies) -> FastAPI:
             HTTPException: on_http_error,
         },
     )
-    check_table(app.routes, dependencies.settings.compat)
+    check_table(app.routes, dependencies.settings.compat, pages=bool(pages))
     app.state.app_state = state
     if dependencies.settings.cors_origins:
         app.add_middleware(

@@ -58,13 +58,22 @@ async def authenticate(request: HTTPConnection, *, fresh: bool = False) -> Accou
     digest = session_of(request)
     if digest is None:
         raise Unauthorised(NO_CREDENTIALS)
+    account = await authenticate_session(request, digest, fresh=fresh)
+    state.auth.cookies.check_csrf(request, digest)
+    return account
+
+
+async def authenticate_session(
+    request: HTTPConnection, digest: bytes, *, fresh: bool = False
+) -> Account:
+    """Does not check that the request comes from a page of this site."""
+    state = app_state(request)
     if fresh:
         state.credentials.forget([digest])
     account = await state.credentials.of_session(digest)
     if account is None:
         await state.auth.throttle.count_unknown_credentials(request)
         raise Unauthorised("Your log-in has expired: log in again.")
-    state.auth.cookies.check_csrf(request, digest)
     return account
 
 

@@ -157,6 +157,23 @@ PERMISSIONS: Final[dict[tuple[str, str], Need]] = {
     ("POST", "/v1/webhook-secret/rotate"): ACCOUNT,
 }
 
+PAGE_PERMISSIONS: Final[dict[tuple[str, str], Need]] = {
+    ("GET", "/static/{name}"): PUBLIC,
+    ("GET", "/login"): PUBLIC,
+    ("POST", "/login"): PUBLIC,
+    ("POST", "/logout"): ACCOUNT,
+    ("GET", "/signup"): PUBLIC,
+    ("POST", "/signup"): PUBLIC,
+    ("GET", "/account"): READ,
+    ("POST", "/language"): PUBLIC,
+    ("GET", "/problems"): READ,
+    ("GET", "/problems/{id}"): READ,
+    ("POST", "/problems/{id}"): SUBMIT,
+    ("GET", "/submissions"): READ,
+    ("GET", "/submissions/{id}"): READ,
+    ("GET", "/verdicts/{slug}"): PUBLIC,
+}
+"""Pages, which people see after a log-in; tokens are not accepted there."""
 PISTON_PREFIXES: Final = ("/api/v2", "/api/v2/piston")
 JOBE_PREFIX: Final = "/jobe/index.php/restapi"
 JOBE_ROOT: Final = "/jobe"
@@ -233,6 +250,7 @@ SIGNED_ROUTES: Final = frozenset({("POST", HENG_JUDGES)})
 """The signature of a request takes the place of a token, which these routes do not need."""
 ALL_PERMISSIONS: Final[dict[tuple[str, str], Need]] = {
     **PERMISSIONS,
+    **PAGE_PERMISSIONS,
     **{route: need for each in COMPAT_PERMISSIONS.values() for route, need in each.items()},
 }
 
@@ -249,12 +267,18 @@ def permission_of(method: str, path: str) -> Need:
     return ALL_PERMISSIONS[("GET" if method == "HEAD" else method, path)]
 
 
-def expected_routes(compat: Iterable[str]) -> set[tuple[str, str]]:
+def expected_routes(compat: Iterable[str], *, pages: bool = False) -> set[tuple[str, str]]:
     """Methods and paths of an app that offers these compatible APIs."""
-    return {*PERMISSIONS, *(route for name in compat for route in COMPAT_PERMISSIONS[name])}
+    return {
+        *PERMISSIONS,
+        *(PAGE_PERMISSIONS if pages else ()),
+        *(route for name in compat for route in COMPAT_PERMISSIONS[name]),
+    }
 
 
-def check_table(routes: Iterable[BaseRoute], compat: Iterable[str]) -> None:
+def check_table(
+    routes: Iterable[BaseRoute], compat: Iterable[str], *, pages: bool = False
+) -> None:
     """Requires one line for each route, and one route for each line."""
     found = {
         (method, route.path)
@@ -262,7 +286,7 @@ def check_table(routes: Iterable[BaseRoute], compat: Iterable[str]) -> None:
         if isinstance(route, Route)
         for method in (route.methods or set()) - {"HEAD"}
     }
-    expected = expected_routes(compat)
+    expected = expected_routes(compat, pages=pages)
     missing, spare = found - expected, expected - found
     assert not missing, f"routes without a permission: {sorted(missing)}"
     assert not spare, f"permissions without a route: {sorted(spare)}"

@@ -4,19 +4,31 @@ from starlette.requests import Request
 
 from deemster.api.http.body import to_json
 from deemster.api.http.idempotent_replay import pass_repeats
+from deemster.api.http.paging import cut
 from deemster.api.http.webhook_url import check_webhook_url
-from deemster.api.lookups import unknown_submission, visible_submission
-from deemster.api.models.submissions import Status, SubmissionOut, submission_out
+from deemster.api.lookups import account_filter, unknown_submission, visible_submission
+from deemster.api.models.submissions import (
+    SourceOut,
+    Status,
+    SubmissionOut,
+    SubmissionPage,
+    SubmissionQuery,
+    file_out,
+    item_out,
+    submission_out,
+)
 from deemster.api.state import AppState, app_state
 from deemster.cache.cache import CacheEntry, Loaded
-from deemster.cache.kinds import RUNNING_STATUS_S, STATUS
-from deemster.domain.account import Account
+from deemster.cache.kinds import MY_SUBMISSIONS, RUNNING_STATUS_S, STATUS
+from deemster.domain.account import Account, Role
 from deemster.domain.errors import NotFound
-from deemster.domain.ids import GENERATED_ID, SubmissionId
+from deemster.domain.ids import GENERATED_ID, ContestId, ProblemId, SubmissionId
 from deemster.domain.lifecycle import SETTLED, WAITING
+from deemster.domain.source import unpack_files
 from deemster.domain.submission import AcceptedSubmission
 from deemster.pipeline.accept.service import SubmitRequest
 from deemster.store import submissions
+from deemster.store.inline_artifacts import fetch
 from deemster.store.pool import Connection, connection
 
 
@@ -83,3 +95,50 @@ async def read_submission(
     is_waiting = view.state in WAITING
     position = await submissions.queue_position(acquired, view) if is_waiting else None
     return submission_out(view, position)
+
+
+async def list_visible(state: AppState, caller: Account, query: SubmissionQuery) -> bytes:
+    """A `SubmissionPage` as JSON, newest first; only admins see those of others."""
+    catalogue = state.dependencies.catalogue
+    language = catalogue.named(query.language).id if query.language else None
+    before = SubmissionId(query.last_id) if query.last_id else None
+
+    async def load() -> Loaded:
+        async with connection(state.pool) as acquired:
+            wanted = submissions.SubmissionFilter(
+                account=await account_filter(acquired, caller, query.user),
+                problem=ProblemId(query.problem) if query.problem else None,
+                contest=ContestId(query.contest) if query.contest else None,
+                verdict=query.verdict,
+                language=language,
+                states=query.status.states if query.status else None,
+            )
+            limit = query.limit + 1
+            found = await submissions.page(acquired, wanted, before=before, limit=limit)
+        page, cursor = cut(found, query.limit, lambda view: view.id)
+        items = [item_out(view) for view in page]
+        return Loaded(to_json(SubmissionPage(items=items, next_cursor=cursor)))
+
+    if before is not None or not asks_for_own(caller, query.user):
+        return (await load()).body
+    entry = await state.cache.get_private(
+        MY_SUBMISSIONS, caller, query.model_dump_json(), load, subject=caller.id
+    )
+    assert entry.body is not None, "a list may be empty, but there is one"
+    return entry.body
+
+
+def asks_for_own(caller: Account, user: str | None) -> bool:
+    if user is None:
+        return caller.role is not Role.ADMIN
+    return user in {caller.id, caller.name}
+
+
+async def read_source(state: AppState, caller: Account, submission: str) -> SourceOut:
+    async with connection(state.pool) as acquired:
+        view = await visible_submission(acquired, caller, submission)
+        details = await submissions.submission_details(acquired, view.id)
+        assert details is not None, "rows of submissions are never deleted"
+        content = await fetch(acquired, state.dependencies.artifacts, details.source)
+    files = [file_out(name, each) for name, each in unpack_files(content).items()]
+    return SourceOut(id=view.id, language=view.language, main=details.main, files=files)

@@ -26,6 +26,7 @@ from deemster.store.notifications import (
     Listener,
     Notifier,
 )
+from deemster.web.routes import ROUTES
 from deemster.wiring.http_connection import HttpConnection
 from deemster.wiring.http_server import Server
 from deemster.wiring.problems import open_importer
@@ -94,7 +95,7 @@ async def run_api(settings: Settings) -> None:
             wait_for_output=output_listener.wait,
             wait_for_host_tasks=host_listener.wait,
         )
-        app = create_app(dependencies)
+        app = create_app(dependencies, ROUTES)
         # Otherwise the shutdown would wait for open event streams.
         await serve(app, settings, at_end=app.state.app_state.drain)
 

@@ -57,8 +57,10 @@ class Cookies:
         if request.scope["method"] in SAFE:
             return
         self.check_origin(request)
-        given = request.headers.get(CSRF_HEADER, "").encode()
-        if not hmac.compare_digest(given, self.csrf_token(digest).encode()):
+        self.check_csrf_token(request.headers.get(CSRF_HEADER, ""), digest)
+
+    def check_csrf_token(self, given: str, digest: bytes) -> None:
+        if not hmac.compare_digest(given.encode(), self.csrf_token(digest).encode()):
             raise Forbidden(
                 f"Send the csrf_token of your log-in in the header {CSRF_HEADER}: "
                 "GET /v1/session shows it."

@@ -5,6 +5,7 @@ from typing import Final
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from deemster.api.accounts import create_account
 from deemster.api.auth.log_in import check_current_password
 from deemster.api.auth.passwords import check_password
 from deemster.api.authentication import Caller, actor_of, session_of
@@ -37,15 +38,7 @@ async def sign_up(request: Request) -> Response:
         raise NotFound("This judge does not allow sign-up: ask an admin for an account.")
     state.auth.cookies.check_origin(request)
     asked = await read_json(request, SignUp, BODY_BYTES)
-    check_password(asked.password)
-    await state.auth.throttle.count_sign_up(request)
-    async with state.auth.passwords.turn():
-        password = await state.auth.passwords.hash(asked.password)
-    async with transaction(state.pool) as acquired:
-        account = await accounts.add(acquired, asked.name, Role.USER)
-        await accounts.set_password(acquired, account.id, password)
-        actor = Actor(account.name, account.id, request_id_of(request))
-        await audit.record(acquired, actor, "user.sign_up", account.id)
+    account = await create_account(request, asked)
     return json_response(me_out(account), 201)
 
 

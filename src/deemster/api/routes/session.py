@@ -19,7 +19,8 @@ from deemster.api.models.accounts import (
     SessionOut,
     me_out,
 )
-from deemster.api.state import AppState, app_state
+from deemster.api.session import close_session, read_profile
+from deemster.api.state import app_state
 from deemster.cache.cache import Loaded
 from deemster.cache.kinds import PROFILE
 from deemster.domain.account import ALL_SCOPES, Account
@@ -85,33 +86,7 @@ async def end_session(request: Request, caller: Caller) -> Response:
     digest = session_of(request)
     if digest is None:
         raise Conflict("The request used a token: DELETE /v1/tokens/{id} revokes it.")
-    async with connection(state.pool) as acquired:
-        await sessions.end(acquired, digest)
-    state.credentials.forget([digest])
+    await close_session(state, digest)
     response = json_response(me_out(caller))
     state.auth.cookies.drop(response)
     return response
-
-
-async def read_profile(state: AppState, caller: Account) -> ProfileOut:
-    """Caches only the counts: role and quota are those of this request (C3)."""
-
-    async def load() -> Loaded:
-        async with connection(state.pool) as acquired:
-            counts, day_left_s = await counters.account_counts(acquired, caller.id)
-        # The count of today starts anew at midnight.
-        keep_s = min(PROFILE.kept_s, day_left_s)
-        return Loaded(json.dumps(asdict(counts)).encode(), keep_s=keep_s)
-
-    entry = await state.cache.get_private(PROFILE, caller, "", load, subject=caller.id)
-    assert entry.body is not None, "every account has counts"
-    counts = AccountCounts(**json.loads(entry.body))
-    quota = caller.quota(state.settings.daily_quota)
-    return ProfileOut(
-        submits=counts.submits,
-        accepted=counts.accepted,
-        solved=counts.solved,
-        tried=counts.tried,
-        daily_quota=quota,
-        left_today=None if quota is None else max(0, quota - counts.today),
-    )

@@ -6,11 +6,10 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from deemster.api.authentication import BEARER, SECURED, Caller, actor_of
-from deemster.api.http.body import json_response, read_json, request_body, to_json
+from deemster.api.http.body import json_response, read_json, request_body
 from deemster.api.http.errors import errors
 from deemster.api.http.idempotent_replay import IDEMPOTENCY_KEY, idempotency_key, respond_once
-from deemster.api.http.paging import cut
-from deemster.api.lookups import account_filter, visible_submission
+from deemster.api.lookups import visible_submission
 from deemster.api.models.submissions import (
     SUBMISSIONS_PATH,
     AcceptedOut,
@@ -20,8 +19,6 @@ from deemster.api.models.submissions import (
     SubmissionPage,
     SubmissionQuery,
     accepted_out,
-    file_out,
-    item_out,
     location_of,
 )
 from deemster.api.state import app_state
@@ -30,17 +27,12 @@ from deemster.api.submissions import (
     admit_submission,
     await_submission,
     cached_submission,
+    list_visible,
+    read_source,
     read_submission,
 )
-from deemster.cache.cache import Loaded
-from deemster.cache.kinds import MY_SUBMISSIONS
-from deemster.domain.account import Account, Role
-from deemster.domain.ids import ContestId, ProblemId, SubmissionId
-from deemster.domain.source import unpack_files
 from deemster.pipeline.verdict.cancel import cancel
 from deemster.pipeline.verdict.rejudge import rejudge
-from deemster.store import submissions
-from deemster.store.inline_artifacts import fetch
 from deemster.store.pool import connection, transaction
 
 router = APIRouter(tags=["submissions"])
@@ -93,47 +85,14 @@ async def list_submissions(
     request: Request, caller: Caller, query: Annotated[SubmissionQuery, Query()]
 ) -> Response:
     """Lists submissions, newest first. Users who are not admins see only their own."""
-    state = app_state(request)
-    catalogue = state.dependencies.catalogue
-    language = catalogue.named(query.language).id if query.language else None
-    before = SubmissionId(query.last_id) if query.last_id else None
-
-    async def load() -> Loaded:
-        async with connection(state.pool) as acquired:
-            wanted = submissions.SubmissionFilter(
-                account=await account_filter(acquired, caller, query.user),
-                problem=ProblemId(query.problem) if query.problem else None,
-                contest=ContestId(query.contest) if query.contest else None,
-                verdict=query.verdict,
-                language=language,
-                states=query.status.states if query.status else None,
-            )
-            limit = query.limit + 1
-            found = await submissions.page(acquired, wanted, before=before, limit=limit)
-        page, cursor = cut(found, query.limit, lambda view: view.id)
-        items = [item_out(view) for view in page]
-        return Loaded(to_json(SubmissionPage(items=items, next_cursor=cursor)))
-
-    if before is not None or not asks_for_own(caller, query.user):
-        return Response((await load()).body, media_type="application/json")
-    entry = await state.cache.get_private(
-        MY_SUBMISSIONS, caller, query.model_dump_json(), load, subject=caller.id
-    )
-    return Response(entry.body, media_type="application/json")
+    body = await list_visible(app_state(request), caller, query)
+    return Response(body, media_type="application/json")
 
 
 @router.get(SUBMISSIONS_PATH + "/{id}/source", response_model=SourceOut, responses=errors(404))
 async def show_source(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """Shows the source files of a submission."""
-    state = app_state(request)
-    async with connection(state.pool) as acquired:
-        view = await visible_submission(acquired, caller, id)
-        details = await submissions.submission_details(acquired, view.id)
-        assert details is not None, "rows of submissions are never deleted"
-        content = await fetch(acquired, state.dependencies.artifacts, details.source)
-    files = [file_out(name, each) for name, each in unpack_files(content).items()]
-    source = SourceOut(id=view.id, language=view.language, main=details.main, files=files)
-    return json_response(source)
+    return json_response(await read_source(app_state(request), caller, id))
 
 
 @router.delete(
@@ -173,9 +132,3 @@ async def rejudge_submission(request: Request, caller: Caller, id: str) -> Respo
         response = await respond_once(request, caller, writing, None, create)
     state.cache_invalidation.forget_work(view.id, view.account)
     return response
-
-
-def asks_for_own(caller: Account, user: str | None) -> bool:
-    if user is None:
-        return caller.role is not Role.ADMIN
-    return user in {caller.id, caller.name}

@@ -1,0 +1,1 @@
+"""The web pages: people solve problems with them, and admins run the judge."""

@@ -1,0 +1,176 @@
+"""A request for a page: who asks, what was sent, and how the answer is rendered."""
+
+import secrets
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import parse_qs, quote
+
+import structlog
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from deemster.api.authentication import authenticate_session, session_of
+from deemster.api.http.body import read_body
+from deemster.api.http.direct_route import DirectRoute
+from deemster.api.http.errors import Unauthorised, WrongMedia, kind_of, request_id_of
+from deemster.api.permissions import Permission, check_permission, permission_of
+from deemster.api.state import AppState, app_state
+from deemster.domain.account import Account
+from deemster.domain.errors import DeemsterError, Refused
+from deemster.metrics import REFUSED
+from deemster.web.language import Language, language_of
+from deemster.web.rendering import environment
+
+FORM: Final = "application/x-www-form-urlencoded"
+CSRF_FIELD: Final = "csrf_token"
+MOST_FIELDS: Final = 200
+LOG_IN: Final = "/login"
+CURRENT: Final = Markup(' aria-current="page"')
+YEAR_S: Final = 365 * 24 * 3600
+"""How long a browser keeps what a visitor chose."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    request: Request
+    state: AppState
+    caller: Account | None
+    """None: nobody is logged in, and the page needs nobody."""
+    csrf_token: str
+    language: Language
+    form: Mapping[str, str] = field(default_factory=dict)
+    nonce: str = field(default_factory=lambda: secrets.token_urlsafe(16))
+
+    @property
+    def account(self) -> Account:
+        """For pages that need somebody."""
+        assert self.caller is not None, "the permissions table says that anybody may see it"
+        return self.caller
+
+    def gettext(self, text: str) -> str:
+        return self.language.translations.gettext(text)
+
+    def render(self, template: str, status: int = 200, /, **context: Any) -> Response:
+        body = (
+            environment(self.language.code)
+            .get_template(template)
+            .render(
+                page=self,
+                caller=self.caller,
+                csrf_token=self.csrf_token,
+                settings=self.state.settings,
+                current=self.current,
+                **context,
+            )
+        )
+        return HTMLResponse(body, status, {"Content-Security-Policy": policy(self.nonce)})
+
+    def current(self, path: str) -> Markup:
+        """Marks the link of the navigation that leads here."""
+        here = self.request.url.path
+        is_here = here == path or here.startswith(f"{path}/")
+        return CURRENT if is_here else Markup()
+
+    def redirect(self, path: str) -> Response:
+        """After a form: the browser gets the new page, and reloading it sends nothing again."""
+        return RedirectResponse(path, 303)
+
+
+Endpoint = Callable[[Page], Awaitable[Response]]
+
+
+def page_route(path: str, endpoint: Endpoint, method: str = "GET") -> DirectRoute:
+    """The route of a page; the permissions table says who may see it."""
+
+    async def handle(request: Request) -> Response:
+        page = Page(request, app_state(request), None, "", language_of(request))
+        try:
+            page = await open_page(request, permission_of(method, path))
+            return await endpoint(page)
+        except Unauthorised:
+            return RedirectResponse(log_in_path(request), 303)
+        except DeemsterError as error:
+            REFUSED.labels(error.code).inc()
+            return error_page(page, error)
+
+    return DirectRoute(path, handle, methods=[method])
+
+
+async def open_page(request: Request, need: object) -> Page:
+    """Checks who asks, and that another site did not send the form (O6)."""
+    state = app_state(request)
+    digest = session_of(request)
+    caller, token = None, ""
+    if digest is not None:
+        caller = await session_account(request, digest)
+        token = state.auth.cookies.csrf_token(digest) if caller is not None else ""
+    if isinstance(need, Permission):
+        if caller is None:
+            raise Unauthorised("Log in first.")
+        check_permission(caller, need)
+    if caller is not None:
+        structlog.contextvars.bind_contextvars(userId=caller.id)
+        state.admission.count_request(caller)
+    form: Mapping[str, str] = {}
+    if request.method == "POST":
+        state.auth.cookies.check_origin(request)
+        form = await read_form(request)
+        if caller is not None and digest is not None:
+            state.auth.cookies.check_csrf_token(form.get(CSRF_FIELD, ""), digest)
+    return Page(request, state, caller, token, language_of(request), form)
+
+
+async def session_account(request: Request, digest: bytes) -> Account | None:
+    """None if the log-in has expired: the page may need nobody."""
+    try:
+        return await authenticate_session(request, digest)
+    except Unauthorised:
+        return None
+
+
+async def read_form(request: Request) -> Mapping[str, str]:
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type != FORM:
+        raise WrongMedia(f"Send the form as {FORM}.")
+    body = await read_body(request)
+    try:
+        fields = parse_qs(
+            body.decode(), keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="strict"
+        )
+    except ValueError:
+        raise Refused("The form is not valid UTF-8, or has too many fields.") from None
+    return {name: values[-1] for name, values in fields.items()}
+
+
+def error_page(page: Page, error: DeemsterError) -> Response:
+    kind = kind_of(type(error))
+    response = page.render(
+        "error.html",
+        kind.status,
+        title=kind.title,
+        detail=kind.detail or str(error),
+        request_id=request_id_of(page.request),
+    )
+    response.headers.update(
+        {name: value for name, value in kind.headers.items() if name == "Retry-After"}
+    )
+    return response
+
+
+def log_in_path(request: Request) -> str:
+    """A form can't be sent again after the log-in, so only pages are named."""
+    if request.method != "GET":
+        return LOG_IN
+    target = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    return f"{LOG_IN}?next={quote(target, safe='/')}"
+
+
+def policy(nonce: str) -> str:
+    """Scripts and styles come from this server only, and no script stands in a page."""
+    return (
+        f"default-src 'none'; script-src 'self' 'nonce-{nonce}'; style-src 'self'; "
+        "img-src 'self' data:; font-src 'self'; connect-src 'self'; "
+        "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+    )

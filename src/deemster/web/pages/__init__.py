@@ -1,0 +1,1 @@
+"""The pages by topic; each module gives its routes."""

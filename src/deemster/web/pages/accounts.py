@@ -1,0 +1,120 @@
+"""`/login`, `/logout`, `/signup`, `/account`: the account of a visitor."""
+
+from typing import Final
+from urllib.parse import urlsplit
+
+from pydantic import ValidationError
+from starlette.responses import Response
+
+from deemster.api.accounts import create_account
+from deemster.api.auth.log_in import LoggedIn, log_in, session_seconds
+from deemster.api.authentication import session_of
+from deemster.api.http.errors import invalid_body, kind_of
+from deemster.api.models.accounts import LogIn, SignUp
+from deemster.api.session import close_session, read_profile
+from deemster.domain.errors import Conflict, DeemsterError, LimitReached, NotFound, Refused
+from deemster.web.language import COOKIE, LANGUAGES
+from deemster.web.page import LOG_IN, YEAR_S, Page, page_route
+
+HOME: Final = "/problems"
+ACCOUNT: Final = "/account"
+SIGN_UP: Final = "/signup"
+TEXTS: Final = (Refused, Conflict, LimitReached)
+"""Errors that the form itself shows, so that nothing must be typed again."""
+
+
+async def show_log_in(page: Page) -> Response:
+    if page.caller is not None:
+        return page.redirect(next_of(page))
+    return page.render("login.html", next=next_of(page), name="", error=None)
+
+
+async def log_in_by_form(page: Page) -> Response:
+    name = page.form.get("name", "")
+    try:
+        asked = LogIn(name=name, password=page.form.get("password", ""))
+        logged_in = await log_in(page.request, asked.name, asked.password)
+    except ValidationError as fault:
+        error: DeemsterError = invalid_body(fault)
+    except TEXTS as refusal:
+        error = refusal
+    else:
+        return with_session(page, logged_in, page.redirect(next_of(page)))
+    status = kind_of(type(error)).status
+    return page.render("login.html", status, next=next_of(page), name=name, error=str(error))
+
+
+async def log_out(page: Page) -> Response:
+    digest = session_of(page.request)
+    assert digest is not None, "only sessions have pages"
+    await close_session(page.state, digest)
+    response = page.redirect(LOG_IN)
+    page.state.auth.cookies.drop(response)
+    return response
+
+
+async def show_sign_up(page: Page) -> Response:
+    check_sign_up(page)
+    return page.render("signup.html", name="", error=None)
+
+
+async def sign_up(page: Page) -> Response:
+    check_sign_up(page)
+    name, password = page.form.get("name", ""), page.form.get("password", "")
+    try:
+        asked = SignUp(name=name, password=password)
+        await create_account(page.request, asked)
+        logged_in = await log_in(page.request, name, password)
+    except ValidationError as fault:
+        error: DeemsterError = invalid_body(fault)
+    except TEXTS as refusal:
+        error = refusal
+    else:
+        return with_session(page, logged_in, page.redirect(HOME))
+    return page.render("signup.html", kind_of(type(error)).status, name=name, error=str(error))
+
+
+async def show_account(page: Page) -> Response:
+    profile = await read_profile(page.state, page.account)
+    return page.render("account.html", profile=profile)
+
+
+async def choose_language(page: Page) -> Response:
+    chosen = page.form.get("language", "")
+    response = page.redirect(next_of(page))
+    if chosen in LANGUAGES:
+        response.set_cookie(COOKIE, chosen, max_age=YEAR_S, samesite="lax", httponly=True)
+    return response
+
+
+def check_sign_up(page: Page) -> None:
+    if not page.state.settings.sign_up:
+        raise NotFound("This judge does not allow sign-up: ask an admin for an account.")
+
+
+def with_session(page: Page, logged_in: LoggedIn, response: Response) -> Response:
+    auth = page.state.auth
+    auth.cookies.write(response, logged_in.session.secret, keep_s=session_seconds(page.state))
+    auth.devices.remember(response, logged_in.account.name, logged_in.password_hash)
+    return response
+
+
+def next_of(page: Page) -> str:
+    """The page that was asked for before the log-in; never an address of another site."""
+    given = page.form.get("next") or page.request.query_params.get("next") or HOME
+    parts = urlsplit(given)
+    is_local = not parts.scheme and not parts.netloc and given.startswith("/")
+    # A browser takes a backslash for a slash, and leaves out control characters.
+    is_safe = is_local and not given.startswith("//") and "\\" not in given
+    return given if is_safe and given.isprintable() else HOME
+
+
+ROUTES: Final = [
+    page_route(LOG_IN, show_log_in),
+    page_route(LOG_IN, log_in_by_form, "POST"),
+    page_route("/logout", log_out, "POST"),
+    page_route(SIGN_UP, show_sign_up),
+    page_route(SIGN_UP, sign_up, "POST"),
+    page_route(ACCOUNT, show_account),
+    page_route("/language", choose_language, "POST"),
+]

@@ -1,0 +1,43 @@
+"""The Jinja environments of the pages, one for each language."""
+
+from functools import cache, partial
+from typing import Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from deemster import __version__
+from deemster.web import formats
+from deemster.web.language import LANGUAGES, language
+from deemster.web.math import with_mathml
+from deemster.web.static_files import url_of
+
+TEMPLATES: Final = "templates"
+
+
+@cache
+def environment(code: str) -> Environment:
+    made = Environment(
+        loader=PackageLoader("deemster.web", TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        extensions=["jinja2.ext.i18n"],
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    chosen = language(code)
+    made.install_gettext_translations(chosen.translations, newstyle=True)  # type: ignore[attr-defined]
+    made.globals.update(
+        url_of=url_of,
+        language_code=code,
+        page_languages=LANGUAGES,
+        looks=formats.LOOKS,
+        version=__version__,
+    )
+    made.filters.update(
+        date=partial(formats.date, locale=chosen.locale),
+        mebibytes=partial(formats.mebibytes, locale=chosen.locale),
+        seconds=partial(formats.seconds, locale=chosen.locale),
+        statement=lambda html: Markup(with_mathml(html)),  # noqa: S704 - cleaned on import
+    )
+    return made
