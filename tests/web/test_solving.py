@@ -148,6 +148,7 @@ async def test_scripts_and_styles_come_from_this_server_only(
     policy = answer.headers["content-security-policy"]
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
+    assert answer.headers.get_list("referrer-policy") == ["same-origin"]
     assert not re.search(r"(src|href)=\"https?:", answer.text)
     style = re.search(r'href="(/static/deemster\.\w+\.css)"', answer.text)
     assert style

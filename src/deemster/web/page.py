@@ -65,7 +65,7 @@ class Page:
                 **context,
             )
         )
-        return HTMLResponse(body, status, {"Content-Security-Policy": policy(self.nonce)})
+        return HTMLResponse(body, status, page_headers(self.nonce))
 
     def current(self, path: str) -> Markup:
         """Marks the link of the navigation that leads here."""
@@ -167,10 +167,12 @@ def log_in_path(request: Request) -> str:
     return f"{LOG_IN}?next={quote(target, safe='/')}"
 
 
-def policy(nonce: str) -> str:
+def page_headers(nonce: str) -> dict[str, str]:
     """Scripts and styles come from this server only, and no script stands in a page."""
-    return (
+    policy = (
         f"default-src 'none'; script-src 'self' 'nonce-{nonce}'; style-src 'self'; "
         "img-src 'self' data:; font-src 'self'; connect-src 'self'; "
         "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
     )
+    # Without any referrer, browsers would hide the origin of forms from this site as well.
+    return {"Content-Security-Policy": policy, "Referrer-Policy": "same-origin"}

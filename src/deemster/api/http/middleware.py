@@ -74,8 +74,9 @@ class RequestMiddleware:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 answered_s = time.perf_counter()
-                headers = [*message["headers"], *self._headers, (REQUEST_ID, request_id)]
+                headers = [*message["headers"], (REQUEST_ID, request_id)]
                 names = {name for name, _ in headers}
+                headers += [each for each in self._headers if each[0] not in names]
                 if NO_STORE[0] not in names:
                     headers.append(NO_STORE)
                 if POLICY[0] not in names:
