@@ -98,9 +98,7 @@ async def test_a11_nobody_sees_the_submission_of_another(
 ) -> None:
     owner = await make_person(pool, "owner")
     await make_person(pool, "other")
-    submission = await judged_submission(
-        pool, artifacts, owner, JUDGEMENTS[Verdict.ACCEPTED]
-    )
+    submission = await judged_submission(pool, artifacts, owner, JUDGEMENTS[Verdict.ACCEPTED])
     async with visit("other") as browser:
         answer = await browser.get(f"/submissions/{submission}")
         assert answer.status_code == 404

@@ -20,6 +20,8 @@ from deemster.web.page import YEAR_S, Page, page_route
 PROBLEMS: Final = "/problems"
 PROBLEM: Final = PROBLEMS + "/{id}"
 SHOWN: Final = (Refused, Conflict, LimitReached, Unavailable)
+FIRST: Final = "python3"
+"""The language that a new visitor is offered."""
 LANGUAGE_COOKIE: Final = "deemster_solves_in"
 
 
@@ -76,7 +78,7 @@ async def problem_page(
     assert entry.body is not None, "an unknown problem was refused"
     problem = ProblemOut.model_validate_json(entry.body)
     languages = await usable_languages(page, problem)
-    chosen = page.form.get("language") or page.request.cookies.get(LANGUAGE_COOKIE)
+    chosen = page.form.get("language") or page.request.cookies.get(LANGUAGE_COOKIE, FIRST)
     return page.render(
         "problem.html",
         kind_of(type(error)).status if error is not None else 200,

@@ -1,0 +1,40 @@
+"""Every text of the pages is translated, and the catalogue has no other texts."""
+
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+from babel.messages.extract import extract_from_dir
+
+from deemster.api.http.errors import ERROR_KINDS
+from deemster.api.models.submissions import Status
+from deemster.domain.account import Role
+from deemster.domain.verdict import Verdict
+from deemster.web.language import LANGUAGES, SOURCE, language, preference
+
+TEMPLATES = Path(str(files("deemster.web"))) / "templates"
+NAMES = {
+    *(each.value for each in Verdict),
+    *(each.value for each in Status),
+    *(each.value for each in Role),
+    *(each.title for each in ERROR_KINDS.values()),
+}
+"""Templates translate these, too, without naming them."""
+
+
+def texts() -> set[str]:
+    options = {"**.html": {"newstyle_gettext": "true", "silent": "false"}}
+    found = extract_from_dir(TEMPLATES, [("**.html", "jinja2")], options)
+    return {str(each[2]) for each in found} | NAMES
+
+
+@pytest.mark.parametrize("code", LANGUAGES.keys() - {SOURCE})
+def test_each_text_is_translated(code: str) -> None:
+    catalogue = language(code).translations
+    missing = [each for each in texts() if catalogue.gettext(each) == each]
+    same = {"Name"}  # one word in both languages
+    assert set(missing) <= same
+
+
+def test_weights_that_are_no_numbers_count_least() -> None:
+    assert sorted(["en;q=x", "de;q=0.3", "fr"], key=preference) == ["en;q=x", "de;q=0.3", "fr"]
