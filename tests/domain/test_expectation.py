@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deemster.domain.errors import Refused
 from deemster.domain.expectation import (
     AC,
     RTE,
@@ -14,6 +15,7 @@ from deemster.domain.expectation import (
     Observed,
     ObservedCase,
     disagreements,
+    expand_braces,
     matches_name,
 )
 from deemster.domain.verdict import Verdict
@@ -106,3 +108,9 @@ def test_a_pattern_matches_cases_and_the_groups_that_contain_them(
 @given(st.text("ab/*{,}", max_size=30), st.text("ab/", min_size=1, max_size=10))
 def test_every_pattern_gives_an_answer(pattern: str, name: str) -> None:
     assert matches_name(pattern, name) in {True, False}
+
+
+def test_x12_a_pattern_that_expands_without_bound_is_refused() -> None:
+    assert expand_braces("a.{py,{c,cpp}}") == ["a.py", "a.c", "a.cpp"]
+    with pytest.raises(Refused, match="fewer braces"):
+        expand_braces("{a,b}" * 40)

@@ -5,11 +5,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from deemster.domain.errors import Refused
 from deemster.domain.verdict import Verdict
 
 TimeBound = Literal["lower", "upper"]
 """`lower`: the time limit must be well above the time. `upper`: below the time."""
 INNER_BRACES = re.compile(r"\{([^{}]*)\}")
+MOST_PATTERNS = 1000
+"""To which the braces of one pattern may expand."""
 
 AC = frozenset({Verdict.ACCEPTED})
 WA = frozenset({Verdict.WRONG_ANSWER, Verdict.OUTPUT_LIMIT})
@@ -169,13 +172,22 @@ def matches_part(pattern: str, text: str) -> bool:
 
 def expand_braces(pattern: str) -> list[str]:
     """Turns `a.{py,cpp}` into `a.py` and `a.cpp`; braces may contain braces."""
-    found = INNER_BRACES.search(pattern)
-    if found is None:
-        return [pattern]
-    before, after = pattern[: found.start()], pattern[found.end() :]
-    choices = [choice.strip() for choice in found[1].split(",")]
-    chosen = [one for choice in choices for one in expand_braces(before + choice + after)]
-    return list(dict.fromkeys(chosen))
+    open_patterns, expanded = [pattern], list[str]()
+    while open_patterns:
+        each = open_patterns.pop()
+        found = INNER_BRACES.search(each)
+        if found is None:
+            expanded.append(each)
+            continue
+        before, after = each[: found.start()], each[found.end() :]
+        choices = [choice.strip() for choice in found[1].split(",")]
+        open_patterns += [before + choice + after for choice in reversed(choices)]
+        if len(open_patterns) + len(expanded) > MOST_PATTERNS:
+            raise Refused(
+                f"The pattern {pattern[:80]!r} stands for more than {MOST_PATTERNS} patterns: "
+                "use fewer braces."
+            )
+    return list(dict.fromkeys(expanded))
 
 
 def either(verdicts: Sequence[Verdict]) -> str:
