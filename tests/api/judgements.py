@@ -5,6 +5,7 @@ from typing import Any
 from deemster.domain.ids import AccountId, SubmissionId
 from deemster.domain.judgement import (
     CompileRecord,
+    FaultCause,
     GroupScore,
     JuryCase,
     JuryJudgement,
@@ -36,18 +37,22 @@ def failing(verdict: Verdict, *, sample: bool = False, **more: Any) -> JuryCase:
         verdict,
         is_sample=sample,
         cpu_ms=34,
+        wall_ms=8500,
         memory_kb=1200,
         limit_ms=2500,
         message=JuryText(HIDDEN),
         output=JuryText(f"{shown}got"),
         expected=JuryText(f"{shown}expected"),
-        stderr=JuryText(HIDDEN),
+        stderr=JuryText(f"{shown}stderr"),
         **more,
     )
 
 
 def judgement(verdict: Verdict, *cases: JuryCase, **more: Any) -> JuryJudgement:
-    return JuryJudgement(verdict, cases, compiled=COMPILED, fault=JuryText(HIDDEN), **more)
+    cause = FaultCause.CHECKER if verdict is Verdict.JUDGE_ERROR else None
+    return JuryJudgement(
+        verdict, cases, compiled=COMPILED, fault=JuryText(HIDDEN), cause=cause, **more
+    )
 
 
 JUDGEMENTS: dict[Verdict, JuryJudgement] = {
@@ -57,7 +62,11 @@ JUDGEMENTS: dict[Verdict, JuryJudgement] = {
         GOOD,
         score=40.0,
         max_score=100.0,
-        groups=[GroupScore("one", Verdict.ACCEPTED, 40.0, 40.0)],
+        groups=[
+            GroupScore("one", Verdict.ACCEPTED, 40.0, 40.0),
+            GroupScore("two", None, 0.0, 60.0),
+            GroupScore("", Verdict.PARTIAL, 40.0, 100.0),
+        ],
     ),
     **{
         verdict: judgement(verdict, GOOD, failing(verdict))

@@ -13,7 +13,7 @@ from tests.api.conftest import Api, make_worker, program
 from tests.api.judgements import GOOD, HIDDEN, JUDGEMENTS, failing, judged_submission, judgement
 from tests.builders import make_problem
 
-PATHS = ["", "/source"]
+PATHS = ["", "/source", "/judgement"]
 ALSO = ["/v1/submissions", "/v1/problems", "/v1/problems/prob_sum", "/v1/languages", "/readyz"]
 
 
@@ -48,14 +48,17 @@ async def test_no_verdict_reveals_hidden_tests(
     assert verdict is Verdict.COMPILE_ERROR or HIDDEN.encode() in kept, "it was there to leak"
 
 
+@pytest.mark.parametrize("verdict", [Verdict.WRONG_ANSWER, Verdict.RUNTIME_ERROR])
 async def test_a_failed_sample_shows_its_texts_but_not_the_checkers(
-    ada: Api, pool: Pool, artifacts: Artifacts
+    ada: Api, pool: Pool, artifacts: Artifacts, verdict: Verdict
 ) -> None:
-    wrong = failing(Verdict.WRONG_ANSWER, sample=True)
-    found = judgement(Verdict.WRONG_ANSWER, GOOD, wrong)
+    wrong = failing(verdict, sample=True)
+    found = judgement(verdict, GOOD, wrong)
     submission = await judged_submission(pool, artifacts, ada.user.id, found)
     result = await everything(ada, submission)
-    assert "visible expected" in result
+    assert ("visible expected" in result) is (verdict is Verdict.WRONG_ANSWER)
+    assert "visible got" in result
+    assert "visible stderr" in result
     assert HIDDEN not in result
 
 

@@ -14,7 +14,7 @@ from deemster.domain.ids import (
     parse_problem_id,
 )
 from deemster.domain.submission import SubmissionView
-from deemster.store import accounts, contests, submissions
+from deemster.store import accounts, contests, problems, submissions
 from deemster.store.accounts import AccountView
 from deemster.store.contests import Contest
 from deemster.store.pool import Connection
@@ -29,14 +29,30 @@ async def visible_submission(
     acquired: Connection, caller: Account, submission: str
 ) -> SubmissionView:
     """Does not reveal whether a submission of another account exists (A11)."""
-    view = None
-    if GENERATED_ID.fullmatch(submission):
-        view = await submissions.get(acquired, SubmissionId(submission))
-    # Only admins see trials of a rejudging before it is applied.
-    hidden = view is not None and view.staged_in is not None and caller.role is not Role.ADMIN
-    if view is None or hidden or not may_see(caller, view.account):
+    view = await known_submission(acquired, caller, submission)
+    if not may_see(caller, view.account):
         raise unknown_submission()
     return view
+
+
+async def known_submission(
+    reading: Connection, caller: Account, submission: str
+) -> SubmissionView:
+    """Only admins see trials of a rejudging before it is applied."""
+    view = None
+    if GENERATED_ID.fullmatch(submission):
+        view = await submissions.get(reading, SubmissionId(submission))
+    if view is None or (view.staged_in is not None and caller.role is not Role.ADMIN):
+        raise unknown_submission()
+    return view
+
+
+async def teaches(reading: Connection, caller: Account, view: SubmissionView) -> bool:
+    """Whether the caller is an admin, or the author who owns the submission's problem."""
+    if caller.role is not Role.AUTHOR:
+        return caller.role is Role.ADMIN
+    ownership = await problems.get_ownership(reading, view.problem)
+    return ownership is not None and ownership.owner == caller.id
 
 
 def unknown_submission() -> NotFound:

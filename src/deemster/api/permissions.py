@@ -95,6 +95,7 @@ PERMISSIONS: Final[dict[tuple[str, str], Need]] = {
     ("GET", "/v1/submissions/{id}"): READ,
     ("DELETE", "/v1/submissions/{id}"): SUBMIT,
     ("GET", "/v1/submissions/{id}/source"): READ,
+    ("GET", "/v1/submissions/{id}/judgement"): PROBLEMS,
     ("GET", "/v1/submissions/{id}/analysis"): READ,
     ("GET", "/v1/submissions/{id}/similar"): ADMIN,
     ("GET", "/v1/problems/{id}/similarity"): ADMIN,

@@ -53,6 +53,7 @@ COMMANDS: Final = {
         "exec:execute", "Run a program on a running service, and show its output while it runs."
     ),
     "submit": CommandEntry("submit:submit", "Submit a program to a running service."),
+    "submission": CommandEntry("submission:app", "Show submissions."),
     "doctor": CommandEntry(
         "doctor:doctor",
         "Check this machine's sandbox and toolchains, and say how to fix what is missing.",

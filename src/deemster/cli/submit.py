@@ -122,7 +122,7 @@ def lines_of(submission: Submission) -> Iterator[str]:
     )
     if submission.failed_case:
         yield f"failed in case {submission.failed_case}{reason_of(submission)}"
-    for name in ("message", "expected", "got", "compiler_output"):
+    for name in ("message", "expected", "got", "stderr", "compiler_output"):
         text: str | None = getattr(submission, name)
         if text:
             yield f"{name.replace('_', ' ')}:\n{text.rstrip()}"

@@ -27,7 +27,13 @@ from deemster.client.models.executions import (
 )
 from deemster.client.models.live import LiveEvent, Output, StatusChange
 from deemster.client.models.problems import Language, Problem, ProblemItem
-from deemster.client.models.submissions import CaseProgress, Submission, SubmissionEvent
+from deemster.client.models.submissions import (
+    CaseProgress,
+    JudgedCase,
+    Judgement,
+    Submission,
+    SubmissionEvent,
+)
 from deemster.client.sync_client import Deemster
 from deemster.domain.verdict import Verdict
 
@@ -44,6 +50,8 @@ __all__ = [
     "ExecutionSummary",
     "ForbiddenError",
     "InvalidRequestError",
+    "JudgedCase",
+    "Judgement",
     "Language",
     "LiveEvent",
     "NoAnswerError",

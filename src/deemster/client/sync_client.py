@@ -14,6 +14,7 @@ class Submissions(CallGroup):
     submit = returning(submissions.submit)
     judge = returning(submissions.judge)
     get = returning(submissions.get)
+    judgement = returning(submissions.judgement)
     wait = returning(submissions.wait)
     watch = iterating(submissions.watch)
     events = iterating(submissions.events)

@@ -5,9 +5,10 @@ These are different types, and `JuryText` is no `str`, so that a leak is a type 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import final
 
-from deemster.domain.run_status import RunStatus
+from deemster.domain.run_status import RunStatus, signal_text
 from deemster.domain.verdict import Verdict
 
 
@@ -31,6 +32,17 @@ class JuryText:
 
 
 NO_TEXT = JuryText()
+
+
+class FaultCause(StrEnum):
+    """What failed if the verdict is Judge Error, for logs and metrics: without test data."""
+
+    BUILD = "jury_program_not_built"
+    CHECKER = "checker_or_interactor_failed"
+    STATIC_VALIDATOR = "static_validator_failed"
+    GRADER = "grader_failed"
+    SCORE = "score_not_allowed"
+    NO_CASES = "no_test_cases"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +87,9 @@ class JuryCase:
 @dataclass(frozen=True, slots=True)
 class GroupScore:
     name: str
-    verdict: Verdict
+    """Empty for the whole problem."""
+    verdict: Verdict | None
+    """None: the group was skipped, because its cases could not change the result."""
     score: float | None = None
     max_score: float | None = None
 
@@ -104,7 +118,8 @@ class JuryJudgement:
     max_score: float | None = None
     compiled: CompileRecord | None = None
     fault: JuryText = NO_TEXT
-    """The cause of a judge error."""
+    """Why the verdict is Judge Error, with what the jury's programs wrote."""
+    cause: FaultCause | None = None
     time_factor: float = 1.0
     """Time limits were multiplied by it, because of the speed of the judge host."""
 
@@ -132,11 +147,12 @@ class ContestantCase:
     memory_kb: int
     limit_ms: int = 0
     reason: str = ""
-    """The signal, exit code or forbidden system call."""
+    """The signal, exit code or forbidden system call; or that a slow program was idle."""
     team_message: str = ""
     expected: str | None = None
     got: str | None = None
-    """`expected` and `got` are set only for samples and cases with full feedback."""
+    stderr: str | None = None
+    """Both outputs and `expected` are set only for samples and cases with full feedback."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +193,7 @@ def for_contestant(
         total_cases=len(judgement.cases),
         failed_case=case_for_contestant(failed) if failed else None,
         cases=tuple(case_for_contestant(case) for case in judgement.cases),
-        groups=tuple(judgement.groups) if show_groups else (),
+        groups=named_groups(judgement.groups) if show_groups else (),
         score=judgement.score,
         max_score=judgement.max_score,
         compiler_output=compiled.output if compiled and failed_to_compile else None,
@@ -189,7 +205,9 @@ def for_contestant(
 
 def case_for_contestant(case: JuryCase) -> ContestantCase:
     may_see_data = case.is_sample or case.full_feedback
-    show_output = may_see_data and case.verdict is Verdict.WRONG_ANSWER
+    failed = is_failure(case.verdict) and case.verdict is not Verdict.JUDGE_ERROR
+    show_output = may_see_data and failed
+    show_expected = may_see_data and case.verdict is Verdict.WRONG_ANSWER
     return ContestantCase(
         number=case.number,
         verdict=case.verdict,
@@ -197,22 +215,33 @@ def case_for_contestant(case: JuryCase) -> ContestantCase:
         cpu_ms=case.cpu_ms,
         memory_kb=case.memory_kb,
         limit_ms=case.limit_ms if case.verdict is Verdict.TIME_LIMIT else 0,
-        reason=failure_reason(case.program_exit)
-        if case.verdict is Verdict.RUNTIME_ERROR
-        else "",
+        reason=failure_reason(case),
         team_message=case.team_message,
-        expected=case.expected.reveal() if show_output else None,
+        expected=case.expected.reveal() if show_expected else None,
         got=case.output.reveal() if show_output else None,
+        stderr=case.stderr.reveal() or None if show_output else None,
     )
 
 
-def failure_reason(program_exit: ProgramExit | None) -> str:
-    if program_exit is None:
+def named_groups(groups: Sequence[GroupScore]) -> tuple[GroupScore, ...]:
+    """Without the group of the whole problem, whose result is that of the submission."""
+    return tuple(group for group in groups if group.name)
+
+
+def failure_reason(case: JuryCase) -> str:
+    """Says how the program failed, in words that contain no test data."""
+    if case.verdict is Verdict.TIME_LIMIT and case.cpu_ms < case.limit_ms:
+        return (
+            f"idle: the program used {case.cpu_ms / 1000:g} s of CPU time in "
+            f"{case.wall_ms / 1000:g} s, so it slept or waited, perhaps for input"
+        )
+    if case.verdict is not Verdict.RUNTIME_ERROR or case.program_exit is None:
         return ""
+    program_exit = case.program_exit
     if program_exit.syscall:
         return f"forbidden system call {program_exit.syscall}"
     if program_exit.signal:
-        return f"signal {program_exit.signal}"
+        return signal_text(program_exit.signal)
     if program_exit.status is RunStatus.PROCESS_LIMIT:
         return "too many processes or threads"
     return f"exit code {program_exit.exit_code}"

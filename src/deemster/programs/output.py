@@ -43,13 +43,20 @@ class Head:
 class Tail:
     """A sink that keeps the end of the output and passes all of it on."""
 
-    def __init__(self, sink: Sink) -> None:
+    def __init__(self, sink: Sink | None = None) -> None:
         self._sink = sink
         self.kept = b""
 
     def __call__(self, data: bytes) -> None:
         self.kept = (self.kept + data)[-TAIL_BYTES:]
-        self._sink(data)
+        if self._sink is not None:
+            self._sink(data)
+
+    @property
+    def text(self) -> str:
+        """The last part, where a traceback has its message."""
+        cut = "…" if len(self.kept) > HEAD_BYTES else ""
+        return cut + self.kept[-HEAD_BYTES:].decode(errors="replace")
 
 
 class Spool:

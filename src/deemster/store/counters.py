@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from deemster.domain.ids import AccountId, ProblemId
+from deemster.domain.judgement import FaultCause
 from deemster.domain.verdict import Verdict
 from deemster.store.pool import Connection, statements
 
@@ -25,6 +26,16 @@ async def count_verdict(
         connection, account=account, problem=problem, submits=sign, accepted=accepted
     )
     await SQL.count_problem(connection, problem=problem, submits=sign, accepted=accepted)
+
+
+async def count_judge_error(connection: Connection, cause: FaultCause | None) -> None:
+    """A judge host of an earlier release tells no cause."""
+    await SQL.count_judge_error(connection, cause=cause or "unknown")
+
+
+async def judge_errors(connection: Connection) -> dict[str, int]:
+    """Maps each cause to the number of submissions that got the verdict Judge Error."""
+    return {row["cause"]: row["count"] async for row in SQL.judge_errors(connection)}
 
 
 async def problem_counts(connection: Connection, problem: ProblemId) -> tuple[int, int]:

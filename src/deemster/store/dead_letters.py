@@ -63,6 +63,12 @@ async def get(connection: Connection, letter: int) -> DeadLetter | None:
     return letter_from_row(row) if row else None
 
 
+async def error_of(connection: Connection, work: WorkId) -> str | None:
+    """Why the last attempt failed; None: there is no dead letter."""
+    error: str | None = await SQL.error_of(connection, id=work)
+    return error
+
+
 async def history(connection: Connection, work: WorkId) -> list[HistoryEvent]:
     return [HistoryEvent(**row) async for row in SQL.history(connection, id=work)]
 

@@ -34,6 +34,12 @@ async def get(connection: Connection, submission: SubmissionId) -> SubmissionVie
     return view_from_row(row) if row else None
 
 
+async def jury_digest(connection: Connection, submission: SubmissionId) -> str | None:
+    """The digest of the artifact with the jury's report; None: there is no verdict yet."""
+    digest: str | None = await SQL.jury_digest(connection, id=submission)
+    return digest
+
+
 @dataclass(frozen=True, slots=True)
 class SubmissionFilter:
     account: AccountId | None = None

@@ -93,13 +93,33 @@ EXTRA: dict[Verdict, dict[str, Any]] = {
     Verdict.PARTIAL: {
         "score": 40.0,
         "max_score": 100.0,
-        "groups": [{"name": "one", "verdict": "Accepted", "score": 40.0, "max_score": 40.0}],
+        "groups": [
+            {
+                "name": "one",
+                "verdict": "Accepted",
+                "skipped": False,
+                "score": 40.0,
+                "max_score": 40.0,
+            },
+            {
+                "name": "two",
+                "verdict": None,
+                "skipped": True,
+                "score": 0.0,
+                "max_score": 60.0,
+            },
+        ],
     },
     Verdict.WRONG_ANSWER: {"failed_case": 2},
-    Verdict.TIME_LIMIT: {"failed_case": 2, "limit_ms": 2500},
+    Verdict.TIME_LIMIT: {
+        "failed_case": 2,
+        "limit_ms": 2500,
+        "reason": "idle: the program used 0.034 s of CPU time in 8.5 s, so it slept or waited, "
+        "perhaps for input",
+    },
     Verdict.MEMORY_LIMIT: {"failed_case": 2},
     Verdict.OUTPUT_LIMIT: {"failed_case": 2},
-    Verdict.RUNTIME_ERROR: {"failed_case": 2, "reason": "signal 11"},
+    Verdict.RUNTIME_ERROR: {"failed_case": 2, "reason": "segmentation fault (signal 11)"},
     Verdict.COMPILE_ERROR: {"compiler_output": "main.c:1: no"},
     Verdict.JUDGE_ERROR: {"failed_case": 2},
 }
@@ -132,13 +152,13 @@ async def test_a_wrong_answer_to_a_sample_shows_both_outputs(
     shown = await show(ada, pool, artifacts, judgement(Verdict.WRONG_ANSWER, GOOD, wrong))
     assert shown["failed_case"] == 2
     assert (shown["expected"], shown["got"]) == ("visible expected", "visible got")
-    assert shown["message"] == "Too low."
+    assert (shown["message"], shown["stderr"]) == ("Too low.", "visible stderr")
 
 
 @pytest.mark.parametrize(
     ("program_exit", "reason"),
     [
-        (ProgramExit(RunStatus.SIGNALLED, signal=6), "signal 6"),
+        (ProgramExit(RunStatus.SIGNALLED, signal=6), "aborted (signal 6)"),
         (ProgramExit(RunStatus.NONZERO_EXIT, exit_code=3), "exit code 3"),
         (
             ProgramExit(RunStatus.FORBIDDEN_SYSCALL, syscall="socket"),

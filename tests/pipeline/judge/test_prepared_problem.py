@@ -99,10 +99,16 @@ async def test_a_contestant_sees_samples_but_nothing_of_hidden_cases(tmp_path: P
         hidden = for_contestant(
             await judge(prepared, "n = int(input()[0]); print(2 if n < 2 else 77)")
         )
+        crash = "import sys; print(7); print('why', file=sys.stderr); [][1]"
+        crashed = for_contestant(await judge(prepared, crash))
+    assert crashed.failed_case is not None
+    assert crashed.failed_case.got == "7\n"
+    lines = (crashed.failed_case.stderr or "").splitlines()
+    assert (lines[0], lines[-1]) == ("why", "IndexError: list index out of range")
     assert sample.failed_case is not None
     assert (sample.failed_case.got, sample.failed_case.expected) == ("77\n", "2\n")
     assert hidden.failed_case is not None
-    assert hidden.failed_case.got is None
+    assert hidden.failed_case.got is hidden.failed_case.stderr is None
     assert "4" not in repr(hidden.failed_case.expected)
 
 
@@ -283,24 +289,29 @@ def subtasks(problem: Problem) -> Problem:
 
 
 @pytest.mark.parametrize(
-    ("text", "verdict", "score"),
+    ("text", "verdict", "score", "skipped"),
     [
-        (RIGHT, Verdict.ACCEPTED, 100),
-        ("print(min(8, sum(map(int, input().split()))))", Verdict.PARTIAL, 40),
+        (RIGHT, Verdict.ACCEPTED, 100, []),
+        ("print(min(8, sum(map(int, input().split()))))", Verdict.PARTIAL, 40, []),
         (
             "n = sum(map(int, input().split())); print(n if n > 6 else 0)",
             Verdict.WRONG_ANSWER,
             0,
+            ["secret/high"],
         ),
     ],
 )
 async def test_subtasks_give_points_and_may_require_other_subtasks(
-    tmp_path: Path, text: str, verdict: Verdict, score: float
+    tmp_path: Path, text: str, verdict: Verdict, score: float, skipped: list[str]
 ) -> None:
+    """A skipped subtask is shown as skipped, not as a wrong answer."""
     async with prepare(tmp_path, subtasks(sum_problem(tmp_path / "package", 7))) as prepared:
         judgement = await judge(prepared, text)
     assert (judgement.verdict, judgement.score) == (verdict, score)
     assert judgement.max_score == 100
+    names = [group.name for group in judgement.groups]
+    assert names == ["sample", "secret/low", "secret/high", "secret", ""]
+    assert [group.name for group in judgement.groups if group.verdict is None] == skipped
 
 
 async def test_a_custom_grader_computes_the_score(tmp_path: Path) -> None:

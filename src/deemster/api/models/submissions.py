@@ -87,7 +87,11 @@ class ProgressOut(ResponseModel):
 
 class GroupOut(ResponseModel):
     name: str
-    verdict: Verdict
+    verdict: Verdict | None
+    """null: the group was skipped."""
+    skipped: bool
+    """Whether the group was not run: it requires a group that failed, or the result was known
+    without it."""
     score: float | None
     max_score: float | None
 
@@ -142,7 +146,9 @@ class SubmissionOut(SubmissionItem):
     expected: str | None = None
     """Expected output of the failed case, if it is a sample."""
     got: str | None = None
-    """Output of the program for the failed case, if it is a sample."""
+    """Beginning of what the program wrote to stdout in the failed case, if it is a sample."""
+    stderr: str | None = None
+    """End of what the program wrote to stderr in the failed case, if it is a sample."""
     message: str | None = None
     """Message of the problem's checker to the contestant."""
     limit_ms: int | None = None
@@ -150,7 +156,8 @@ class SubmissionOut(SubmissionItem):
     time_factor: float | None = None
     """Time limits were multiplied by it, if the judge host is slower or faster than others."""
     reason: str | None = None
-    """Cause of a Runtime Error: signal, exit code or forbidden system call."""
+    """Cause of a Runtime Error: signal, exit code or forbidden system call. For Time Limit
+    Exceeded, it says so if the program was idle."""
     compiler_output: str | None = None
     """Messages of the compiler, for a Compile Error."""
     compiler: CompilerOut | None = None
@@ -266,10 +273,11 @@ def judgement_fields(view: SubmissionView, judgement: Mapping[str, Any]) -> dict
     """Copies field by field, so that no new field is shown by accident (A11)."""
     failed = judgement.get("failed_case") or {}
     return {
-        "groups": (judgement.get("groups") or None) if view.score is not None else None,
+        "groups": (groups_out(judgement) or None) if view.score is not None else None,
         "failed_case": failed.get("number"),
         "expected": failed.get("expected"),
         "got": failed.get("got"),
+        "stderr": failed.get("stderr"),
         "message": failed.get("team_message") or None,
         "limit_ms": limit_of(view, failed),
         "time_factor": factor if (factor := judgement.get("time_factor", 1.0)) != 1 else None,
@@ -277,6 +285,21 @@ def judgement_fields(view: SubmissionView, judgement: Mapping[str, Any]) -> dict
         "compiler_output": judgement.get("compiler_output"),
         "compiler": compiler_of(judgement),
     }
+
+
+def groups_out(judgement: Mapping[str, Any]) -> list[GroupOut]:
+    """The group of the whole problem has no name; its result is that of the submission."""
+    groups = [each for each in judgement.get("groups") or [] if each["name"]]
+    return [
+        GroupOut(
+            name=each["name"],
+            verdict=each["verdict"],
+            skipped=each["verdict"] is None,
+            score=each["score"],
+            max_score=each["max_score"],
+        )
+        for each in groups
+    ]
 
 
 def limit_of(view: SubmissionView, failed: Mapping[str, Any]) -> int | None:

@@ -9,17 +9,14 @@ from deemster.api.authentication import Caller, actor_of
 from deemster.api.http.body import json_response, read_json, request_body
 from deemster.api.http.errors import errors
 from deemster.api.http.idempotent_replay import IDEMPOTENCY_KEY, respond_once
-from deemster.api.lookups import may_see, unknown_submission
+from deemster.api.lookups import known_submission, may_see, teaches, unknown_submission
 from deemster.api.models.evaluations import CorrectionIn, EvaluationOut, evaluation_out
 from deemster.api.models.submissions import SUBMISSIONS_PATH
 from deemster.api.state import app_state
-from deemster.domain.account import Account, Role
 from deemster.domain.errors import NotFound
 from deemster.domain.evaluation import StoredEvaluation
-from deemster.domain.ids import GENERATED_ID, SubmissionId
-from deemster.domain.submission import SubmissionView
 from deemster.pipeline.evaluate.rubric_file import parse_rubric
-from deemster.store import audit, evaluations, problems, rubrics, submissions
+from deemster.store import audit, evaluations, rubrics
 from deemster.store.pool import Connection, connection, transaction
 
 router = APIRouter(tags=["evaluations"])
@@ -77,26 +74,6 @@ async def correct_score(request: Request, caller: Caller, id: str) -> Response: 
             return json_response(await shown(writing, stored, for_teacher=True), 201)
 
         return await respond_once(request, caller, writing, asked, create)
-
-
-async def known_submission(
-    reading: Connection, caller: Account, submission: str
-) -> SubmissionView:
-    """Only admins see trials of a rejudging before it is applied."""
-    view = None
-    if GENERATED_ID.fullmatch(submission):
-        view = await submissions.get(reading, SubmissionId(submission))
-    if view is None or (view.staged_in is not None and caller.role is not Role.ADMIN):
-        raise unknown_submission()
-    return view
-
-
-async def teaches(reading: Connection, caller: Account, view: SubmissionView) -> bool:
-    """Whether the caller is an admin, or the author who owns the submission's problem."""
-    if caller.role is not Role.AUTHOR:
-        return caller.role is Role.ADMIN
-    ownership = await problems.get_ownership(reading, view.problem)
-    return ownership is not None and ownership.owner == caller.id
 
 
 async def shown(

@@ -7,7 +7,7 @@ from typing import Final
 import structlog
 from fastapi import APIRouter, Request
 from prometheus_client import REGISTRY, CollectorRegistry, generate_latest
-from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 from starlette.responses import Response
@@ -23,7 +23,7 @@ from deemster.domain.ids import WorkerId
 from deemster.domain.job import QueueName
 from deemster.domain.queue_depth import QueueDepth
 from deemster.domain.stage_counts import TaskCounts
-from deemster.store import workers
+from deemster.store import counters, workers
 from deemster.store.pool import connection
 from deemster.store.stats import Gauges, read_gauges
 
@@ -46,6 +46,7 @@ async def show_metrics(request: Request, _caller: Caller) -> Response:
         found = group.create_task(read_database(dependencies))
         counted = group.create_task(read_stages(dependencies))
         depths = group.create_task(read_queues(dependencies))
+        failed = group.create_task(judge_error_metrics(dependencies))
         hosts = group.create_task(judge_host_metrics(dependencies.pool))
         evaluated = group.create_task(evaluation_metrics(dependencies.pool))
     registry = CollectorRegistry()
@@ -55,6 +56,7 @@ async def show_metrics(request: Request, _caller: Caller) -> Response:
                 *database_gauges(found.result()),
                 *queue_gauges(depths.result()),
                 *stage_metrics(counted.result()),
+                *failed.result(),
                 *evaluated.result(),
                 *hosts.result(),
             ]
@@ -81,6 +83,23 @@ async def read_stages(
             return await workers.stage_counts(acquired)
     except Unavailable:
         return {}  # read_database logs it
+
+
+async def judge_error_metrics(dependencies: Dependencies) -> list[Metric]:
+    """Counted in the database, because judge hosts and workers have no /metrics (O8)."""
+    try:
+        async with connection(dependencies.pool) as acquired:
+            found = await counters.judge_errors(acquired)
+    except Unavailable:
+        return []  # read_database logs it
+    family = CounterMetricFamily(
+        "deemster_judge_errors",
+        "Submissions with the verdict Judge Error, by what failed",
+        labels=["cause"],
+    )
+    for cause, count in found.items():
+        family.add_metric([cause], count)
+    return [family]
 
 
 async def read_queues(dependencies: Dependencies) -> Mapping[QueueName, QueueDepth] | None:

@@ -9,6 +9,7 @@ from deemster.client.exchange import Exchange, creating, given, path_of
 from deemster.client.models.source import Source, source_fields
 from deemster.client.models.submissions import (
     CaseProgress,
+    Judgement,
     Submission,
     SubmissionEvent,
     parse_event,
@@ -62,6 +63,14 @@ def judge(
 def get(exchange: Exchange, submission_id: str) -> Steps[Submission]:
     """Reads a submission as it is now."""
     return read(exchange, submission_id, 0)
+
+
+def judgement(exchange: Exchange, submission_id: str) -> Steps[Judgement]:
+    """Reads the jury's view: every test case, and the reason of a Judge Error. Only admins and
+    the author who owns the problem can do this.
+    """
+    path = path_of("submissions", submission_id, "judgement")
+    return exchange.fetch(Judgement, Request("GET", path))
 
 
 def wait(

@@ -24,7 +24,8 @@ class CaseProgress(Model):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupResult(Model):
     name: str
-    verdict: str
+    verdict: str | None
+    """None: the group was skipped."""
     score: float | None = None
     max_score: float | None = None
 
@@ -74,12 +75,13 @@ class Submission(Model):
     """Number of the first test case that failed; the first case has 1."""
     expected: str | None = None
     got: str | None = None
+    stderr: str | None = None
     message: str | None = None
     """Message of the problem's checker."""
     limit_ms: int | None = None
     time_factor: float | None = None
     reason: str | None = None
-    """Cause of a Runtime Error."""
+    """Cause of a Runtime Error, or that a program that took too long was idle."""
     compiler_output: str | None = None
     compiler: CompilerInfo | None = None
     error: str | None = None
@@ -94,6 +96,52 @@ class Submission(Model):
     @property
     def is_accepted(self) -> bool:
         return self.verdict == Verdict.ACCEPTED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedCase(Model):
+    """One test case, as the jury sees it."""
+
+    number: int
+    name: str
+    verdict: str | None
+    """None: the case was not run, because it could not change the result."""
+    is_sample: bool
+    time_ms: int
+    wall_ms: int
+    memory_kb: int
+    limit_ms: int
+    runs: int
+    score: float | None = None
+    reason: str | None = None
+    message: str | None = None
+    """Message of the checker to the jury, or the first difference."""
+    team_message: str | None = None
+    output: str | None = None
+    expected: str | None = None
+    stderr: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement(Model):
+    """A submission, as the jury sees it."""
+
+    id: str
+    status: str
+    problem_id: str
+    language: str
+    user: str
+    verdict: str | None = None
+    error: str | None = None
+    """Why there is no verdict, or why it is Judge Error."""
+    cause: str | None = None
+    """What failed, in one word, if the verdict is Judge Error."""
+    score: float | None = None
+    max_score: float | None = None
+    compiler: CompilerInfo | None = None
+    compiler_output: str | None = None
+    groups: tuple[GroupResult, ...] = ()
+    cases: tuple[JudgedCase, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -152,8 +152,7 @@ class CaseJudge:
 
     async def _interact(self, boxes: Boxes, run: CheckerRun, check: ProgramCheck) -> RunResult:
         step = self.artifact.toolchain.language.run
-        stderr_head = Head()
-        stderr_tail = Tail(stderr_head)
+        stderr = Tail()
         case = run.case
         interaction = await interact(
             boxes,
@@ -162,14 +161,14 @@ class CaseJudge:
             INTERACTORS[check.protocol],
             run,
             stage=self._staged_files(case),
-            stderr=stderr_tail,
+            stderr=stderr,
         )
-        report = detect_memory_limit(step, interaction.report, stderr_tail.kept)
+        report = detect_memory_limit(step, interaction.report, stderr.kept)
         if interaction.checked is None:
-            return RunResult(report, stderr_head.text)
+            return RunResult(report, stderr.text)
         score = with_unit(interaction.checked.score, check.points_unit)
         checked = replace(interaction.checked, score=score)
-        result = RunResult(report, stderr_head.text, checked=checked)
+        result = RunResult(report, stderr.text, checked=checked)
         output = interaction.output if checked.verdict is Verdict.ACCEPTED else None
         checker = case.checker or self.problem.checker
         if output is None or not isinstance(checker, ProgramCheck):
@@ -189,8 +188,7 @@ class CaseJudge:
         self, boxes: Boxes, case: Case, pass_input: Path | None, stdout: Head
     ) -> RunResult:
         step = self.artifact.toolchain.language.run
-        stderr_head = Head()
-        stderr_tail = Tail(stderr_head)
+        stderr = Tail()
         stdin = pass_input or (self.root / case.input if case.input else b"")
         file_output = FileOutput(
             self.problem.output_file, stdout, self._limits(case).output_bytes
@@ -201,12 +199,12 @@ class CaseJudge:
                 self._command(case),
                 stdin=b"" if self.problem.input_file else opened,
                 stdout=ignore if to_file else stdout,
-                stderr=stderr_tail,
+                stderr=stderr,
                 stage=self._staged_files(case, stdin),
                 collect=file_output if to_file else None,
             )
-        report = detect_memory_limit(step, report, stderr_tail.kept)
-        result = RunResult(report, stderr_head.text, stdout.text)
+        report = detect_memory_limit(step, report, stderr.kept)
+        result = RunResult(report, stderr.text, stdout.text)
         if to_file and file_output.problem and report.status is RunStatus.OK:
             verdict = Verdict.OUTPUT_LIMIT if file_output.is_too_big else Verdict.WRONG_ANSWER
             checked = CheckResult(verdict, jury_message=file_output.problem)

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
-from deemster.domain.judgement import GroupScore
+from deemster.domain.judgement import FaultCause, GroupScore
 from deemster.domain.problem import Case, CustomGrader, Group, StaticCheck, Subtask
 from deemster.domain.scoring import (
     LOCKED,
@@ -113,6 +113,8 @@ class GroupGrader:
         self.cases: dict[str, Result] = {}
         self.groups: list[GroupScore] = []
         self.faults: list[str] = []
+        self.cause: FaultCause | None = None
+        """Of the first fault."""
 
     async def grade(self, group: Group) -> Result | None:
         """The result of the group; None if it has no cases."""
@@ -120,7 +122,8 @@ class GroupGrader:
             group.grading.requires
         ):
             self._scheduler.skip(group.cases())
-            return self._record(group, LOCKED)
+            self._record_skipped(group)
+            return LOCKED
         results = await self._judge_items(group)
         if not results:
             return None
@@ -144,29 +147,33 @@ class GroupGrader:
 
     def _skip(self, items: Sequence[Group | Case]) -> None:
         for item in items:
-            self._scheduler.skip(item.cases() if isinstance(item, Group) else [item])
+            if isinstance(item, Group):
+                self._scheduler.skip(item.cases())
+                self._record_skipped(item)
+            else:
+                self._scheduler.skip([item])
 
     async def _judge_case(self, group: Group, case: Case) -> Result:
         outcome = await self._scheduler.result(case)
         if outcome.verdict is Verdict.JUDGE_ERROR:
-            self.faults.append(f"{case.name}: {outcome.message.reveal()}")
+            self.add_fault(FaultCause.CHECKER, f"{case.name}: {outcome.message.reveal()}")
         try:
             result = score_case(group, case, outcome.verdict, outcome.score)
         except ScoreFault as fault:
-            result = self._fault(str(fault))
+            result = self._fault(FaultCause.SCORE, str(fault))
         self.cases[case.name] = result
         return result
 
     async def _judge_static(self, group: Group, static: StaticCheck) -> Result:
         checked = await self._run_static(static)
         if checked.verdict is Verdict.JUDGE_ERROR:
-            return self._fault(checked.jury_message)
+            return self._fault(FaultCause.STATIC_VALIDATOR, checked.jury_message)
         if checked.verdict is not Verdict.ACCEPTED:
             return Result(checked.verdict, 0.0)
         try:
             return Result(checked.verdict, points_of_static(group, static, checked.score))
         except ScoreFault as fault:
-            return self._fault(str(fault))
+            return self._fault(FaultCause.SCORE, str(fault))
 
     async def _grade(self, group: Group, results: Sequence[Result]) -> Result:
         if any(result.verdict is Verdict.JUDGE_ERROR for result in results):
@@ -174,24 +181,41 @@ class GroupGrader:
         if isinstance(group.grading, CustomGrader):
             graded = await self._run_grader(group.grading, results)
             if graded.verdict is Verdict.JUDGE_ERROR:
-                self.faults.append(
-                    f"The grader gave no valid result for {group.name or 'the tests'}."
+                what = group.name or "the tests"
+                self.add_fault(
+                    FaultCause.GRADER, f"The grader gave no valid result for {what}."
                 )
             return graded
         if isinstance(group.grading, Subtask):
             try:
                 return grade_subtask(group, group.grading, results)
             except ScoreFault as fault:
-                return self._fault(str(fault))
+                return self._fault(FaultCause.SCORE, str(fault))
         return grade_by_default(group.grading, results)
 
-    def _fault(self, message: str) -> Result:
+    def add_fault(self, cause: FaultCause, message: str) -> None:
         self.faults.append(message)
+        self.cause = self.cause or cause
+
+    def _fault(self, cause: FaultCause, message: str) -> Result:
+        self.add_fault(cause, message)
         return Result(Verdict.JUDGE_ERROR)
 
     def _record(self, group: Group, result: Result) -> Result:
         if result.accepted:
             self._passed.add(group.name)
-        max_score = group.grading.max_score if isinstance(group.grading, Subtask) else None
-        self.groups.append(GroupScore(group.name, result.verdict, result.score, max_score))
+        self.groups.append(
+            GroupScore(group.name, result.verdict, result.score, max_score_of(group))
+        )
         return result
+
+    def _record_skipped(self, group: Group) -> None:
+        for item in group.items:
+            if isinstance(item, Group):
+                self._record_skipped(item)
+        score = 0.0 if isinstance(group.grading, Subtask) else None
+        self.groups.append(GroupScore(group.name, None, score, max_score_of(group)))
+
+
+def max_score_of(group: Group) -> float | None:
+    return group.grading.max_score if isinstance(group.grading, Subtask) else None

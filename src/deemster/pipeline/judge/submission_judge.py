@@ -5,7 +5,13 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from deemster.domain.judgement import CompileRecord, JuryCase, JuryJudgement, JuryText
+from deemster.domain.judgement import (
+    CompileRecord,
+    FaultCause,
+    JuryCase,
+    JuryJudgement,
+    JuryText,
+)
 from deemster.domain.language import Language
 from deemster.domain.problem import Case, CustomGrader, Problem, Program, StaticCheck, Subtask
 from deemster.domain.scoring import TOLERANCE, Result
@@ -114,7 +120,7 @@ def conclude(
     ]
     if result is None:
         result = Result(Verdict.JUDGE_ERROR)
-        grader.faults.append("The problem has no test case.")
+        grader.add_fault(FaultCause.NO_CASES, "The problem has no test case.")
     best = best_score(problem)
     return JuryJudgement(
         verdict=final_verdict(problem, result, best),
@@ -124,6 +130,7 @@ def conclude(
         max_score=best if problem.scoring else None,
         compiled=record,
         fault=JuryText("\n".join(grader.faults)),
+        cause=grader.cause,
     )
 
 

@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
+import structlog
+
 from deemster.domain.errors import LostRace
 from deemster.domain.execution import ExecutionDetails, ExecutionResult, OutputChunk
 from deemster.domain.ids import SubmissionId, WorkerId, WorkId, kind_of
@@ -16,6 +18,7 @@ from deemster.domain.lifecycle import Event, State
 from deemster.domain.stage import StageDetails
 from deemster.domain.stored_analysis import AnalysisRecord, RequestedAnalysis
 from deemster.domain.submission import SubmissionDetails
+from deemster.domain.verdict import Verdict
 from deemster.domain.work import WorkDetails
 from deemster.pipeline.verdict.follow_up import enter_stage
 from deemster.store import analyses, counters, executions, leases, workers
@@ -32,7 +35,9 @@ from deemster.store.pool import (
 )
 from deemster.store.stages import count_scores
 from deemster.store.submissions import JudgementRecord, record_judgement
+from deemster.telemetry import id_field
 
+log = structlog.get_logger()
 D = TypeVar("D", bound=WorkDetails)
 
 
@@ -159,7 +164,26 @@ async def settle(
             await counters.count_verdict(
                 connection, details.account, details.problem, found.verdict
             )
+        if found.verdict is Verdict.JUDGE_ERROR:
+            await counters.count_judge_error(connection, judgement.cause)
         await also(connection)
+    if found.verdict is Verdict.JUDGE_ERROR:
+        log_judge_error(details, judgement)
+
+
+def log_judge_error(details: SubmissionDetails, judgement: JuryJudgement) -> None:
+    """The jury's texts may contain hidden test data, which must not be in the log (A11)."""
+    failed = judgement.failed_case
+    log.error(
+        "submission.judge_error",
+        **id_field(details.id),
+        problemId=details.problem,
+        revision=details.revision,
+        reason=judgement.cause,
+        case=failed.number if failed else None,
+        juryProgramEnded=failed.jury_status if failed else None,
+        see=f"deemster submission show {details.id}",
+    )
 
 
 async def settle_analysis(

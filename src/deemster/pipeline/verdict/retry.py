@@ -69,6 +69,14 @@ async def retry_or_fail(
             said = message_for_contestant(fault)
             await fail(writing, running.id, task, running.attempt, error, said, running.context)
         await also(writing)
+    if not again:
+        log.error(
+            "job.dead_letter",
+            **id_field(running.id),
+            taskType=task,
+            attempt=running.attempt,
+            error=error,
+        )
     return again
 
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from deemster.domain.judgement import JuryJudgement, JuryText
+from deemster.domain.judgement import FaultCause, JuryJudgement, JuryText
 from deemster.domain.source import Source
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.judge.jury.programs import JuryFault
@@ -50,4 +50,8 @@ class ProgramJudge:
                     retry_if_starved(judgement.compiled.starved, tries)
                 return JudgeResult(judgement, problem.problem.show_groups)
         except JuryFault as fault:
-            return JudgeResult(JuryJudgement(Verdict.JUDGE_ERROR, fault=JuryText(str(fault))))
+            return JudgeResult(
+                JuryJudgement(
+                    Verdict.JUDGE_ERROR, fault=JuryText(str(fault)), cause=FaultCause.BUILD
+                )
+            )

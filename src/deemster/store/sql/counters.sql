@@ -50,3 +50,12 @@ UNION ALL
 SELECT NULL, problem_id, t.submits::bigint, p.submits, t.accepted::bigint, p.accepted
   FROM problem_truth t FULL JOIN problem_tally p USING (problem_id)
  WHERE (COALESCE(t.submits, 0), COALESCE(t.accepted, 0)) <> (COALESCE(p.submits, 0), COALESCE(p.accepted, 0));
+
+-- name: count_judge_error!
+-- Counts a Judge Error by its cause.
+INSERT INTO judge_error_count AS c (cause, count) VALUES (:cause, 1)
+    ON CONFLICT (cause) DO UPDATE SET count = c.count + 1, last_at = now();
+
+-- name: judge_errors
+-- Reads how many Judge Errors there were, by cause.
+SELECT cause, count FROM judge_error_count ORDER BY cause;

@@ -117,6 +117,10 @@ SELECT s.*, a.name AS account_name, j.contestant, l.cases_done, l.cases_total,
   LEFT JOIN submission n ON n.rejudge_of = s.id AND n.staged_in IS NULL
  WHERE s.id = :id;
 
+-- name: jury_digest$
+-- Reads the digest of the jury's report.
+SELECT jury FROM judgement WHERE submission_id = :id;
+
 -- name: page
 -- Lists submissions, newest first, starting before one (A8); archived ones only on request.
 SELECT s.*, a.name AS account_name

@@ -102,7 +102,7 @@ async def prepare_program(
             raise JuryFault(f"{program.path} {NEEDS_PYTHON2}")
         if build.artifact is None:
             output = build.compilation.output if build.compilation else ""
-            raise JuryFault(f"{program.path} doesn't compile: {output[:MESSAGE_BYTES]}")
+            raise JuryFault(f"{program.path} doesn't compile:\n{output[:MESSAGE_BYTES]}")
         directory = build.artifact.directory
         data = {name.split("/")[0] for name in source.files if not language.is_source(name)}
         links = {name: to for name, to in links_to(directory).items() if name in data}
