@@ -23,6 +23,7 @@ from deemster.cache.cache import Cache
 from deemster.domain.account import Role
 from deemster.domain.ids import WORKER, AccountId, RevisionDigest, WorkerId, new_id
 from deemster.limits.rate_limiter import MemoryRateLimiter
+from deemster.pipeline.accept.available_languages import AvailableLanguages
 from deemster.pipeline.accept.executions import ExecutionAccept, ceiling_of
 from deemster.pipeline.accept.service import AcceptService
 from deemster.pipeline.queue.producer import Producer
@@ -88,10 +89,12 @@ def make_dependencies(
         # Most tests submit repeatedly; tests of the limits set them.
         defaults = {"submit_interval_s": 0, "requests_per_second_user": 100_000, **settings}
         given = Settings(data_dir=tmp_path, work_dir=tmp_path / "work", **defaults)
+        languages = AvailableLanguages(pool, given.judge_on)
         accept = AcceptService(
             pool,
             artifacts,
             CATALOGUE,
+            languages,
             on_accepted=lambda: None,
             interval_s=given.submit_interval_s,
             daily_quota=given.daily_quota,
@@ -100,7 +103,7 @@ def make_dependencies(
             pool=pool,
             accept=accept,
             accept_executions=ExecutionAccept(
-                pool, CATALOGUE, most=ceiling_of(given), on_accepted=lambda: None
+                pool, CATALOGUE, languages, most=ceiling_of(given), on_accepted=lambda: None
             ),
             artifacts=artifacts,
             catalogue=CATALOGUE,

@@ -12,6 +12,7 @@ from deemster.api.dependencies import Dependencies
 from deemster.api.health import TIMEOUT_S
 from deemster.cache.cache import Cache
 from deemster.limits.rate_limiter import MemoryRateLimiter
+from deemster.pipeline.accept.available_languages import AvailableLanguages
 from deemster.pipeline.accept.executions import ExecutionAccept, ceiling_of
 from deemster.pipeline.accept.service import AcceptService
 from deemster.pipeline.queue.producer import Producer
@@ -111,13 +112,19 @@ async def test_stopped_servers_are_named_and_recover(tmp_path: Path) -> None:
             Cache.open(None, "test") as cache,
         ):
             artifacts = make_artifacts(tmp_path / "artifacts")
-            accept = AcceptService(pool, artifacts, CATALOGUE, on_accepted=lambda: None)
+            accept = AcceptService(
+                pool, artifacts, CATALOGUE, AvailableLanguages(pool), on_accepted=lambda: None
+            )
             settings = Settings(data_dir=tmp_path, work_dir=tmp_path)
             dependencies = Dependencies(
                 pool,
                 accept,
                 ExecutionAccept(
-                    pool, CATALOGUE, most=ceiling_of(settings), on_accepted=lambda: None
+                    pool,
+                    CATALOGUE,
+                    AvailableLanguages(pool),
+                    most=ceiling_of(settings),
+                    on_accepted=lambda: None,
                 ),
                 artifacts,
                 CATALOGUE,

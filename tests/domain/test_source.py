@@ -17,6 +17,7 @@ from deemster.domain.source import (
     single_file,
     with_guessed_main,
     with_included,
+    with_required_names,
 )
 from deemster.programs.build.languages import load_catalogue
 
@@ -178,6 +179,37 @@ def test_in_a_package_the_program_starts_and_not_a_module(
 ) -> None:
     source = Source({name: text.encode() for name, text in files.items()})
     assert with_guessed_main(load_catalogue().named(language), source).main == main
+
+
+@pytest.mark.parametrize(
+    ("files", "main", "renamed", "new_main"),
+    [
+        ({"a.java": b"public class Main {}"}, "a.java", ["Main.java"], "Main.java"),
+        ({"a.java": b"class Main {}"}, "a.java", ["a.java"], "a.java"),
+        (
+            {"p/x.java": b"package p; public enum Colour {}", "y.java": b"class Y {}"},
+            None,
+            ["p/Colour.java", "y.java"],
+            None,
+        ),
+        ({"a.java": b"public class A {}"}, "A", ["A.java"], "A"),
+        # Neither name can be right: the compiler says so.
+        (
+            {"a.java": b"public class A {}", "b.java": b"public class A {}"},
+            None,
+            ["a.java", "b.java"],
+            None,
+        ),
+        ({"data.txt": b"public class Main {}"}, None, ["data.txt"], None),
+    ],
+)
+def test_the_public_class_decides_the_name_of_a_java_file(
+    files: dict[str, bytes], main: str | None, renamed: list[str], new_main: str | None
+) -> None:
+    source = with_required_names(JAVA, Source(files, main=main))
+    assert (list(source.files), source.main) == (renamed, new_main)
+    assert list(source.files.values()) == list(files.values())
+    assert with_required_names(CPP, Source(files, main=main)).files == files
 
 
 def test_included_files_replace_the_submissions_own() -> None:

@@ -14,6 +14,7 @@ from deemster.domain.ids import ExecutionId, ProblemId, SubmissionId, WorkId
 from deemster.domain.job import PriorityClass
 from deemster.domain.lifecycle import TERMINAL
 from deemster.domain.submission import SubmissionView
+from deemster.pipeline.accept.available_languages import AvailableLanguages
 from deemster.pipeline.accept.executions import ExecuteRequest, ExecutionAccept
 from deemster.pipeline.accept.service import AcceptService, SubmitRequest
 from deemster.pipeline.queue.producer import Producer
@@ -81,9 +82,10 @@ class Service:
             Fleet.open(directory / "logs", environment(ours)) as fleet,
         ):
             catalogue, wake = load_catalogue(), notifier.notify
-            accept = AcceptService(pool, artifacts, catalogue, on_accepted=wake)
+            languages = AvailableLanguages(pool)
+            accept = AcceptService(pool, artifacts, catalogue, languages, on_accepted=wake)
             accept_executions = ExecutionAccept(
-                pool, catalogue, most=ExecutionLimits(), on_accepted=wake
+                pool, catalogue, languages, most=ExecutionLimits(), on_accepted=wake
             )
             service = cls(
                 directory,

@@ -142,10 +142,13 @@ class Language:
 
     def file_name(self, given: str, text: str) -> str:
         """Name under which a source is compiled: as it demands, else the user's, else ours."""
-        demanded = re.search(self.source.named_by, text) if self.source.named_by else None
-        if demanded:
-            return f"{demanded[1]}.{self.source.file.rpartition('.')[2]}"
-        return given if re.fullmatch(self.source.accepts, given) else self.source.file
+        own = given if re.fullmatch(self.source.accepts, given) else self.source.file
+        return self.required_name(text) or own
+
+    def required_name(self, text: str) -> str | None:
+        """Name that a source with this text must have; None: the language does not care."""
+        found = re.search(self.source.named_by, text) if self.source.named_by else None
+        return f"{found[1]}.{extension_of(self.source.file)}" if found else None
 
     def is_source(self, name: str) -> bool:
         return extension_of(name) in (*self.extensions, *self.shared_extensions)

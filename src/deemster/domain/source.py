@@ -159,6 +159,29 @@ def files_beside(files: Mapping[str, bytes], given: Collection[str]) -> dict[str
     }
 
 
+def with_required_names(language: Language, source: Source) -> Source:
+    """Renames files as their texts require: javac accepts a public class in no other file."""
+    if not language.source.named_by:
+        return source
+    names = {name: required_path(language, name, source.files[name]) for name in source.files}
+    if len(set(names.values())) < len(names):
+        return source  # two files require the same name, and the compiler says so
+    return replace(
+        source,
+        files={names[name]: content for name, content in source.files.items()},
+        main=names.get(source.main, source.main) if source.main is not None else None,
+        included=frozenset(names[name] for name in source.included),
+    )
+
+
+def required_path(language: Language, name: str, content: bytes) -> str:
+    if not language.is_source(name):
+        return name
+    required = language.required_name(content.decode(errors="replace"))
+    directory, slash, _ = name.rpartition("/")
+    return f"{directory}{slash}{required}" if required else name
+
+
 def with_included(
     language: Language, source: Source, files: Mapping[str, bytes], *, entry: str | None = None
 ) -> Source:

@@ -134,6 +134,20 @@ async def list_alive(connection: Connection) -> list[WorkerView]:
     return [WorkerView(**row) async for row in SQL.list_alive(connection, silent_s=SILENT_S)]
 
 
+@dataclass(frozen=True, slots=True)
+class MachineLanguages:
+    """The languages that a worker or a judge host has."""
+
+    is_judge_host: bool
+    languages: Sequence[str]
+
+
+async def list_languages(connection: Connection) -> list[MachineLanguages]:
+    """Of all that are alive, also of those that drain: they may come back."""
+    rows = SQL.list_languages(connection, silent_s=SILENT_S)
+    return [MachineLanguages(**row) async for row in rows]
+
+
 async def stage_counts(connection: Connection) -> dict[WorkerId, dict[str, TaskCounts]]:
     """What the workers that are alive counted since they started, by task."""
     return {

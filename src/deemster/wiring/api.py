@@ -13,6 +13,7 @@ from deemster.api.app import create_app
 from deemster.api.dependencies import Dependencies
 from deemster.cache.cache import Cache
 from deemster.limits.redis_rate_limiter import open_rate_limiter
+from deemster.pipeline.accept.available_languages import AvailableLanguages
 from deemster.pipeline.accept.executions import ExecutionAccept, ceiling_of
 from deemster.pipeline.accept.service import AcceptService
 from deemster.pipeline.queue.producer import Producer
@@ -62,10 +63,12 @@ async def run_api(settings: Settings) -> None:
         host_listener = await enter(Listener.open(database_url(settings), HOST_CHANNEL))
         artifacts = open_artifacts(settings)
         catalogue = load_catalogue()
+        languages = AvailableLanguages(pool, settings.judge_on)
         accept = AcceptService(
             pool,
             artifacts,
             catalogue,
+            languages,
             on_accepted=notifier.notify,
             interval_s=settings.submit_interval_s,
             daily_quota=settings.daily_quota,
@@ -76,6 +79,7 @@ async def run_api(settings: Settings) -> None:
             accept_executions=ExecutionAccept(
                 pool,
                 catalogue,
+                languages,
                 most=ceiling_of(settings),
                 live_wall_ms=round(settings.live_wall_s * 1000),
                 on_accepted=notifier.notify,

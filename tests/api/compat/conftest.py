@@ -100,7 +100,8 @@ class SettlingWorker:
         return details
 
     async def _next_or_answer(self, asked: asyncio.Task[T]) -> object:
-        return await self._next() or (asked.result() if asked.done() else None)
+        was_done = asked.done()  # before the look, so that an accepted one is found
+        return await self._next() or (asked.result() if was_done else None)
 
     async def _next(self) -> str | None:
         async with connection(self.pool) as acquired:

@@ -145,7 +145,11 @@ WRONG_CALLS: list[tuple[str, dict[str, Any], str]] = [
     ("run_code", {"source_code": "1"}, "language: this field is required."),
     ("run_code", {**PROGRAM, "timeout": 5}, "timeout: unknown field, leave it out."),
     ("run_code", {**PROGRAM, "language": "klingon"}, "There is no language 'klingon'"),
-    ("run_code", {**PROGRAM, "language": "java"}, "No worker has the language java"),
+    (
+        "run_code",
+        {**PROGRAM, "language": "java"},
+        "No machine of this judge has Java: use one of",
+    ),
     ("run_code", {**PROGRAM, "source_code": ""}, "The source is empty"),
     ("run_code", {**PROGRAM, "args": ["\0"]}, "NUL"),
     ("run_code", {**PROGRAM, "limits": {"wall_time_ms": 10**6}}, "at most 60000 ms"),

@@ -83,7 +83,7 @@ REFUSED: list[tuple[object, str]] = [
     ({"language": "python"}, "code: this field is required"),
     ({"code": "x"}, "language: this field is required"),
     ({**PROGRAM, "language": "klingon"}, "There is no language 'klingon'"),
-    ({**PROGRAM, "language": "java"}, "No worker has the language java"),
+    ({**PROGRAM, "language": "java"}, "No machine of this judge has Java: use one of"),
     ({**PROGRAM, "code": ""}, "The source is empty"),
     ({**PROGRAM, "run_timeout": 61}, "run_timeout is above 60"),
     ({**PROGRAM, "run_timeout": 0}, "run_timeout"),

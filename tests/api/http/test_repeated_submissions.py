@@ -10,6 +10,7 @@ import pytest
 
 from deemster.api.app import create_app
 from deemster.domain.language import Catalogue
+from deemster.pipeline.accept.available_languages import AvailableLanguages
 from deemster.pipeline.accept.service import AcceptService
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool, connection
@@ -44,7 +45,13 @@ class Judge:
     ) -> AsyncIterator[httpx.AsyncClient]:
         given = {"webhook_allow_private": True, **settings}
         dependencies = self.make_dependencies(**given)
-        accept = AcceptService(self.pool, self.artifacts, catalogue, on_accepted=lambda: None)
+        accept = AcceptService(
+            self.pool,
+            self.artifacts,
+            catalogue,
+            AvailableLanguages(self.pool),
+            on_accepted=lambda: None,
+        )
         async with running(create_app(replace(dependencies, accept=accept))) as client:
             yield client
 

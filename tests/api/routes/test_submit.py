@@ -64,6 +64,19 @@ async def test_a_language_may_be_named_by_an_alias(ada: Api) -> None:
     assert answer.json()["language"] == "cpp"
 
 
+async def test_a6_a_language_that_no_worker_has_is_refused_and_creates_nothing(
+    ada: Api, pool: Pool
+) -> None:
+    """A6, D2."""
+    for path in (PATH, "/v1/executions"):
+        body = {"language": "rust", "source_code": "fn main() {}"}
+        answer = await ada.post(path, program(**body) if path == PATH else body)
+        assert answer.status_code == 422, answer.text
+        assert answer.json()["code"] == "language_not_available"
+        assert "has Rust: use one of cpp, python3." in answer.json()["detail"]
+    assert await count(pool, "work") == 0
+
+
 async def test_files_are_sent_as_text_or_base64(ada: Api) -> None:
     content = bytes(range(256))
     files = [

@@ -184,6 +184,17 @@ async def test_java_classes_may_have_names_of_any_alphabet(open_language: OpenLa
             assert report.stdout.decode() == name, report.stderr
 
 
+async def test_the_public_class_decides_the_name_of_a_java_file(
+    open_language: OpenLanguage,
+) -> None:
+    """Also in a submission of several files, which contestants name as they like."""
+    files = {"solution.java": java_class("Start"), "pkg/x.java": java_class("Other", "pkg")}
+    async with open_language("java") as runner:
+        built = await runner.build_source(Source(files, main="solution.java"))
+        report = await runner.run(built, Limits())
+    assert report.stdout == b".Start"
+
+
 @pytest.mark.parametrize(
     ("files", "main", "message"),
     [

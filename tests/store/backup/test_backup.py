@@ -19,6 +19,7 @@ from deemster.domain.ids import (
 )
 from deemster.domain.submission import SubmissionView
 from deemster.domain.verdict import Verdict
+from deemster.pipeline.accept.available_languages import AvailableLanguages
 from deemster.pipeline.accept.service import AcceptService, SubmitRequest
 from deemster.pipeline.verdict.attempt import settle
 from deemster.programs.build.languages import load_catalogue
@@ -64,7 +65,9 @@ async def fill(pool: Pool, artifacts: Artifacts) -> list[SubmissionId]:
     async with connection(pool) as acquired:
         await acquired.execute("UPDATE problem_revision SET source_bytes = $1", 1 << 20)
     account = await make_person(pool)
-    accept = AcceptService(pool, artifacts, load_catalogue(), on_accepted=lambda: None)
+    accept = AcceptService(
+        pool, artifacts, load_catalogue(), AvailableLanguages(pool), on_accepted=lambda: None
+    )
     ids = []
     for content in (b"print(1)\n", LARGE, b"print(2)\n"):
         accepted, _ = await accept.submit(

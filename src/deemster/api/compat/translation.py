@@ -21,6 +21,7 @@ from deemster.domain.errors import Conflict, DeemsterError, NotFound, Refused
 from deemster.domain.ids import ExecutionId
 from deemster.domain.language import Language
 from deemster.metrics import REFUSED
+from deemster.pipeline.accept.available_languages import not_available
 from deemster.pipeline.accept.executions import ExecuteRequest
 from deemster.pipeline.verdict.cancel import cancel
 from deemster.store import executions
@@ -154,7 +155,7 @@ async def runnable_language(state: AppState, name: str) -> Language:
     if not versions:
         raise NoWorkers("No worker takes jobs, so nothing can be run: try again later.")
     if language.id not in versions:
-        raise Refused(f"No worker has the language {name}.")
+        raise not_available(language.name, versions)
     return language
 
 

@@ -30,6 +30,7 @@ from deemster.domain.source import (
     single_file,
 )
 from deemster.domain.webhook import WebhookFormat
+from deemster.pipeline.accept.available_languages import AvailableLanguages
 from deemster.pipeline.accept.group_commit import GroupCommit
 from deemster.settings import Settings
 from deemster.store import executions
@@ -65,6 +66,7 @@ class ExecutionAccept:
         self,
         pool: Pool,
         catalogue: Catalogue,
+        languages: AvailableLanguages,
         *,
         most: ExecutionLimits,
         live_wall_ms: int | None = None,
@@ -73,6 +75,7 @@ class ExecutionAccept:
         """`live_wall_ms` replaces the ceiling's wall time if input is typed."""
         self._pool = pool
         self._catalogue = catalogue
+        self._languages = languages
         self.most = most
         """The operator's ceiling."""
         self.default_limits = lower_of(ExecutionLimits(), most)
@@ -87,6 +90,7 @@ class ExecutionAccept:
         digest = request_digest(request)
         try:
             new = self._prepare(account, request, digest)
+            await self._languages.check(self._catalogue.named(request.language), request.io)
         except (Refused, Unavailable):
             # A request that fails now may have succeeded before, with the same key.
             first = await self.first_answer(account, request)

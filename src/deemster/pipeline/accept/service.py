@@ -31,6 +31,7 @@ from deemster.domain.source import (
     single_file,
 )
 from deemster.domain.submission import HengTask, NewSubmission
+from deemster.pipeline.accept.available_languages import AvailableLanguages
 from deemster.pipeline.accept.group_commit import GroupCommit
 from deemster.store import contests
 from deemster.store.artifacts import Artifacts
@@ -71,6 +72,7 @@ class AcceptService:
         pool: Pool,
         artifacts: Artifacts,
         catalogue: Catalogue,
+        languages: AvailableLanguages,
         *,
         on_accepted: Callable[[], None],
         interval_s: float = 0.0,
@@ -79,6 +81,7 @@ class AcceptService:
         self._pool = pool
         self._artifacts = artifacts
         self._catalogue = catalogue
+        self._languages = languages
         self._on_accepted = on_accepted
         self._interval_s = interval_s
         self._daily_quota = daily_quota
@@ -128,6 +131,8 @@ class AcceptService:
             raise NotFound(f"There is no problem {request.problem}: see GET /v1/problems.")
         language = self._catalogue.named(request.language)
         source = source_of(summary, language, request)
+        if not summary.details.get("submit_answer"):
+            await self._languages.check(language)
         content = pack_files(source.files)
         is_in_contest = request.contest is not None
         new = NewSubmission(

@@ -8,7 +8,13 @@ from deemster.domain.errors import Unavailable
 from deemster.domain.language import CompileStep, Language, fill, placeholders
 from deemster.domain.limits import MIB, Limits
 from deemster.domain.run_status import RunStatus
-from deemster.domain.source import Source, main_file, missing_entry_message, source_files
+from deemster.domain.source import (
+    Source,
+    main_file,
+    missing_entry_message,
+    source_files,
+    with_required_names,
+)
 from deemster.programs.build.entry import find_entry, is_program_missing
 from deemster.programs.build.fingerprint import (
     file_facts,
@@ -99,6 +105,7 @@ def make_request(
 ) -> CompileRequest | Build:
     """Returns a failed Build if no file can be compiled or started."""
     language = toolchain.language
+    source = with_required_names(language, source)
     main, step = main_file(language, source), language.compile
     compiled = [name for name in source_files(language, source.files) if name != main]
     if main is not None:

@@ -49,6 +49,11 @@ SELECT id, host, slots, languages, versions, busy, cycle_s, started_at, seen_at,
  WHERE gone_at IS NULL AND seen_at > now() - make_interval(secs => :silent_s)
  ORDER BY id;
 
+-- name: list_languages
+-- Lists the languages of workers and judge hosts that are alive.
+SELECT judge_host_id IS NOT NULL AS is_judge_host, languages FROM worker
+ WHERE gone_at IS NULL AND seen_at > now() - make_interval(secs => :silent_s);
+
 -- name: stage_counts
 -- Reads what workers that are alive counted.
 SELECT id, stage_counts FROM worker
