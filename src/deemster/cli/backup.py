@@ -12,29 +12,43 @@ from deemster.cli.progress import Progress
 from deemster.domain.limits import MIB
 from deemster.settings import load_settings
 from deemster.store.backup.restore import restore_backup
+from deemster.store.backup.verify import verify_backup
 from deemster.store.backup.write import write_backup
 
 
 def backup(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="File to create.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File of the backup.")],
     artifacts: Annotated[
         bool,
         typer.Option(
             help="Include artifacts. Leave them out if you back up the bucket itself."
         ),
     ] = True,
+    verify: Annotated[
+        bool,
+        typer.Option(
+            "--verify",
+            help="Restore the backup into a scratch database, which is deleted. A file that "
+            "exists is only verified.",
+        ),
+    ] = False,
 ) -> None:
     """Write the database, sources, test data and secret key to one file.
 
     The service can go on running. The file holds secrets: keep it where nobody else can read
     it. The admin's token is not in it. For example:
 
-        deemster backup /backups/judge.tar
+        deemster backup /backups/judge.tar --verify
     """
-    with bytes_shown("Writing") as on_bytes:
-        work = write_backup(load_settings(), file, on_bytes, artifacts=artifacts)
-        manifest = uvloop.run(work)
-    print(f"Wrote {file}: {manifest.members:,} files, {manifest.bytes / MIB:,.1f} MB.")
+    if not (verify and file.exists()):
+        with bytes_shown("Writing") as on_bytes:
+            work = write_backup(load_settings(), file, on_bytes, artifacts=artifacts)
+            manifest = uvloop.run(work)
+        print(f"Wrote {file}: {manifest.members:,} files, {manifest.bytes / MIB:,.1f} MB.")
+    if verify:
+        with bytes_shown("Verifying") as on_bytes:
+            manifest = uvloop.run(verify_backup(file, on_bytes))
+        print(f"Verified {file}: it can be restored, with all {manifest.members:,} files.")
 
 
 def restore(

@@ -239,10 +239,13 @@ async def test_a_failing_load_leaves_the_database_as_it_was(
                 "WHEN TAG IN ('CREATE INDEX') EXECUTE FUNCTION aside.refuse()"
             )
         target = settings_of(tmp_path / "new", url)
+        target.data_dir.mkdir()
+        (target.data_dir / "secret.key").write_text("old key\n")
         with pytest.raises(Exception, match="no room for CREATE INDEX"):
             await restore_backup(target, file, ignore, force=True)
         with psycopg.connect(url) as link:
             assert link.execute("SELECT one FROM public.precious").fetchone() == (1,)
+    assert (target.data_dir / "secret.key").read_text() == "old key\n", "O9: it needs its key"
 
 
 async def test_a_backup_does_not_replace_a_file(service: Service, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Container, Iterator
 from contextlib import asynccontextmanager, suppress
 from tempfile import TemporaryFile
 from typing import IO, Final
@@ -19,6 +19,10 @@ ADDRESS: Final = re.compile(
     r"(?:(?P<user>[^:@/?]*)(?::(?P<password>[^@/?]*))?@)?"
     r"(?P<rest>.*)"
 )
+SETTING: Final = re.compile(rb"SET (\w+) = ")
+"""A line in the first part of a dump."""
+BODY: Final = (b"CREATE ", b"COPY ", b"ALTER ", b"DROP ")
+"""How the first line after that part begins."""
 NO_OWNERS: Final = ("--no-owner", "--no-privileges")
 QUEUES: Final = "queue_*"
 """Queues are left out: their jobs are in the outbox too, and are sent again."""
@@ -35,10 +39,16 @@ async def dump(url: str) -> AsyncIterator[bytes]:
 
 
 async def load(
-    url: str, chunks: Iterator[bytes], first: str, check: Callable[[], object]
+    url: str,
+    chunks: Iterator[bytes],
+    first: str,
+    check: Callable[[], object],
+    known_settings: Container[str],
 ) -> None:
     """Loads a dump in one transaction, which starts with the SQL in `first`.
 
+    pg_restore is of the newest Postgres, and sets what only that one has: `known_settings` are
+    those of the server.
     `check` runs after all chunks were read; if it raises, the transaction is rolled back.
     """
     async with (
@@ -58,7 +68,7 @@ async def load(
             await send(writer.stdin, f"BEGIN;\n{first}\n".encode())
             async with asyncio.TaskGroup() as group:
                 group.create_task(feed(converter, chunks))
-                group.create_task(copy_output(converter, writer))
+                group.create_task(copy_output(converter, writer, known_settings))
             await check_exit("pg_restore", converter, converter_stderr)
             # If this raises, psql gets no COMMIT, and the transaction ends with the connection.
             check()
@@ -76,10 +86,19 @@ async def feed(process: asyncio.subprocess.Process, chunks: Iterator[bytes]) -> 
 
 
 async def copy_output(
-    source: asyncio.subprocess.Process, target: asyncio.subprocess.Process
+    source: asyncio.subprocess.Process,
+    target: asyncio.subprocess.Process,
+    known_settings: Container[str],
 ) -> None:
     assert source.stdout is not None
     assert target.stdin is not None
+    while line := await source.stdout.readline():
+        setting = SETTING.match(line)
+        if setting is None or setting[1].decode() in known_settings:
+            with suppress(BrokenPipeError, ConnectionResetError):
+                await send(target.stdin, line)
+        if line.startswith(BODY):
+            break
     while chunk := await source.stdout.read(CHUNK_BYTES):
         # If the target has ended, the source must still be able to end.
         with suppress(BrokenPipeError, ConnectionResetError):

@@ -8,9 +8,14 @@ from deemster.domain.errors import Refused
 from deemster.private_file import write_private
 from deemster.settings import Settings
 from deemster.store.artifacts.backend import ArtifactBackend
-from deemster.store.backup.archive import ARTIFACTS, DATABASE, SECRET, Manifest, Member, Reader
+from deemster.store.backup.archive import ARTIFACTS, DATABASE, SECRET, Manifest, Reader
 from deemster.store.backup.dump import load
-from deemster.store.backup.stores import open_artifacts, prepare_restore, writable_database
+from deemster.store.backup.stores import (
+    known_settings,
+    open_artifacts,
+    prepare_restore,
+    writable_database,
+)
 from deemster.store.migrations import shipped
 
 OnBytes = Callable[[int], None]
@@ -27,8 +32,11 @@ async def restore_backup(
         )
     async with writable_database(settings) as url:
         first = await prepare_restore(url, force=force)
-        await restore_files(settings, open_artifacts(settings), source, on_bytes)
+        secret = await restore_artifacts(open_artifacts(settings), source, on_bytes)
         await restore_database(url, source, first)
+        # Last: if the restore failed, the old database still needs the old key.
+        if secret is not None:
+            write_private(settings.data_dir / SECRET, secret.decode().rstrip("\n"))
     return manifest
 
 
@@ -42,25 +50,24 @@ async def check_backup(source: Path, on_bytes: OnBytes) -> Manifest:
     return reader.check()
 
 
-async def restore_files(
-    settings: Settings, backend: ArtifactBackend, source: Path, on_bytes: OnBytes
-) -> None:
-    """Call it before the rows that refer to the artifacts are restored."""
+async def restore_artifacts(
+    backend: ArtifactBackend, source: Path, on_bytes: OnBytes
+) -> bytes | None:
+    """Call it before the rows that refer to the artifacts are restored. Returns the secret key
+    of the backup, if it has one.
+    """
+    secret = None
     reader = Reader(source)
     for member in reader.members():
         if member.name == SECRET:
-            restore_secret(settings, member)
+            secret = b"".join(member.chunks)
         elif member.name.startswith(ARTIFACTS):
             name = member.name.removeprefix(ARTIFACTS)
             backend.write(name, member.chunks, member.size_bytes)
         on_bytes(reader.count.bytes)
         await asyncio.sleep(0)
     reader.check()
-
-
-def restore_secret(settings: Settings, member: Member) -> None:
-    text = b"".join(member.chunks).decode()
-    write_private(settings.data_dir / SECRET, text.rstrip("\n"))
+    return secret
 
 
 async def restore_database(url: str, source: Path, first: str) -> None:
@@ -71,4 +78,4 @@ async def restore_database(url: str, source: Path, first: str) -> None:
             if member.name.startswith(DATABASE):
                 yield from member.chunks
 
-    await load(url, chunks(), first, reader.check)
+    await load(url, chunks(), first, reader.check, await known_settings(url))

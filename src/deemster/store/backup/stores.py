@@ -1,6 +1,6 @@
 """Opens the database and the artifact store that a backup reads or a restore replaces."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Final
 
@@ -15,8 +15,37 @@ from deemster.store.pool import Connection, connect, statements
 
 SQL = statements("backup")
 TIMEOUT_S: Final = 60.0
-DROP_EVERYTHING: Final = "DROP SCHEMA public CASCADE; CREATE SCHEMA public;"
-"""For psql, before a backup is loaded. Jobs left in a queue find no row, and end."""
+DROP_EVERYTHING: Final = """
+DO $drop$
+DECLARE
+    statement text;
+BEGIN
+    FOREACH statement IN ARRAY (
+        SELECT COALESCE(array_agg(d.statement ORDER BY d.position), '{}') FROM (
+        SELECT format('DROP %s IF EXISTS %s CASCADE',
+                      CASE c.relkind WHEN 'v' THEN 'VIEW' WHEN 'm' THEN 'MATERIALIZED VIEW'
+                                     WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END,
+                      c.oid::regclass) AS statement,
+               -- Tables take the sequences of their own columns with them.
+               CASE c.relkind WHEN 'S' THEN 1 ELSE 0 END AS position
+          FROM pg_catalog.pg_class c
+         WHERE c.relnamespace = 'public'::regnamespace
+           AND c.relkind IN ('r', 'p', 'v', 'm', 'S')
+         UNION ALL
+        SELECT format('DROP ROUTINE IF EXISTS %s CASCADE', p.oid::regprocedure), 2
+          FROM pg_catalog.pg_proc p
+         WHERE p.pronamespace = 'public'::regnamespace
+           AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend e
+                            WHERE e.objid = p.oid AND e.deptype = 'e')
+    ) d)
+    LOOP
+        EXECUTE statement;
+    END LOOP;
+END
+$drop$;
+"""
+"""For psql, before a backup is loaded. The schema stays: up to Postgres 14, the owner of a
+database does not own it. Jobs left in a queue find no row, and end."""
 
 
 @asynccontextmanager
@@ -65,6 +94,19 @@ async def prepare_restore(url: str, *, force: bool) -> str:
                 f"The database is in use by {', '.join(others)}: stop these processes first."
             )
     return "" if is_empty else DROP_EVERYTHING
+
+
+async def known_settings(url: str) -> frozenset[str]:
+    """The names of all settings that the server has."""
+    async with connected(url) as connection:
+        return frozenset([row["name"] async for row in SQL.list_settings(connection)])
+
+
+async def missing_artifacts(url: str, present: Collection[str]) -> list[str]:
+    """Digests of sources and judgements that rows refer to, and that are nowhere."""
+    async with connected(url) as connection:
+        rows = SQL.list_missing_artifacts(connection, present=list(present))
+        return [row["digest"] async for row in rows]
 
 
 async def newest_migration(url: str) -> int:

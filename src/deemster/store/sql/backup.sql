@@ -12,3 +12,15 @@ SELECT DISTINCT application_name AS name FROM pg_catalog.pg_stat_activity
 -- name: newest_migration$
 -- Reads the number of the newest migration that was applied.
 SELECT max(version) FROM migration;
+
+-- name: list_settings
+-- Lists the names of all settings of the server.
+SELECT name FROM pg_catalog.pg_settings;
+
+-- name: list_missing_artifacts
+-- Lists digests of sources and of the jury's reports that are neither in the database nor among these.
+SELECT d.digest
+  FROM (SELECT source AS digest FROM work WHERE source IS NOT NULL UNION SELECT jury FROM judgement) d
+ WHERE d.digest <> ALL (:present::text[])
+   AND NOT EXISTS (SELECT FROM artifact a WHERE a.digest = d.digest)
+ ORDER BY 1 LIMIT 10;
