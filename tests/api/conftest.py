@@ -24,11 +24,12 @@ from deemster.domain.account import Role
 from deemster.domain.ids import WORKER, AccountId, RevisionDigest, WorkerId, new_id
 from deemster.limits.rate_limiter import MemoryRateLimiter
 from deemster.pipeline.accept.available_languages import AvailableLanguages
-from deemster.pipeline.accept.executions import ExecutionAccept, ceiling_of
+from deemster.pipeline.accept.executions import ExecutionAccept
 from deemster.pipeline.accept.service import AcceptService
 from deemster.pipeline.queue.producer import Producer
 from deemster.programs.build.languages import load_catalogue
 from deemster.settings import Settings
+from deemster.settings.ceilings import ceiling_of
 from deemster.store import accounts, problems, workers
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool, connection, open_pool

@@ -13,10 +13,11 @@ from deemster.api.health import TIMEOUT_S
 from deemster.cache.cache import Cache
 from deemster.limits.rate_limiter import MemoryRateLimiter
 from deemster.pipeline.accept.available_languages import AvailableLanguages
-from deemster.pipeline.accept.executions import ExecutionAccept, ceiling_of
+from deemster.pipeline.accept.executions import ExecutionAccept
 from deemster.pipeline.accept.service import AcceptService
 from deemster.pipeline.queue.producer import Producer
 from deemster.settings import Settings
+from deemster.settings.ceilings import ceiling_of
 from deemster.store.artifacts import Artifacts
 from deemster.store.migrations import migrate
 from deemster.store.pool import Pool, open_pool

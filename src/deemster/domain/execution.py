@@ -1,5 +1,6 @@
 """An execution: a program that is run once, without a problem, and what came of it (E4)."""
 
+import dataclasses
 import signal as signals
 import struct
 from collections.abc import Mapping, Sequence
@@ -66,6 +67,12 @@ class ExecutionLimits:
             stack_bytes=self.stack_bytes,
             cores=self.cores,
         )
+
+
+def lower_of(one: ExecutionLimits, other: ExecutionLimits) -> ExecutionLimits:
+    names = [each.name for each in dataclasses.fields(ExecutionLimits)]
+    lower = {name: min(getattr(one, name), getattr(other, name)) for name in names}
+    return ExecutionLimits(**lower)
 
 
 @dataclass(frozen=True, slots=True)

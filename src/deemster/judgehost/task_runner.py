@@ -10,8 +10,10 @@ from deemster.domain.errors import Refused
 from deemster.domain.execution import (
     CompileResult,
     ExecutionDetails,
+    ExecutionLimits,
     ProgramIo,
     TypedInput,
+    lower_of,
 )
 from deemster.domain.ids import AccountId, ExecutionId
 from deemster.domain.lifecycle import State
@@ -58,6 +60,8 @@ class TaskRunner:
     """For executions."""
     revisions: HostRevisions
     send_update: SendUpdate
+    most: ExecutionLimits
+    """The ceiling of this host's operator, whatever the server asks for."""
 
     async def run(self, task: HostTask, on_part: Callable[[], None]) -> Finish:
         """Whatever fails, the server gets a result."""
@@ -82,7 +86,8 @@ class TaskRunner:
             task.data.digest,
             task.language,
             source_of(task),
-            time_ms=max(1, round(task.judge.time_ms * task.judge.time_factor)),
+            time_ms=task.judge.time_ms,
+            time_factor=task.judge.time_factor,
             tries=task.attempt,
             on_part=on_part,
         )
@@ -92,7 +97,7 @@ class TaskRunner:
     async def _execute(self, task: HostTask) -> ExecuteOutcome:
         if task.execute is None:
             raise Refused("A task to execute has no limits.")
-        details = execution_details(task)
+        details = execution_details(task, self.most)
         is_live = details.options.runs == 1
         async with sent_output(task, self.send_update, is_live=is_live) as output:
             program = ProgramRun(
@@ -116,7 +121,8 @@ def source_of(task: HostTask) -> Source:
     return Source(unpack_files(task.files), main=task.main)
 
 
-def execution_details(task: HostTask) -> ExecutionDetails:
+def execution_details(task: HostTask, most: ExecutionLimits) -> ExecutionDetails:
+    """No limit is above `most`, whatever the server asks for."""
     assert task.execute is not None, "the task is to execute"
     return ExecutionDetails(
         id=ExecutionId(task.work),
@@ -129,7 +135,7 @@ def execution_details(task: HostTask) -> ExecutionDetails:
         stdin=task.execute.stdin,
         args=task.execute.args,
         io=ProgramIo.BATCH,
-        limits=task.execute.limits,
+        limits=lower_of(task.execute.limits, most),
         options=task.execute.options,
     )
 

@@ -10,6 +10,7 @@ from typing import ClassVar, Final
 from deemster.domain.errors import Conflict, LimitReached, NotFound, Refused
 from deemster.domain.ids import ProblemId, problem_id_from_name
 from deemster.domain.problem import Problem
+from deemster.domain.problem_ceilings import ProblemCeilings
 from deemster.problems.distribution import RevisionDistributor
 from deemster.problems.revision import Revision, RevisionStore
 from deemster.problems.summary import summary_of
@@ -69,11 +70,16 @@ class PreparedImport:
 
 class Importer:
     def __init__(
-        self, pool: Pool, revisions: RevisionStore, distributor: RevisionDistributor
+        self,
+        pool: Pool,
+        revisions: RevisionStore,
+        distributor: RevisionDistributor,
+        ceilings: ProblemCeilings,
     ) -> None:
         self._pool = pool
         self._revisions = revisions
         self._distributor = distributor
+        self._ceilings = ceilings
         self._uploads = asyncio.Semaphore(MOST_UPLOADS)
         self._tasks = asyncio.Semaphore(MOST_TASKS)
 
@@ -137,6 +143,8 @@ class Importer:
     async def _prepare(
         self, revision: Revision, request: ImportRequest, time_ms: int
     ) -> PreparedImport:
+        if violations := list(self._ceilings.violations(revision.problem, time_ms)):
+            raise Refused(" ".join(violations))
         problem = request.problem or problem_id_from_name(revision.problem.slug)
         async with connection(self._pool) as acquired:
             refuse_other_owner(

@@ -253,6 +253,14 @@ class Settings(BaseSettings):
     """Maximum size of an unpacked problem package, in MB."""
     package_files: AtLeast1 = 20_000
     """Maximum number of files and directories in a problem package."""
+    problem_time_s: Positive = 60.0
+    """Longest time limit that a problem package may ask for, in seconds."""
+    problem_memory_mb: AtLeast1 = 4096
+    """Highest memory limit that a problem package may ask for, in MB."""
+    problem_output_mb: AtLeast1 = 256
+    """Highest output limit that a problem package may ask for, in MB."""
+    problem_cases: AtLeast1 = 5000
+    """Maximum number of test cases of a problem."""
     judgehost_name: str | None = None
     """Name of a judge host at its server. If unset, it is the name of this machine."""
     domjudge_user: str = "judgehost"

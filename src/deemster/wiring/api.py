@@ -14,11 +14,12 @@ from deemster.api.dependencies import Dependencies
 from deemster.cache.cache import Cache
 from deemster.limits.redis_rate_limiter import open_rate_limiter
 from deemster.pipeline.accept.available_languages import AvailableLanguages
-from deemster.pipeline.accept.executions import ExecutionAccept, ceiling_of
+from deemster.pipeline.accept.executions import ExecutionAccept
 from deemster.pipeline.accept.service import AcceptService
 from deemster.pipeline.queue.producer import Producer
 from deemster.programs.build.languages import load_catalogue
 from deemster.settings import Settings
+from deemster.settings.ceilings import ceiling_of
 from deemster.store.notifications import (
     EVENT_CHANNEL,
     HOST_CHANNEL,

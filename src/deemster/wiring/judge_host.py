@@ -30,6 +30,7 @@ from deemster.programs.build.languages import load_catalogue
 from deemster.programs.build.toolchain import Toolchain
 from deemster.sandbox.cores import reserve_cores
 from deemster.settings import Settings, forget_variables, given_secrets
+from deemster.settings.ceilings import ceiling_of, problem_ceilings
 from deemster.wiring.analyzing import AnalysisOnDemand, open_worker_analysis
 from deemster.wiring.execution_boxes import open_execution_boxes
 from deemster.wiring.http_server import Server
@@ -109,8 +110,11 @@ async def open_judge_host(
             await enter(precompiling(settings, build_tools, core_locks))
         memory_mb = settings.judgehost_memory_mb or default_memory_mb(memory)
         revisions = HostRevisions(memory, memory_mb * MIB, cache, server.download)
+        ceilings = problem_ceilings(settings)
         problems = await enter(
-            open_prepared_problems(build_tools, lanes, revisions.opened, make_spool(memory))
+            open_prepared_problems(
+                build_tools, lanes, revisions.opened, make_spool(memory), ceilings
+            )
         )
         revisions.on_full = problems.evict_unused
         found = await build_tools.toolchains.find_all(catalogue)
@@ -123,11 +127,12 @@ async def open_judge_host(
         )
         runner = TaskRunner(
             build_tools,
-            ProgramJudge(build_tools, problems),
+            ProgramJudge(build_tools, problems, ceilings.time_ms),
             ProgramAnalyzer(catalogue, revisions.opened, analysis.analyze),
             boxes,
             revisions,
             server.update,
+            ceiling_of(settings),
         )
         facts = HostFacts(
             release=__version__,

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from deemster.domain.problem_ceilings import ProblemCeilings
 from deemster.pipeline.judge.prepared_problem import PreparedProblem, PreparedProblems
 from deemster.problems.revision import OpenRevision
 from deemster.programs.build.compiler import BuildTools
@@ -12,14 +13,22 @@ from deemster.sandbox.lanes import Lanes
 
 @asynccontextmanager
 async def open_prepared_problems(
-    build_tools: BuildTools, lanes: Lanes, open_revision: OpenRevision, spool: Path
+    build_tools: BuildTools,
+    lanes: Lanes,
+    open_revision: OpenRevision,
+    spool: Path,
+    ceilings: ProblemCeilings,
 ) -> AsyncIterator[PreparedProblems]:
     @asynccontextmanager
     async def open_problem(digest: str) -> AsyncIterator[PreparedProblem]:
         async with (
             open_revision(digest) as revision,
             PreparedProblem.open(
-                build_tools, lanes, revision.directory, revision.problem, spool
+                build_tools,
+                lanes,
+                revision.directory,
+                ceilings.clamped(revision.problem),
+                spool,
             ) as prepared,
         ):
             yield prepared

@@ -6,6 +6,7 @@ from deemster.problems.distribution import RevisionDistributor
 from deemster.problems.importing import Importer
 from deemster.problems.revision import RevisionStore
 from deemster.settings import Settings
+from deemster.settings.ceilings import problem_ceilings
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool
 from deemster.wiring.resources import open_artifacts
@@ -22,4 +23,4 @@ def open_distributor(settings: Settings, artifacts: Artifacts) -> RevisionDistri
 
 def open_importer(settings: Settings, pool: Pool) -> Importer:
     distributor = open_distributor(settings, open_artifacts(settings))
-    return Importer(pool, open_revisions(settings), distributor)
+    return Importer(pool, open_revisions(settings), distributor, problem_ceilings(settings))

@@ -33,6 +33,7 @@ from deemster.programs.build.languages import load_catalogue
 from deemster.programs.build.toolchain import Toolchain
 from deemster.sandbox.cores import reserve_cores
 from deemster.settings import Settings
+from deemster.settings.ceilings import problem_ceilings
 from deemster.store.notifications import (
     EVENT_CHANNEL,
     INPUT_CHANNEL,
@@ -82,8 +83,11 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
         if settings.precompile:
             await enter(precompiling(settings, build_tools, core_locks))
         distributor = open_distributor(settings, artifacts)
+        ceilings = problem_ceilings(settings)
         problems = await enter(
-            open_prepared_problems(build_tools, lanes, distributor.opened, make_spool(settings))
+            open_prepared_problems(
+                build_tools, lanes, distributor.opened, make_spool(settings), ceilings
+            )
         )
         versions = build_tools.toolchains.versions
         heartbeat = Heartbeat(pool, slots, versions)
@@ -91,7 +95,10 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
         executor = JobExecutor(
             pool=pool,
             stage=JudgeStage(
-                pool, artifacts, ProgramJudge(build_tools, problems), stage_policy(settings)
+                pool,
+                artifacts,
+                ProgramJudge(build_tools, problems, ceilings.time_ms),
+                stage_policy(settings),
             ),
             running_jobs=heartbeat.running_jobs,
             caps=Caps(

@@ -23,13 +23,13 @@ from deemster.domain.execution import CompileResult, ExecutionResult, Stream
 from deemster.domain.ids import execution_of_uuid, new_execution_id
 from deemster.domain.lifecycle import State
 from deemster.domain.run_status import RunStatus
-from deemster.pipeline.accept.executions import ceiling_of
 from deemster.pipeline.deliver.judge0_submission import (
     COMPILE_FAILED,
     COMPILE_OUTPUT,
     Judge0Submission,
 )
 from deemster.settings import Settings
+from deemster.settings.ceilings import ceiling_of
 from deemster.store import accounts, executions
 from deemster.store.pool import Pool, connection
 from tests.api.compat.conftest import shown

@@ -285,6 +285,20 @@ async def test_a_package_without_a_time_limit_is_refused(eve: Api, package: Path
     assert "`deemster problem import`" in answer.json()["detail"]
 
 
+async def test_x5_a_package_above_the_operators_ceiling_is_refused(
+    make_dependencies: MakeDependencies, pool: Pool, package: Path
+) -> None:
+    app = create_app(make_dependencies(problem_time_s=0.5, problem_cases=2))
+    async with running(app) as client:
+        answer = await send(
+            Api(client, await make_user(pool, "eve", Role.AUTHOR)), zipped(package)
+        )
+    assert answer.status_code == 422
+    detail = answer.json()["detail"]
+    assert "but at most 0.5 s are allowed here" in detail
+    assert "raise the setting problem_cases" in detail
+
+
 async def test_a_package_without_a_name_needs_an_id(eve: Api, package: Path) -> None:
     content = zipped(package, within=None)
     answer = await send(eve, content)

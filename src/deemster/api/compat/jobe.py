@@ -40,12 +40,13 @@ from deemster.domain.execution import (
     ExecutionResult,
     Stream,
     error_of,
+    lower_of,
     message_of,
 )
 from deemster.domain.language import Language
 from deemster.domain.limits import MIB
 from deemster.domain.run_status import RunStatus
-from deemster.pipeline.accept.executions import ExecuteRequest, lower_of
+from deemster.pipeline.accept.executions import ExecuteRequest
 from deemster.store import client_files
 from deemster.store.pool import connection, transaction
 

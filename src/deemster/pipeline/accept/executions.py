@@ -17,6 +17,7 @@ from deemster.domain.execution import (
     ExecutionOptions,
     NewExecution,
     ProgramIo,
+    lower_of,
 )
 from deemster.domain.ids import CodeSessionId, new_execution_id
 from deemster.domain.language import Catalogue, Language
@@ -32,7 +33,6 @@ from deemster.domain.source import (
 from deemster.domain.webhook import WebhookFormat
 from deemster.pipeline.accept.available_languages import AvailableLanguages
 from deemster.pipeline.accept.group_commit import GroupCommit
-from deemster.settings import Settings
 from deemster.store import executions
 from deemster.store.executions import ExecutionInsert
 from deemster.store.pool import Pool, connection
@@ -151,25 +151,6 @@ class ExecutionAccept:
         if isinstance(found, Refused):
             raise found
         return found[0] if found else None
-
-
-def ceiling_of(settings: Settings) -> ExecutionLimits:
-    wall_ms = round(settings.execution_wall_s * 1000)
-    return ExecutionLimits(
-        wall_ms=wall_ms,
-        cpu_ms=wall_ms,
-        memory_bytes=settings.execution_memory_mb * MIB,
-        processes=settings.execution_processes,
-        output_bytes=settings.execution_output_kb * 1024,
-        stack_bytes=settings.execution_memory_mb * MIB,
-        cores=settings.execution_cores,
-    )
-
-
-def lower_of(one: ExecutionLimits, other: ExecutionLimits) -> ExecutionLimits:
-    names = [each.name for each in dataclasses.fields(ExecutionLimits)]
-    lower = {name: min(getattr(one, name), getattr(other, name)) for name in names}
-    return ExecutionLimits(**lower)
 
 
 def source_of(language: Language, request: ExecuteRequest) -> Source:

@@ -24,6 +24,8 @@ class JudgeResult:
 class ProgramJudge:
     build_tools: BuildTools
     problems: PreparedProblems
+    most_time_ms: int
+    """The operator's ceiling for time limits."""
 
     async def judge(
         self,
@@ -34,8 +36,12 @@ class ProgramJudge:
         time_ms: int,
         tries: int,
         on_part: Callable[[], None],
+        time_factor: float = 1.0,
     ) -> JudgeResult:
-        """A jury's program that fails gives the verdict Judge Error."""
+        """A jury's program that fails gives the verdict Judge Error. The time limit is
+        multiplied by `time_factor` after it was clamped.
+        """
+        limit_ms = max(1, round(min(time_ms, self.most_time_ms) * time_factor))
         catalogue = self.build_tools.catalogue
         named = catalogue.named(language)
         try:
@@ -44,7 +50,7 @@ class ProgramJudge:
                     contestant_source, problem.root, problem.problem, named, source, catalogue
                 )
                 judgement = await problem.judge(
-                    named, complete_source, time_ms=time_ms, on_case=lambda _: on_part()
+                    named, complete_source, time_ms=limit_ms, on_case=lambda _: on_part()
                 )
                 if judgement.compiled is not None:
                     retry_if_starved(judgement.compiled.starved, tries)

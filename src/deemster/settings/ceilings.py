@@ -1,0 +1,28 @@
+"""Reads the operator's ceilings for problems and executions from the settings (X5)."""
+
+from deemster.domain.execution import ExecutionLimits
+from deemster.domain.limits import MIB
+from deemster.domain.problem_ceilings import ProblemCeilings
+from deemster.settings.settings import Settings
+
+
+def problem_ceilings(settings: Settings) -> ProblemCeilings:
+    return ProblemCeilings(
+        time_ms=round(settings.problem_time_s * 1000),
+        memory_bytes=settings.problem_memory_mb * MIB,
+        output_bytes=settings.problem_output_mb * MIB,
+        cases=settings.problem_cases,
+    )
+
+
+def ceiling_of(settings: Settings) -> ExecutionLimits:
+    wall_ms = round(settings.execution_wall_s * 1000)
+    return ExecutionLimits(
+        wall_ms=wall_ms,
+        cpu_ms=wall_ms,
+        memory_bytes=settings.execution_memory_mb * MIB,
+        processes=settings.execution_processes,
+        output_bytes=settings.execution_output_kb * 1024,
+        stack_bytes=settings.execution_memory_mb * MIB,
+        cores=settings.execution_cores,
+    )
