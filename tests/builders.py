@@ -44,6 +44,7 @@ from deemster.store.submission_inserts import insert
 from deemster.store.submissions import submission_details
 
 LANGUAGES = frozenset({"python3", "c", "cpp"})
+SOURCE = pack_files({"main.py": b"source"})
 
 
 async def make_account(pool: Pool, name: str = "ada", role: Role = Role.USER) -> AccountId:
@@ -85,7 +86,7 @@ async def make_submission(
     priority_class: PriorityClass = PriorityClass.PRACTICE,
     language: str = "python3",
     webhook_url: str | None = None,
-    source: bytes = b"source",
+    source: bytes = SOURCE,
     heng: HengTask | None = None,
 ) -> SubmissionId:
     summary = summary or await make_problem(pool)

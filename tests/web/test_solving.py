@@ -4,13 +4,15 @@ import re
 from dataclasses import replace
 
 import httpx
+import pytest
 
+from deemster.domain.ids import RevisionDigest
 from deemster.domain.verdict import Verdict
 from deemster.store import problems
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool, connection
 from tests.api.browser import PASSWORD, make_person
-from tests.api.judgements import JUDGEMENTS, judged_submission
+from tests.api.judgements import HIDDEN, JUDGEMENTS, judged_submission
 from tests.builders import make_problem
 from tests.web.conftest import Visit
 
@@ -28,7 +30,8 @@ async def publish(pool: Pool, slug: str = "sum") -> None:
     details = {"statements": {"en": STATEMENT}, "samples": [{"input": "1 2", "output": "3"}]}
     async with connection(pool) as acquired, acquired.transaction():
         await problems.publish(
-            acquired, replace(summary, digest=summary.digest[::-1], details=details)
+            acquired,
+            replace(summary, digest=RevisionDigest(summary.digest[::-1]), details=details),
         )
 
 
@@ -103,6 +106,22 @@ async def test_a11_nobody_sees_the_submission_of_another(
         answer = await browser.get(f"/submissions/{submission}")
         assert answer.status_code == 404
         assert submission not in (await browser.get("/submissions")).text
+
+
+@pytest.mark.parametrize("verdict", JUDGEMENTS)
+async def test_w1_each_verdict_has_its_page(
+    verdict: Verdict, visit: Visit, pool: Pool, artifacts: Artifacts
+) -> None:
+    """A11: hidden data is on none of them."""
+    owner = await make_person(pool)
+    submission = await judged_submission(pool, artifacts, owner, JUDGEMENTS[verdict])
+    async with visit("ada") as browser:
+        shown = await browser.get(f"/submissions/{submission}")
+        assert verdict in shown.text
+        assert HIDDEN not in shown.text
+        link = re.search(r'href="(/verdicts/[^"]+)"', shown.text)
+        assert link
+        assert verdict in (await browser.get(link[1])).text
 
 
 async def test_a_log_in_leads_only_to_pages_of_this_site(

@@ -10,13 +10,12 @@ from deemster.api.auth.log_in import check_current_password
 from deemster.api.auth.passwords import check_password
 from deemster.api.authentication import Caller, actor_of, session_of
 from deemster.api.http.body import json_response, read_json, request_body
-from deemster.api.http.errors import Forbidden, errors, request_id_of
+from deemster.api.http.errors import Forbidden, errors
 from deemster.api.models.accounts import BODY_BYTES, MeOut, PasswordChange, SignUp, me_out
 from deemster.api.state import app_state
-from deemster.domain.account import ALL_SCOPES, Role
+from deemster.domain.account import ALL_SCOPES
 from deemster.domain.errors import NotFound
 from deemster.store import accounts, audit, sessions
-from deemster.store.audit import Actor
 from deemster.store.pool import connection, transaction
 
 router = APIRouter(tags=["accounts"])

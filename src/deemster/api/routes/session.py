@@ -1,7 +1,5 @@
 """`/v1/session`: log in with a password, show the caller, log out (O6)."""
 
-import json
-from dataclasses import asdict
 from typing import Final
 
 from fastapi import APIRouter, Request
@@ -15,19 +13,13 @@ from deemster.api.models.accounts import (
     BODY_BYTES,
     LogIn,
     MeOut,
-    ProfileOut,
     SessionOut,
     me_out,
 )
 from deemster.api.session import close_session, read_profile
 from deemster.api.state import app_state
-from deemster.cache.cache import Loaded
-from deemster.cache.kinds import PROFILE
-from deemster.domain.account import ALL_SCOPES, Account
+from deemster.domain.account import ALL_SCOPES
 from deemster.domain.errors import Conflict
-from deemster.store import counters, sessions
-from deemster.store.counters import AccountCounts
-from deemster.store.pool import connection
 
 router = APIRouter(tags=["accounts"])
 PATH: Final = "/v1/session"

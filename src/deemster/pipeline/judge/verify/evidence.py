@@ -44,11 +44,10 @@ def evidence_of(judgement: JuryJudgement) -> Evidence:
 
 def failed_case(case: JuryCase) -> FailedCase:
     assert case.verdict is not None
-    crashed = case.verdict is Verdict.RUNTIME_ERROR
     return FailedCase(
         case.name,
         case.verdict,
-        failure_reason(case.program_exit) if crashed else "",
+        failure_reason(case),
         case.message.reveal().strip(),
         case.stderr.reveal().strip(),
     )
