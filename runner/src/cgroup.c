@@ -346,8 +346,8 @@ static int open_v1_files(struct meter *m, enum controller c, int dir)
         m->reclaim = openat(dir, "memory.force_empty", O_WRONLY | O_CLOEXEC);
         m->oom = openat(dir, "memory.oom_control", O_RDONLY | O_CLOEXEC);
         m->peak_resets = true;
-        if (m->swap_limit < 0)
-            write_text(dir, "memory.swappiness", "0");
+        /* Without it a reclaim would swap the spawner out. */
+        write_text(dir, "memory.swappiness", "0");
         m->oom_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         char text[64];
         snprintf(text, sizeof text, "%d %d", m->oom_event, m->oom);

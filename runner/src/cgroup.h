@@ -83,5 +83,7 @@ bool meter_refused(struct meter *meter);
 void meter_sample(struct meter *meter);
 /* In the spawner, after the run's processes are dead. False: the group still has members. */
 bool meter_end(struct meter *meter, struct usage *usage);
+/* In the spawner, after that. `one_core`: the program can't have run on another than this. */
+int page_cache_give_back(struct meter *meter, bool one_core);
 
 #endif

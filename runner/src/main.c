@@ -96,7 +96,7 @@ static time_t seconds(void)
 
 static const char USAGE[] =
     "usage: deemster-runner --slots N [--layers MASK] [--uid-base N] [--cpu N]...\n"
-    "                       [--share-cpus 0|1] [--low-priority 0|1]\n"
+    "                       [--share-cpus 0|1] [--low-priority 0|1] [--keep-page-cache 0|1]\n"
     "                       [--bind SOURCE TARGET]... [--link TEXT PATH]...\n"
     "                       --deny-filter FD --notify-filter FD --profile FD...\n"
     "Runs untrusted programs in boxes; started by Deemster with a control socket as descriptor "
@@ -161,6 +161,8 @@ static int parse_option(struct options *options, int left, char **argv)
         options->share_cpus = number;
     else if (!strcmp(name, "--low-priority") && number <= 1)
         options->low_priority = number;
+    else if (!strcmp(name, "--keep-page-cache") && number <= 1)
+        options->keep_page_cache = number;
     else if (!strcmp(name, "--deny-filter") && !options->deny_filter.len &&
              !read_filter((int)number, &options->deny_filter, options))
         return 2;

@@ -114,12 +114,6 @@ int meter_ready(struct meter *m, struct fault *fault)
         m->own_bytes = held;
         m->own_known = true;
     }
-    if (held > m->own_bytes + STALE_BYTES && m->reclaim >= 0) {
-        char amount[32];
-        snprintf(amount, sizeof amount, "%" PRIu64, m->v2[MEMORY] ? held : 0);
-        (void)!pwrite(m->reclaim, amount, strlen(amount),
-                      0); /* best effort: EAGAIN if not all was reclaimed */
-    }
     if (m->oom_event >= 0) {
         uint64_t drained;
         (void)!read(m->oom_event, &drained, sizeof drained);

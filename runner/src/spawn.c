@@ -196,6 +196,10 @@ static int clean_up(struct slot *slot, struct serving *serving)
         return fail(&slot->shared->fault, "renew-ipc");
     if (renew_scratch(slot, &serving->clean))
         return fail(&slot->shared->fault, "renew-scratch");
+    const struct options *options = slot->options;
+    const bool one_core = options->cpu_count && !options->share_cpus;
+    if (!options->keep_page_cache && page_cache_give_back(&slot->shared->meter, one_core))
+        return fail(&slot->shared->fault, "give-back-page-cache");
     return 0;
 }
 

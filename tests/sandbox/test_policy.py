@@ -1,6 +1,10 @@
 """X4: each seccomp filter works without the other, and profiles are checked."""
 
 import errno
+import signal
+import socket
+import struct
+from dataclasses import replace
 
 import pyseccomp
 import pytest
@@ -14,32 +18,77 @@ from tests.sandbox.conftest import RUNNER
 
 CALL = (
     "import ctypes, sys; libc = ctypes.CDLL(None, use_errno=True); "
-    "print(libc.syscall(int(sys.argv[1]), 0, 0, 0, 0, 0), ctypes.get_errno())"
+    "arguments = [ctypes.c_long(int(word)) for word in sys.argv[2:]]; "
+    "print(libc.syscall(int(sys.argv[1]), *arguments), ctypes.get_errno())"
 )
 
 
-def call(name: str) -> Command:
+def call(name: str, *arguments: int) -> Command:
     number = pyseccomp.resolve_syscall(pyseccomp.Arch.NATIVE, name)
-    return Command(("/usr/bin/python3", "-I", "-c", CALL, str(number)), profile="compiler")
+    words = map(str, (number, *arguments, *[0] * (6 - len(arguments))))
+    return Command(("/usr/bin/python3", "-I", "-c", CALL, *words), profile="compiler")
 
 
-@pytest.mark.parametrize("name", ["bpf", "add_key", "ptrace", "io_uring_setup", "setns"])
-async def test_x4_the_deny_filter_refuses_calls_that_the_notify_filter_allows(
-    name: str, monkeypatch: pytest.MonkeyPatch
+def allow_all(_: int) -> bytes:
+    return policy._export(policy._new_filter(pyseccomp.ALLOW))
+
+
+def profile_with_all_calls(_: Profile) -> bytes:
+    return struct.pack(f"={policy.PROFILE_CALLS}H", *[policy.ALLOW] * policy.PROFILE_CALLS)
+
+
+@pytest.mark.parametrize(
+    ("function", "replacement"),
+    [
+        pytest.param("_build_notify_filter", allow_all, id="the notify filter allows"),
+        pytest.param("_build_profile", profile_with_all_calls, id="init answers CONTINUE"),
+    ],
+)
+async def test_x4_the_deny_filter_holds_whatever(
+    function: str, replacement: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def allow_all(_: int) -> bytes:
-        return policy._export(policy._new_filter(pyseccomp.ALLOW))
-
-    monkeypatch.setattr(policy, "_build_notify_filter", allow_all)
+    """X4: the kernel ends a program that makes a call that no profile can allow."""
+    monkeypatch.setattr(policy, function, replacement)
     async with Boxes.open(runner=RUNNER) as boxes:
-        report = await boxes.run(call(name))
-    assert report.stdout.split() == [b"-1", str(errno.ENOSYS).encode()]
+        for name in ("bpf", "add_key", "ptrace", "setns", "unshare", "mount", "keyctl"):
+            report = await boxes.run(call(name))
+            seen = (report.status, report.signal, report.stdout)
+            assert seen == (RunStatus.SIGNALLED, signal.SIGSYS, b""), name
+        refused = [
+            (call("io_uring_setup"), errno.ENOSYS),
+            (call("clone3"), errno.ENOSYS),
+            (call("socketpair", socket.AF_TIPC, socket.SOCK_STREAM), errno.EAFNOSUPPORT),
+            (call("sendto", 1, 0, 0, 0, 1), errno.EPERM),
+        ]
+        for command, error in refused:
+            report = await boxes.run(command)
+            assert report.stdout.split() == [b"-1", str(error).encode()], command
+        new_user = await boxes.run(call("clone", 0x10000000))
+        assert new_user.signal == signal.SIGSYS
 
 
 async def test_x4_a_call_that_both_filters_refuse_is_named() -> None:
     async with Boxes.open(runner=RUNNER) as boxes:
-        report = await boxes.run(call("add_key"))
-    assert (report.status, report.syscall) == (RunStatus.FORBIDDEN_SYSCALL, "add_key")
+        report = await boxes.run(call("chroot"))
+    assert (report.status, report.syscall) == (RunStatus.FORBIDDEN_SYSCALL, "chroot")
+
+
+async def test_a_profile_can_allow_calls_that_otherwise_fail() -> None:
+    calls = {"socketpair", "sendto", "flock"}
+    profiles = (Profile("lockless", may_exec=True), Profile("sockets", True, frozenset(calls)))
+    pair = call("socketpair", socket.AF_UNIX, socket.SOCK_STREAM, 0, 0)
+    async with Boxes.open(profiles=profiles, runner=RUNNER) as boxes:
+        for command, error in (
+            (pair, errno.EFAULT),
+            (call("sendto", 1, 0, 0, 0, 0), errno.ENOTSOCK),
+            (call("flock", -1, 2), errno.EBADF),
+        ):
+            report = await boxes.run(replace(command, profile="sockets"))
+            assert report.stdout.split() == [b"-1", str(error).encode()], command
+        report = await boxes.run(replace(call("flock", 0, 2), profile="lockless"))
+        assert report.stdout.split() == [b"-1", str(errno.ENOLCK).encode()]
+        report = await boxes.run(replace(pair, profile="lockless"))
+        assert report.syscall == "socketpair"
 
 
 def test_every_runner_has_its_own_token() -> None:
@@ -53,6 +102,8 @@ def test_every_runner_has_its_own_token() -> None:
     [
         (Profile("p", allow=frozenset({"no_such_call"})), "no_such_call"),
         (Profile("p", allow=frozenset({"read"})), "read"),
+        (Profile("p", allow=frozenset({"ptrace"})), "ptrace"),
+        (Profile("p", errno={"io_uring_setup": "EPERM"}), "io_uring_setup"),
         (Profile("p", errno={"socket": "ENOSUCH"}), "ENOSUCH"),
     ],
 )

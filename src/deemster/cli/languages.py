@@ -70,7 +70,7 @@ async def find_and_test(chosen: Iterable[Language], test: bool) -> tuple[list[Fo
     settings = load_settings()
     toolchains = [each for each in found if isinstance(each, Toolchain)]
     results: dict[LanguageId, SelfTestResult] = {}
-    async with open_boxes(settings, toolchains) as boxes:
+    async with open_boxes(settings, toolchains, keep_page_cache=True) as boxes:
         with Progress() as progress, progress.step("Testing", len(toolchains)) as advance:
             for toolchain in toolchains:
                 result = await self_test(boxes, toolchain, settings.work_dir)

@@ -38,7 +38,7 @@ class Boxes:
 
     @classmethod
     @asynccontextmanager
-    async def open(
+    async def open(  # noqa: PLR0913 - options of the runner
         cls,
         *,
         slots: int = 1,
@@ -49,12 +49,14 @@ class Boxes:
         cpus: Sequence[int] = (),
         share_cpus: bool = False,
         low_priority: bool = False,
+        keep_page_cache: bool = False,
     ) -> AsyncIterator["Boxes"]:
         """Starts a runner with its slots; leaving the block ends everything in them.
 
         The slots are pinned to the cores `cpus` in turn, one core each. With `share_cpus` every
         slot may use all of these cores. With `low_priority`, programs only get CPU time that
-        nobody else wants.
+        nobody else wants. With `keep_page_cache`, for trusted programs only, files that they
+        read stay in memory (X9).
         """
         config = RunnerConfig(
             slots=slots,
@@ -65,6 +67,7 @@ class Boxes:
             cpus=tuple(cpus),
             share_cpus=share_cpus,
             low_priority=low_priority,
+            keep_page_cache=keep_page_cache,
         )
         async with Pool.open(config) as pool:
             yield cls(pool)

@@ -44,6 +44,7 @@ class RunnerConfig:
     cpus: tuple[int, ...] = ()
     share_cpus: bool = False
     low_priority: bool = False
+    keep_page_cache: bool = False
 
 
 class Runner:
@@ -184,6 +185,8 @@ def _spawn(config: RunnerConfig, control: socket.socket) -> subprocess.Popen[byt
     arguments += ["--share-cpus", str(int(config.share_cpus))]
     if config.low_priority:
         arguments += ["--low-priority", "1"]
+    if config.keep_page_cache:
+        arguments += ["--keep-page-cache", "1"]
     try:
         return subprocess.Popen(
             arguments,

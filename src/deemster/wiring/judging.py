@@ -32,6 +32,7 @@ async def open_boxes(
     cpus: Sequence[int] = (),
     share_cpus: bool = False,
     low_priority: bool = False,
+    keep_page_cache: bool = False,
 ) -> AsyncIterator[Boxes]:
     """Opens boxes for the given toolchains; with `cpus`, each slot is pinned to one."""
     found = list(toolchains)
@@ -45,6 +46,7 @@ async def open_boxes(
         cpus=cpus,
         share_cpus=share_cpus,
         low_priority=low_priority,
+        keep_page_cache=keep_page_cache,
     ) as boxes:
         yield boxes
 

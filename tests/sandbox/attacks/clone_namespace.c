@@ -1,8 +1,8 @@
 /* Rules: X4 X7
  * Attack: starts a child in new namespaces, where it would be root.
  * Each: user mount pid net ipc uts cgroup
- * Expect: forbidden_syscall clone
- * Only SECCOMP: forbidden_syscall clone
+ * Expect: signalled SIGSYS
+ * Only SECCOMP: signalled SIGSYS
  * Without SECCOMP: ok
  */
 #include "attack.h"

@@ -2,7 +2,7 @@
  * Attack: writes output without end by calls that copy no data.
  * Each: sendfile splice tee vmsplice
  * Terminal: no
- * Expect: output_limit
+ * Expect: output_limit | ok
  * Without SECCOMP: output_limit
  * Limits: output_bytes=256KiB
  */
@@ -32,7 +32,7 @@ int main(int count, char **arguments)
         else if (strcmp(call, "vmsplice") == 0)
             moved = vmsplice(STDOUT_FILENO, &(struct iovec){block, sizeof block}, 1, 0);
         if (moved < 0) {
-            got_through("nothing: %s: %s", call, strerror(errno));
+            must_be(errno == EINVAL && strcmp(call, "sendfile") != 0);
             return held();
         }
     }

@@ -1,8 +1,8 @@
 /* Rules: X1 X4
  * Attack: makes system calls by int 0x80, where the numbers have other meanings.
  * Machine: x86_64
- * Expect: forbidden_syscall | signalled SIGSEGV
- * Only SECCOMP: forbidden_syscall | signalled SIGSEGV
+ * Expect: signalled SIGSYS | signalled SIGSEGV
+ * Only SECCOMP: signalled SIGSYS | signalled SIGSEGV
  */
 #include "attack.h"
 

@@ -1,8 +1,8 @@
 /* Rules: X4 X1
  * Attack: installs its own filter above the sandbox's, to allow everything or to decide itself.
  * Each: allow trace listener
- * Expect: forbidden_syscall unshare | forbidden_syscall seccomp
- * Only SECCOMP: forbidden_syscall unshare | forbidden_syscall seccomp
+ * Expect: signalled SIGSYS | forbidden_syscall seccomp
+ * Only SECCOMP: signalled SIGSYS | forbidden_syscall seccomp
  */
 #include "attack.h"
 #include <linux/filter.h>

@@ -5,8 +5,8 @@
  * Each: bpf perf_event_open userfaultfd open_by_handle_at fsopen fspick open_tree move_mount
  * Each: mount_setattr acct fanotify_init pidfd_getfd move_pages settimeofday
  * Each: clock_settime adjtimex clock_adjtime sethostname setdomainname vhangup
- * Expect: forbidden_syscall $1
- * Only SECCOMP: forbidden_syscall $1
+ * Expect: forbidden_syscall $1 | signalled SIGSYS
+ * Only SECCOMP: forbidden_syscall $1 | signalled SIGSYS
  * Without SECCOMP: ok
  * Without ALL: ok
  */

@@ -1,7 +1,7 @@
 """Rules: X4 X7
 Attack: makes forbidden calls with the interpreter's library.
 Each: socket execve ptrace unshare mount
-Expect: forbidden_syscall $1
+Expect: forbidden_syscall $1 | signalled SIGSYS
 Limits: memory_bytes=128MiB
 """
 

@@ -3,6 +3,7 @@
  * Expect: ok
  */
 #include "attack.h"
+#include <linux/seccomp.h>
 #include <sys/ioctl.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
@@ -16,6 +17,10 @@ int main(void)
     must_fail(prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, 21, 0, 0), EPERM);
     must_fail(prctl(PR_SET_SECUREBITS, 1, 0, 0, 0), EPERM);
     must_fail(prctl(PR_SET_MM, 1, 0, 0, 0), EPERM);
+    must_fail(prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0, 0, 0), EPERM);
+    must_fail(prctl(PR_SET_SPECULATION_CTRL, PR_SPEC_INDIRECT_BRANCH, PR_SPEC_ENABLE, 0, 0),
+              EPERM);
+    must_fail(syscall(SYS_io_uring_setup, 8, &key), ENOSYS);
     must_fail(ioctl(STDIN_FILENO, TIOCSTI, &key), EPERM);
     /* The kernel reads only the lower half of the request; the filter must do the same. */
     must_fail(syscall(SYS_ioctl, STDIN_FILENO, TIOCSTI | 1UL << 32, &key), EPERM);

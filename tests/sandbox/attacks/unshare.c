@@ -1,7 +1,7 @@
 /* Rules: X1 X4 X7
  * Attack: enters new namespaces, and uses its privileges there to break out.
- * Expect: forbidden_syscall unshare
- * Only SECCOMP: forbidden_syscall unshare
+ * Expect: signalled SIGSYS
+ * Only SECCOMP: signalled SIGSYS
  * Without SECCOMP: ok
  * Without ALL: ok
  */

@@ -1,8 +1,8 @@
 /* Rules: X1 X4
  * Attack: makes x32 system calls, which a filter may have forgotten.
  * Machine: x86_64
- * Expect: forbidden_syscall
- * Only SECCOMP: forbidden_syscall
+ * Expect: signalled SIGSYS
+ * Only SECCOMP: signalled SIGSYS
  */
 #include "attack.h"
 

@@ -1,0 +1,166 @@
+"""X9: a run can't tell the next one anything by which pages of a shared file are in memory.
+
+Each attack is tried without the layer that stops it, too, and must succeed there.
+"""
+
+import ctypes
+import mmap
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from deemster.domain.run_status import RunStatus
+from deemster.sandbox.boxes import Boxes
+from deemster.sandbox.command import Bind, Command, Layers
+from tests.sandbox.conftest import RUNNER
+
+pytestmark = pytest.mark.rootless
+
+SOURCE = Path(__file__).with_name("page_cache.c")
+SECRET = b"1001101011110000101001110001110100101101000011110110010110101000"
+STRIDE = 64 * mmap.PAGESIZE
+NOT_REMOVABLE = "the page cache of this file system can't be emptied"
+
+
+@pytest.fixture
+def shared(tmp_path: Path) -> Path:
+    """Makes a directory with a file on disk, for all boxes."""
+    tmp_path.chmod(0o755)
+    with (tmp_path / "file").open("wb") as file:
+        file.write(os.urandom(len(SECRET) * STRIDE))
+        file.flush()
+        os.fsync(file.fileno())
+    return tmp_path
+
+
+def forget(shared: Path) -> None:
+    with (shared / "file").open("rb") as file:
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    if b"1" in bits_in_memory(shared):
+        pytest.skip(NOT_REMOVABLE)
+
+
+def remember(shared: Path) -> None:
+    """Reads the page of each bit, without readahead: it makes folios of many pages."""
+    forget(shared)
+    with (shared / "file").open("rb") as file:
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
+        for bit in range(len(SECRET)):
+            os.pread(file.fileno(), 1, bit * STRIDE)
+
+
+def bits_in_memory(shared: Path) -> bytes:
+    libc = ctypes.CDLL(None, use_errno=True)
+    with (
+        (shared / "file").open("rb") as file,
+        mmap.mmap(file.fileno(), 0, flags=mmap.MAP_PRIVATE) as memory,
+    ):
+        pages = (ctypes.c_ubyte * (len(memory) // mmap.PAGESIZE))()
+        first = ctypes.c_char.from_buffer(memory)
+        address = ctypes.c_void_p(ctypes.addressof(first))
+        assert libc.mincore(address, ctypes.c_size_t(len(memory)), pages) == 0
+        del first
+    return bytes(b"01"[page & 1] for page in pages[:: STRIDE // mmap.PAGESIZE])
+
+
+@asynccontextmanager
+async def open_boxes(
+    shared: Path,
+    layers: Layers = Layers.ALL,
+    *,
+    share_cpus: bool = False,
+    keep_page_cache: bool = False,
+) -> AsyncIterator[Boxes]:
+    cpus = sorted(os.sched_getaffinity(0))
+    async with Boxes.open(
+        layers=layers,
+        binds=(Bind(shared, "/shared"),),
+        runner=RUNNER,
+        cpus=cpus if share_cpus else cpus[:1],
+        share_cpus=share_cpus,
+        keep_page_cache=keep_page_cache,
+    ) as boxes:
+        yield boxes
+
+
+async def run(boxes: Boxes, code: Path, action: str) -> bytes:
+    command = Command(("/code/attack", action, "/shared/file"), code=code)
+    report = await boxes.run(command, stdin=SECRET)
+    assert report.status is RunStatus.OK, report
+    return report.stdout
+
+
+async def wait_until_clean(boxes: Boxes) -> None:
+    """A box takes the next run when it has removed what the last one left."""
+    assert (await boxes.run(Command(("/bin/true",)))).status is RunStatus.OK
+
+
+async def test_x9_no_call_removes_or_reveals_pages(
+    shared: Path, build: Callable[[Path], Path]
+) -> None:
+    code = build(SOURCE)
+    everything = b"1" * len(SECRET)
+    async with open_boxes(shared) as boxes:
+        remember(shared)
+        await run(boxes, code, "evict")
+        assert await run(boxes, code, "nowait") == b"?" * len(SECRET)
+        assert bits_in_memory(shared) == everything
+    remember(shared)
+    async with open_boxes(shared, Layers.ALL & ~Layers.SECCOMP) as boxes:
+        await run(boxes, code, "evict")
+        read = await run(boxes, code, "nowait")
+    # On a busy machine a page may stay; without knowing the secret, half of the bits are right.
+    assert sum(a == b for a, b in zip(read, SECRET, strict=True)) > 0.9 * len(SECRET)
+
+
+@pytest.mark.parametrize("share_cpus", [False, True], ids=["one core", "all cores"])
+async def test_x9_pages_that_a_run_has_read_are_removed_after_it(
+    share_cpus: bool, shared: Path, build: Callable[[Path], Path]
+) -> None:
+    code = build(SOURCE)
+    forget(shared)
+    async with open_boxes(shared, share_cpus=share_cpus) as boxes:
+        await run(boxes, code, "load")
+        await wait_until_clean(boxes)
+        assert bits_in_memory(shared) == b"0" * len(SECRET)
+        assert await run(boxes, code, "faults") == b"0" * len(SECRET)
+
+
+async def test_x9_pages_of_others_stay_in_memory(
+    shared: Path, build: Callable[[Path], Path]
+) -> None:
+    """X9: what the host has read is not removed with what a run has read."""
+    remember(shared)
+    async with open_boxes(shared) as boxes:
+        await run(boxes, build(SOURCE), "load")
+        await wait_until_clean(boxes)
+    assert bits_in_memory(shared) == b"1" * len(SECRET)
+
+
+async def test_pages_that_a_trusted_program_has_read_stay_in_memory(
+    shared: Path, build: Callable[[Path], Path]
+) -> None:
+    """`deemster languages --test` loads the toolchains for all later runs."""
+    code = build(SOURCE)
+    forget(shared)
+    async with open_boxes(shared, keep_page_cache=True) as boxes:
+        await run(boxes, code, "load")
+    async with open_boxes(shared) as boxes:
+        await wait_until_clean(boxes)
+        assert await run(boxes, code, "faults") == SECRET
+        await wait_until_clean(boxes)
+    assert bits_in_memory(shared) == SECRET
+
+
+async def test_without_control_groups_pages_carry_a_message(
+    shared: Path, build: Callable[[Path], Path]
+) -> None:
+    """The control of X9, and a weakness that docs/sandbox.md describes."""
+    code = build(SOURCE)
+    forget(shared)
+    async with open_boxes(shared, Layers.ALL & ~Layers.CGROUP) as boxes:
+        await run(boxes, code, "load")
+        assert await run(boxes, code, "faults") == SECRET
