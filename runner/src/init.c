@@ -38,6 +38,7 @@
 #include <unistd.h>
 
 #include "kernel.h"
+#include "stage.h"
 
 #ifndef CLONE_NEWCGROUP
 #define CLONE_NEWCGROUP 0x02000000
@@ -237,12 +238,14 @@ static int await_request(struct run *run, struct fault *fault)
             return fail_with(fault, "parse-request", EBADMSG);
         bool code = run->request.head.flags & REQUEST_CODE;
         bool data = run->request.head.flags & REQUEST_DATA;
-        if (count != 3 + code + data ||
+        bool stage = run->request.head.flags & REQUEST_STAGE;
+        if (count != 3 + code + data + stage ||
             run->request.head.profile >= (uint32_t)run->slot->options->profile_count)
             return fail_with(fault, "parse-request", EINVAL);
         memcpy(run->stdio, fds, sizeof run->stdio);
         run->code = code ? fds[3] : -1;
         run->data = data ? fds[3 + code] : -1;
+        run->staging = stage ? fds[3 + code + data] : -1;
         return 0;
     }
 }
@@ -303,22 +306,23 @@ static int signal_of(uint32_t instruction)
     return number >= 1 && number <= WIRE_MAX_SIGNAL ? (int)number : 0;
 }
 
-/* With STAGE: sends Python the scratch and waits until it is filled. False: the program is not to
- * be started, and the report or the fault says why. */
+/* With STAGE: puts Python's files into the scratch and waits until it is filled. False: the
+ * program is not to be started, and the report or the fault says why. */
 static bool stage_scratch(struct run *run, struct fault *fault)
 {
-    if (!(run->request.head.flags & REQUEST_STAGE))
+    if (run->staging < 0)
         return true;
     const struct instruction note = {WIRE_MAGIC, NOTE_STAGE};
     run->slot->shared->staged = true;
-    if (slot_send_scratch(run->slot, &note, sizeof note)) {
-        fail(fault, "send-scratch");
+    if (kernel_send(run->slot->channel, &note, sizeof note, -1, run->slot->token)) {
+        fail(fault, "send-note");
         return false;
     }
     uint32_t instruction;
     do
-        instruction = slot_await_instruction(run->slot);
+        instruction = stage_files(run->slot, run->staging);
     while (signal_of(instruction)); /* there is no program to send it to yet */
+    close(run->staging);
     switch (instruction) {
     case INSTRUCTION_START:
         return true;

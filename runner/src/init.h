@@ -20,6 +20,7 @@ struct run {
     struct request request;
     int stdio[3];
     int code, data; /* mounts to attach; -1: none */
+    int staging;    /* socket; -1: none */
     int children;   /* signalfd */
     int exec_error;
     const char *exec_step;

@@ -39,6 +39,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/capability.h>
+#include <linux/openat2.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -97,7 +98,7 @@ static time_t seconds(void)
 static const char USAGE[] =
     "usage: deemster-runner --slots N [--layers MASK] [--uid-base N] [--cpu N]...\n"
     "                       [--share-cpus 0|1] [--low-priority 0|1] [--keep-page-cache 0|1]\n"
-    "                       [--bind SOURCE TARGET]... [--link TEXT PATH]...\n"
+    "                       [--bind SOURCE TARGET]... [--link TEXT PATH]... [--below DIR]...\n"
     "                       --deny-filter FD --notify-filter FD --profile FD...\n"
     "Runs untrusted programs in boxes; started by Deemster with a control socket as descriptor "
     "0.\n";
@@ -145,6 +146,10 @@ static int parse_option(struct options *options, int left, char **argv)
     }
     if (left < 2)
         return 0;
+    if (!strcmp(name, "--below") && options->below_count < MAX_BELOW && *argv[1] == '/') {
+        options->below[options->below_count++].path = argv[1];
+        return 2;
+    }
     char *end;
     unsigned long number = strtoul(argv[1], &end, 0);
     if (!*argv[1] || *end || number > INT32_MAX)
@@ -265,6 +270,9 @@ static int close_runner_files(struct runner *runner, struct fault *fault)
             return fail(fault, "close-runner");
     close(null);
     close(runner->signals);
+    for (int i = 0; i < runner->options.below_count; i++)
+        close(
+            runner->options.below[i].dir); /* otherwise the slot could reach the host's files */
     for (int i = 0; i < runner->cgroups.count; i++)
         close(
             runner->cgroups.list[i].dir); /* otherwise the slot would keep the runner's locks */
@@ -440,8 +448,29 @@ static int reap_slots(struct runner *runner)
     return 0;
 }
 
+/* Opens a directory that Python names, if it is below one of those given at the start. Python may
+ * be able to write there: no link leads out. */
+static int open_below(const struct options *options, const char *path)
+{
+    for (int i = 0; i < options->below_count; i++) {
+        const char *top = options->below[i].path;
+        size_t length = strlen(top);
+        while (length && top[length - 1] == '/')
+            length--;
+        if (strncmp(path, top, length) || (path[length] && path[length] != '/'))
+            continue;
+        const char *rest = path + length + strspn(path + length, "/");
+        struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+                               .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
+        return (int)syscall(SYS_openat2, options->below[i].dir, *rest ? rest : ".", &how,
+                            sizeof how);
+    }
+    errno = EACCES;
+    return -1;
+}
+
 /* Handles one instruction on the control channel; -1 if the channel was closed. */
-static int handle_instruction(void)
+static int handle_instruction(const struct options *options)
 {
     struct {
         struct instruction instruction;
@@ -459,12 +488,16 @@ static int handle_instruction(void)
         return 0;
     }
     packet.path[(size_t)got - sizeof packet.instruction] = 0;
-    int tree = open_read_only_tree(AT_FDCWD, packet.path, data ? TREE_DATA : TREE_FILES);
-    if (tree < 0) {
-        struct fault fault;
+    int directory = open_below(options, packet.path);
+    int tree =
+        directory < 0 ? -1 : open_read_only_tree(directory, "", data ? TREE_DATA : TREE_FILES);
+    struct fault fault;
+    if (tree < 0)
         fail(&fault, "attach-directory");
+    if (directory >= 0)
+        close(directory);
+    if (tree < 0)
         return send_event(EVENT_REFUSED, 0, &fault, -1);
-    }
     int result = send_event(EVENT_ATTACHED, 0, NULL, tree);
     close(tree);
     return result;
@@ -476,7 +509,7 @@ static int serve(struct runner *runner)
     for (;;) {
         if (poll(watched, 2, -1) < 0 && errno != EINTR)
             return 3;
-        if (watched[0].revents && handle_instruction())
+        if (watched[0].revents && handle_instruction(&runner->options))
             return 0;
         if (watched[1].revents && reap_slots(runner))
             return 3;
@@ -529,6 +562,13 @@ static int begin(struct runner *runner, struct fault *fault)
         return fail(fault, "runner-priority");
     if (!runner->options.privileged && enter_own_namespace(fault))
         return -1;
+    /* Only now: what was opened in another mount namespace can't be cloned. */
+    for (int i = 0; i < runner->options.below_count; i++) {
+        const char *path = runner->options.below[i].path;
+        runner->options.below[i].dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (runner->options.below[i].dir < 0)
+            return fail(fault, "open-below");
+    }
     for (unsigned i = 0; i < runner->options.slots; i++)
         if (make_slot(runner, i, fault))
             return -1;

@@ -17,6 +17,7 @@
 #define MAX_PROFILES 64
 #define MAX_SLOTS    256
 #define MAX_CPUS     1024
+#define MAX_BELOW    64
 
 #define PROGRAM_ID 1000 /* uid and gid of every program, inside its user namespace */
 
@@ -46,10 +47,14 @@ struct options {
     uid_t
         uid_base; /* privileged: slot n has uid_base + 2n (its root) and + 2n + 1 (programs) */
     bool privileged;
-    int bind_count, link_count, profile_count, cpu_count;
+    int bind_count, link_count, profile_count, cpu_count, below_count;
     struct {
         const char *source, *target;
     } binds[MAX_BINDS], links[MAX_LINKS];
+    struct {
+        const char *path;
+        int dir;
+    } below[MAX_BELOW]; /* directories are attached only from below these */
     struct profile profiles[MAX_PROFILES];
     struct sock_fprog deny_filter, notify_filter;
     uint32_t arch;  /* the AUDIT_ARCH_… of the numbers in profiles */

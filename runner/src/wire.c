@@ -7,6 +7,8 @@ _Static_assert(sizeof(struct request_head) == 96,
                "src/deemster/sandbox/wire.py unpacks this layout");
 _Static_assert(sizeof(struct report) == 96, "src/deemster/sandbox/wire.py unpacks this layout");
 _Static_assert(sizeof(struct event) == 48, "src/deemster/sandbox/wire.py unpacks this layout");
+_Static_assert(offsetof(struct stage_request, text) == 16,
+               "src/deemster/sandbox/wire.py packs this layout");
 
 /* Splits `count` strings off *text, which has *left bytes. */
 static int split_strings(char **text, size_t *left, uint32_t count, char **out)
@@ -60,4 +62,28 @@ const char *wire_parse_request(char *packet, size_t bytes, struct request *out)
     if (out->argv[0][0] != '/')
         return "the program's path is not absolute";
     return NULL;
+}
+
+const char *wire_check_stage_request(const struct stage_request *request, size_t bytes)
+{
+    const size_t head = offsetof(struct stage_request, text);
+    if (bytes <= head || bytes > sizeof *request)
+        return "too short or too long";
+    if (request->magic != WIRE_MAGIC || request->kind < STAGE_FILE ||
+        request->kind > STAGE_LINK)
+        return "not a request to stage";
+    if (request->mode & ~(uint32_t)0777)
+        return "more than permissions in the mode";
+    if (request->text_bytes != bytes - head)
+        return "the text has another length";
+    size_t left = request->text_bytes;
+    const char *text = request->text;
+    for (unsigned strings = request->kind == STAGE_LINK ? 2 : 1; strings; strings--) {
+        const char *end = memchr(text, 0, left);
+        if (!end)
+            return "a string does not end";
+        left -= (size_t)(end + 1 - text);
+        text = end + 1;
+    }
+    return left ? "strings don't fill the text" : NULL;
 }

@@ -19,7 +19,8 @@
 /* ---- slot channel: Python -> slot ---- */
 
 enum slot_instruction {
-    /* struct request_head, then text; descriptors: stdin, stdout, stderr [, code] [, data] */
+    /* struct request_head, then text; descriptors: stdin, stdout, stderr [, code] [, data]
+     * [, staging socket] */
     INSTRUCTION_RUN = 1,
     /* struct instruction: end the running program; ignored if none runs */
     INSTRUCTION_CANCEL = 2,
@@ -45,7 +46,8 @@ enum request_flag {
     /* The same two for /data. */
     REQUEST_DATA = 1 << 4,
     REQUEST_SAME_DATA = 1 << 5,
-    /* Send NOTE_STAGE and wait for START before the program and its clocks start. */
+    /* One more descriptor, a staging socket. Send NOTE_STAGE, answer the requests on that socket,
+     * and wait for START before the program and its clocks start. */
     REQUEST_STAGE = 1 << 6,
     /* stdin and stdout are pipes to another run: see hold.c. */
     REQUEST_PAIRED = 1 << 7,
@@ -53,7 +55,7 @@ enum request_flag {
     REQUEST_TERMINAL = 1 << 8,
 };
 #define REQUEST_FLAGS_KNOWN 511
-#define WIRE_MAX_FDS        5
+#define WIRE_MAX_FDS        6
 
 struct instruction {
     uint32_t magic;
@@ -93,9 +95,37 @@ const char *wire_parse_request(char *packet, size_t bytes, struct request *out);
 /* ---- slot channel: slot -> Python ---- */
 
 enum slot_note {
-    /* struct instruction; descriptor: the empty scratch, to put files into */
+    /* struct instruction: the scratch is empty, and files can be put into it */
     NOTE_STAGE = 48,
 };
+
+/* ---- staging socket (SOCK_SEQPACKET) ---- */
+
+enum stage_kind {
+    STAGE_FILE = 1, /* answered with a descriptor to write to */
+    STAGE_DIRECTORY = 2,
+    STAGE_LINK = 3,
+};
+#define WIRE_MAX_STAGE_TEXT (2 * 4096)
+
+/* Python -> slot. The text is a path relative to the scratch and, for a link, its target, each
+ * ending with NUL; only the used part of it is sent. */
+struct stage_request {
+    uint32_t magic;
+    uint32_t kind;
+    uint32_t mode; /* permissions; not for links */
+    uint32_t text_bytes;
+    char text[WIRE_MAX_STAGE_TEXT];
+};
+
+/* slot -> Python */
+struct stage_answer {
+    uint32_t magic;
+    int32_t error; /* an errno, or 0 */
+};
+
+/* Returns NULL, or what is wrong with a packet of this many bytes. */
+const char *wire_check_stage_request(const struct stage_request *request, size_t bytes);
 
 enum run_end {
     END_NONE = 0,

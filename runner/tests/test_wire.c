@@ -151,9 +151,39 @@ static void refuses_text_without_an_end(void)
     free(copy);
 }
 
+static const char *check_stage(uint32_t kind, uint32_t mode, const char *text, size_t bytes)
+{
+    struct stage_request *request = calloc(1, sizeof *request);
+    if (!request)
+        abort();
+    request->magic = WIRE_MAGIC;
+    request->kind = kind;
+    request->mode = mode;
+    request->text_bytes = (uint32_t)bytes;
+    memcpy(request->text, text, bytes);
+    const char *wrong =
+        wire_check_stage_request(request, offsetof(struct stage_request, text) + bytes);
+    free(request);
+    return wrong;
+}
+
+static void checks_requests_to_stage(void)
+{
+    EXPECT(check_stage(STAGE_FILE, 0644, "a/b", 4) == NULL);
+    EXPECT(check_stage(STAGE_LINK, 0, "a\0/b", 5) == NULL);
+    EXPECT(check_stage(STAGE_FILE, 0644, "a/b", 3) != NULL);  /* no end */
+    EXPECT(check_stage(STAGE_FILE, 0644, "a\0b", 4) != NULL); /* one string too many */
+    EXPECT(check_stage(STAGE_LINK, 0, "a", 2) != NULL);       /* no target */
+    EXPECT(check_stage(STAGE_FILE, 04755, "a", 2) != NULL);
+    EXPECT(check_stage(0, 0644, "a", 2) != NULL);
+    EXPECT(check_stage(STAGE_LINK + 1, 0644, "a", 2) != NULL);
+    EXPECT(check_stage(STAGE_FILE, 0644, "", 0) != NULL);
+}
+
 int main(void)
 {
     accepts_a_valid_request();
+    checks_requests_to_stage();
     refuses_each_wrong_field();
     accepts_each_known_flag();
     refuses_a_cut_packet();

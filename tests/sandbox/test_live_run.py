@@ -114,7 +114,7 @@ async def test_a_signal_before_the_start_reaches_the_program() -> None:
         staged, go = asyncio.Event(), asyncio.Event()
         loop = asyncio.get_running_loop()
 
-        def stage(_: int) -> None:
+        def stage(_: object) -> None:
             loop.call_soon_threadsafe(staged.set)
             asyncio.run_coroutine_threadsafe(go.wait(), loop).result()
 

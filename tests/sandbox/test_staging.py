@@ -18,6 +18,7 @@ from deemster.domain.run_status import RunStatus
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Command
 from deemster.sandbox.runner import SandboxFault
+from deemster.sandbox.staging import Scratch
 from tests.sandbox.conftest import PATIENT, RUNNER, RunnerTree, open_files, shell
 from tests.waiting import PATIENCE_S, until, wait_until
 
@@ -30,10 +31,13 @@ async def boxes() -> AsyncIterator[Boxes]:
         yield opened
 
 
-def put(scratch: int, name: str, data: bytes) -> None:
-    fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=scratch)
-    with os.fdopen(fd, "wb") as file:
+def put(scratch: Scratch, name: str, data: bytes) -> None:
+    with scratch.new_file(name, 0o600) as fd, os.fdopen(os.dup(fd), "wb") as file:
         file.write(data)
+
+
+def put_nothing(_: Scratch) -> None:
+    pass
 
 
 def make_private(folder: Path) -> Path:
@@ -45,9 +49,9 @@ def make_private(folder: Path) -> Path:
 
 
 async def test_staged_files_belong_to_the_program(boxes: Boxes) -> None:
-    def stage(scratch: int) -> None:
+    def stage(scratch: Scratch) -> None:
         put(scratch, "input", b"staged\n")
-        os.mkdir("sub", 0o700, dir_fd=scratch)
+        scratch.make_directory("sub", 0o700)
         put(scratch, "sub/deep", b"deep\n")
 
     script = (
@@ -70,21 +74,32 @@ async def test_a_stage_can_read_files_that_the_program_cannot(
     assert report.stdout == b"jury"
 
 
-async def test_threads_have_their_own_ids_again_after_staging(
-    boxes: Boxes, tmp_path: Path
-) -> None:
-    for number in range(20):
-        await boxes.run(shell("true"), stage=os.listdir)
-        path = tmp_path / str(number)
-        await asyncio.to_thread(path.touch)
-        assert path.stat().st_uid == os.geteuid()
-        assert path.stat().st_gid == os.getegid()
+@pytest.mark.parametrize(
+    "name", ["../x", "a/../x", "/x", "a//x", ".", "..", "", "out/x", "file/x", "x" * 300]
+)
+async def test_staging_never_leaves_the_scratch(boxes: Boxes, name: str) -> None:
+    """X7: whatever the names, and whatever links were staged before."""
+    refused: list[OSError] = []
+
+    def stage(scratch: Scratch) -> None:
+        scratch.make_directory("a")
+        scratch.make_link("out", "/")
+        put(scratch, "file", b"")
+        for make in (partial(put, data=b""), Scratch.make_directory):
+            try:
+                make(scratch, name)
+            except OSError as fault:
+                refused.append(fault)
+
+    report = await boxes.run(shell("ls; readlink out; stat -c %u out a"), stage=stage)
+    assert report.stdout.split() == [b"a", b"file", b"out", b"/", b"1000", b"1000"]
+    assert len(refused) == 2
 
 
 async def test_the_clocks_start_after_staging(boxes: Boxes) -> None:
     staged_ns = 0
 
-    def stage(scratch: int) -> None:
+    def stage(scratch: Scratch) -> None:
         nonlocal staged_ns
         put(scratch, "big", bytes(8 * MIB))
         staged_ns = time.monotonic_ns()
@@ -115,7 +130,7 @@ async def test_staging_respects_the_quota(boxes: Boxes) -> None:
 async def test_an_exception_of_a_stage_is_raised_and_the_box_stays_usable(boxes: Boxes) -> None:
     seen = bytearray()
 
-    def stage(scratch: int) -> None:
+    def stage(scratch: Scratch) -> None:
         put(scratch, "half", b"x")
         raise ValueError("not what I wanted")
 
@@ -131,7 +146,7 @@ async def test_a_run_cancelled_while_staging_harms_nobody(boxes: Boxes) -> None:
     entered, leave = threading.Event(), threading.Event()
     seen = bytearray()
 
-    def stage(scratch: int) -> None:
+    def stage(scratch: Scratch) -> None:
         entered.set()
         assert leave.wait(PATIENCE_S)
         put(scratch, "secret", b"x")
@@ -179,7 +194,7 @@ def kill_and_wait(runner: int) -> None:
 async def test_a_runner_killed_while_staging_is_a_fault(boxes: Boxes) -> None:
     old = boxes.runner_pid
 
-    def stage(scratch: int) -> None:
+    def stage(scratch: Scratch) -> None:
         kill_and_wait(old)
         put(scratch, "x", b"x")
 
@@ -190,7 +205,7 @@ async def test_a_runner_killed_while_staging_is_a_fault(boxes: Boxes) -> None:
 
 
 async def test_an_exception_of_a_stage_outranks_the_death_of_its_box(boxes: Boxes) -> None:
-    def stage(_: int) -> None:
+    def stage(_: Scratch) -> None:
         kill_and_wait(boxes.runner_pid)
         raise ValueError("first")
 
@@ -221,13 +236,13 @@ async def test_a_staged_program_that_cannot_start_is_a_fault(boxes: Boxes) -> No
 
 
 async def test_staging_leaves_no_descriptor_open(boxes: Boxes) -> None:
-    def fail(_: int) -> None:
+    def fail(_: Scratch) -> None:
         raise ValueError
 
-    await boxes.run(shell("true"), stage=os.listdir)
+    await boxes.run(shell("true"), stage=put_nothing)
     before = open_files()
     for _ in range(20):
-        await boxes.run(shell("true"), stage=os.listdir)
+        await boxes.run(shell("true"), stage=put_nothing)
         with suppress(ValueError):
             await boxes.run(shell("true"), stage=fail)
     await boxes.run(shell("true"))

@@ -22,16 +22,22 @@ PROGRAM = "program"
 
 
 def runners_of(worker: int) -> list[int]:
-    """Also asked for a worker that is about to end: then it may have none."""
-    return [pid for pid in processes_under(worker) - {worker} if parent_is(pid, worker)]
+    """Also asked for a worker that is about to end: then it may have none.
+
+    With root, the launcher is between them. The processes in a box have a runner's name, too.
+    """
+    below = processes_under(worker) - {worker}
+    return [
+        pid for pid in below if name_of(pid) == RUNNER and name_of(parent_of(pid)) != RUNNER
+    ]
 
 
-def parent_is(pid: int, parent: int) -> bool:
+def parent_of(pid: int) -> int:
     try:
-        name, _, rest = Path(f"/proc/{pid}/stat").read_text().partition(" (")[2].rpartition(")")
+        rest = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2]
     except OSError:
-        return False
-    return name == RUNNER and int(rest.split()[1]) == parent
+        return 0
+    return int(rest.split()[1])
 
 
 def programs_of(worker: int) -> list[int]:

@@ -26,6 +26,7 @@ from deemster.pipeline.analyze.sarif import sarif_log, to_json
 from deemster.programs.build.toolchain import locate_tools
 from deemster.settings import load_settings
 from deemster.wiring.analyzing import open_analysis
+from deemster.wiring.privileges import without_service
 
 
 def analyze(
@@ -94,7 +95,7 @@ def analyze_file(
 async def analyze_source(
     analyzers: Sequence[Analyzer], language: Language, source: Source
 ) -> Analysis:
-    async with open_analysis(load_settings(), analyzers) as (boxes, tools):
+    async with open_analysis(without_service(load_settings()), analyzers) as (boxes, tools):
         return await run_analysis(boxes, tools, language, source)
 
 

@@ -11,6 +11,8 @@ from deemster.cli.commands import LazyGroup
 from deemster.cli.exit_codes import ExitCode
 from deemster.cli.output import print_error
 from deemster.domain.errors import DeemsterError
+from deemster.privileges.drop import claim_process
+from deemster.sandbox.launched_runner import inherit_launcher
 from deemster.wiring.process import die_with_parent
 
 app = typer.Typer(
@@ -43,14 +45,21 @@ def options(
         int | None,
         typer.Option("--parent", hidden=True, help="End when the process with this id ends."),
     ] = None,
+    launcher: Annotated[
+        int | None,
+        typer.Option("--launcher", hidden=True, help="Socket of the runners' launcher."),
+    ] = None,
 ) -> None:
     if parent is not None:
         die_with_parent(parent)
+    if launcher is not None:
+        inherit_launcher(launcher)
 
 
 def main() -> None:
     open_standard_descriptors()
     reset_signals()
+    claim_process()
     run()
 
 

@@ -14,6 +14,7 @@ from deemster.settings import load_settings
 from deemster.store.backup.restore import restore_backup
 from deemster.store.backup.verify import verify_backup
 from deemster.store.backup.write import write_backup
+from deemster.wiring.privileges import enter_service
 
 
 def backup(
@@ -65,8 +66,9 @@ def restore(
 
         DEEMSTER_DATA_DIR=/srv/new deemster restore /backups/judge.tar
     """
+    settings = enter_service(load_settings(), reads=[file]).settings
     with bytes_shown("Restoring") as on_bytes:
-        work = restore_backup(load_settings(), file, on_bytes, force=force)
+        work = restore_backup(settings, file, on_bytes, force=force)
         manifest = uvloop.run(work)
     print(f"Restored {file}: {manifest.members:,} files. Next: run `deemster up`.")
 

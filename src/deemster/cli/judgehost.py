@@ -3,10 +3,9 @@
 from typing import Annotated
 
 import typer
-import uvloop
 
 from deemster.cli.options import Slots
-from deemster.cli.roles import start
+from deemster.cli.roles import start, start_as_service_user
 from deemster.domain.errors import Refused
 from deemster.settings import load_settings
 from deemster.telemetry import configure
@@ -54,14 +53,16 @@ def judgehost(
 
 def judge_for_deemster(url: str | None, slots: int | None) -> None:
     """Without a URL, the setting `judgehost_server` has it."""
-    from deemster.wiring.judge_host import run_judge_host
+    from deemster.wiring.judge_host import read_credentials, run_judge_host
 
     settings = load_settings(judgehost_server=url)
     configure(settings.log_level, "judgehost")
-    uvloop.run(run_judge_host(settings, slots))
+    # Before this process becomes a user who can't read the file of the key.
+    settings = read_credentials(settings)
+    start_as_service_user(settings, lambda entered: run_judge_host(entered, slots), runner=True)
 
 
 def judge_for_domjudge(url: str, slots: int | None) -> None:
     from deemster.wiring.domjudge_host import run_domjudge_hosts
 
-    start("judgehost", lambda settings: run_domjudge_hosts(settings, url, slots))
+    start("judgehost", lambda settings: run_domjudge_hosts(settings, url, slots), runner=True)

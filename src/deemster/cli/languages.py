@@ -26,6 +26,7 @@ from deemster.programs.build.toolchain import Missing, Toolchain, Toolchains, lo
 from deemster.programs.selftest import SelfTestResult, self_test
 from deemster.settings import load_settings
 from deemster.wiring.judging import open_boxes
+from deemster.wiring.privileges import without_service
 
 Found = Toolchain | Missing
 Results = Mapping[LanguageId, SelfTestResult]
@@ -67,7 +68,7 @@ async def find_and_test(chosen: Iterable[Language], test: bool) -> tuple[list[Fo
     found = await Toolchains().find_all(chosen)
     if not test:
         return found, {}
-    settings = load_settings()
+    settings = without_service(load_settings())
     toolchains = [each for each in found if isinstance(each, Toolchain)]
     results: dict[LanguageId, SelfTestResult] = {}
     async with open_boxes(settings, toolchains, keep_page_cache=True) as boxes:

@@ -23,6 +23,7 @@ from deemster.store.audit import Actor
 from deemster.store.pool import connection
 from deemster.store.problems import ProblemListItem, page
 from deemster.wiring.importing import Outcome, import_all
+from deemster.wiring.privileges import enter_service, without_service
 from deemster.wiring.problems import open_importer
 from deemster.wiring.resources import open_command_database, operator
 from deemster.wiring.verifying import verify_all
@@ -64,7 +65,8 @@ def verify(
     """
     lanes = jobs or len(os.sched_getaffinity(0))
     with Progress() as progress:
-        reports = uvloop.run(verify_all(load_settings(), paths, lanes, progress, use_pypy=pypy))
+        settings = without_service(load_settings())
+        reports = uvloop.run(verify_all(settings, paths, lanes, progress, use_pypy=pypy))
     if as_json:
         print_json(as_object(reports))
     else:
@@ -113,8 +115,9 @@ def import_(
     if problem_id is not None and len(paths) > 1:
         raise Refused("--id is for one problem: leave it out, or import one package at a time.")
     chosen = parse_problem_id(problem_id) if problem_id is not None else None
+    settings = enter_service(load_settings(), runner=True, reads=paths).settings
     with Progress() as progress:
-        outcomes = uvloop.run(import_all(load_settings(), paths, chosen, progress))
+        outcomes = uvloop.run(import_all(settings, paths, chosen, progress))
     for outcome in outcomes:
         print_outcome(outcome)
     if any(outcome.error for outcome in outcomes):

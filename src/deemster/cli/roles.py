@@ -3,11 +3,15 @@
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+import structlog
 import uvloop
 
 from deemster.cli.options import Slots
 from deemster.settings import Settings, load_settings
 from deemster.telemetry import configure
+from deemster.wiring.privileges import enter_service
+
+log = structlog.get_logger()
 
 # Each role imports only its own packages: `deemster up` starts all of them at once.
 
@@ -19,7 +23,7 @@ def api() -> None:
     """
     from deemster.wiring.api import run_api
 
-    start("api", run_api)
+    start("api", run_api, listens=True)
 
 
 def relay() -> None:
@@ -40,7 +44,7 @@ def worker(slots: Slots = None) -> None:
     """
     from deemster.wiring.worker import run_worker
 
-    start("worker", lambda settings: run_worker(settings, slots))
+    start("worker", lambda settings: run_worker(settings, slots), runner=True)
 
 
 def keeper() -> None:
@@ -63,7 +67,26 @@ def dispatcher() -> None:
     start("dispatcher", run_dispatcher)
 
 
-def start(role: str, work: Callable[[Settings], Coroutine[Any, Any, None]]) -> None:
+def start(
+    role: str,
+    work: Callable[[Settings], Coroutine[Any, Any, None]],
+    *,
+    runner: bool = False,
+    listens: bool = False,
+) -> None:
     settings = load_settings()
     configure(settings.log_level, role)
-    uvloop.run(work(settings))
+    start_as_service_user(settings, work, runner=runner, listens=listens)
+
+
+def start_as_service_user(
+    settings: Settings,
+    work: Callable[[Settings], Coroutine[Any, Any, None]],
+    *,
+    runner: bool = False,
+    listens: bool = False,
+) -> None:
+    entered = enter_service(settings, runner=runner, listens=listens)
+    if entered.weakness is not None:
+        log.warning("privileges.root", reason=entered.weakness)
+    uvloop.run(work(entered.settings))

@@ -27,6 +27,7 @@ from deemster.programs.execute import execute
 from deemster.sandbox.wire import Report
 from deemster.settings import load_settings
 from deemster.wiring.judging import open_boxes, open_compiler
+from deemster.wiring.privileges import without_service
 
 TERMINAL_WALL_S = 3600.0
 
@@ -140,7 +141,7 @@ async def run_to_json(program: Program) -> ExitCode:
 async def compile_and_run(
     program: Program, stdout: OutputStream | None = None, stderr: OutputStream | None = None
 ) -> tuple[Report, Compilation | None]:
-    settings = load_settings()
+    settings = without_service(load_settings())
     async with (
         open_boxes(settings, [program.toolchain]) as boxes,
         open_compiler(settings, precompile_on_demand=False) as compiler,

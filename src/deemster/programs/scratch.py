@@ -5,11 +5,12 @@ import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from deemster.domain.errors import Refused
 from deemster.domain.limits import MIB
 from deemster.domain.source import check_name
+from deemster.sandbox.staging import Scratch
 
 MAX_FILES = 2_000
 MAX_BYTES = 64 * MIB
@@ -194,22 +195,18 @@ class StagedFiles:
     def __init__(self, files: Mapping[str, Path | bytes]) -> None:
         self._files = files
 
-    def __call__(self, scratch_fd: int) -> None:
+    def __call__(self, scratch: Scratch) -> None:
         for name, content in self._files.items():
-            parent_fd = os.dup(scratch_fd)
-            try:
-                *directories, last = name.split("/")
-                for directory in directories:
-                    parent_fd = enter_directory(parent_fd, directory)
-                stage_file(content, parent_fd, last)
-            finally:
-                os.close(parent_fd)
+            for above in reversed(PurePosixPath(name).parents[:-1]):
+                with suppress(FileExistsError):
+                    scratch.make_directory(str(above))
+            stage_file(scratch, name, content)
 
 
-def stage_file(content: Path | bytes, parent_fd: int, name: str) -> None:
+def stage_file(scratch: Scratch, name: str, content: Path | bytes) -> None:
     """The sandbox's user may write to the copy."""
     executable = isinstance(content, Path) and os.access(content, os.X_OK)
-    with new_file(name, 0o777 if executable else 0o666, dir_fd=parent_fd) as copy_fd:
+    with scratch.new_file(name, 0o777 if executable else 0o666) as copy_fd:
         if isinstance(content, bytes):
             write_all(copy_fd, content)
             return
@@ -218,30 +215,11 @@ def stage_file(content: Path | bytes, parent_fd: int, name: str) -> None:
                 write_all(copy_fd, chunk)
 
 
-def enter_directory(parent_fd: int, name: str) -> int:
-    """Opens a directory, creating it if it is missing, and closes its parent."""
-    try:
-        return make_writable_directory(parent_fd, name)
-    except FileExistsError:
-        flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-        return os.open(name, flags, dir_fd=parent_fd)
-    finally:
-        os.close(parent_fd)
-
-
-def make_writable_directory(parent_fd: int, name: str) -> int:
-    """Creates a directory that the sandbox's user may write to, and opens it."""
-    os.mkdir(name, dir_fd=parent_fd)
-    descriptor = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=parent_fd)
-    os.fchmod(descriptor, 0o777)
-    return descriptor
-
-
-def link_missing(scratch_fd: int, links: Mapping[str, str]) -> None:
+def link_missing(scratch: Scratch, links: Mapping[str, str]) -> None:
     """Creates symbolic links, except where the name is taken."""
     for name, target in links.items():
         with suppress(FileExistsError):
-            os.symlink(target, name, dir_fd=scratch_fd)
+            scratch.make_link(name, target)
 
 
 @contextmanager

@@ -10,7 +10,6 @@ from pathlib import Path
 from deemster.domain.errors import Refused
 from deemster.sandbox import wire
 from deemster.sandbox.command import STANDARD_PROFILES, Bind, Command, Layers, Profile
-from deemster.sandbox.cores import move_descendants
 from deemster.sandbox.failed_start import is_fault_of_program, report_failed_start
 from deemster.sandbox.live_run import Pipes, StreamedRun
 from deemster.sandbox.pair import CancelRule, Pair, PairMember, PairRun
@@ -82,7 +81,7 @@ class Boxes:
         A box that is being made at this moment can be missed, and one that replaces a broken
         box begins on the cores that the boxes were opened with: so repeat the move.
         """
-        move_descendants(self.runner_pid, cpus)
+        self._pool.runner.move(cpus)
 
     @property
     def slot_count(self) -> int:
@@ -131,7 +130,8 @@ class Boxes:
         command = replace(command, environment={"TERM": TERMINAL_TYPE, **command.environment})
         [slot] = await self._pool.acquire([mounts_of(command)])
         try:
-            terminal = Terminal(size, slot, command.limits.output_bytes)
+            own = self._pool.runner.own_terminal
+            terminal = Terminal(size, slot, command.limits.output_bytes, own)
             streams = (terminal.input, terminal.output, terminal.errors)
             run = TerminalRun(terminal, slot)
             io = RunIO(*streams, stage, collect, on_start=run.on_start, terminal=True)

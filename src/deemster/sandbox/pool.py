@@ -125,10 +125,16 @@ class Pool:
 
     @property
     def runner_pid(self) -> int:
-        pid = self._runner.pid if self._runner is not None else None
+        pid = self.runner.pid
         if pid is None:
             raise SandboxFault("The sandbox runner is being restarted; try again.")
         return pid
+
+    @property
+    def runner(self) -> Runner:
+        if self._runner is None:
+            raise SandboxFault("The sandbox runner is being restarted; try again.")
+        return self._runner
 
     async def acquire(self, wanted: Sequence[Mounts]) -> list[Slot]:
         """Waits for a free slot for each, preferring slots that have these mounts already."""
@@ -147,9 +153,7 @@ class Pool:
             self._queue.release(slot)
 
     async def attach(self, directory: Path, instruction: wire.Instruction) -> int:
-        if self._runner is None:
-            raise SandboxFault("The sandbox runner is being restarted; try again.")
-        return await self._runner.attach(directory, instruction)
+        return await self.runner.attach(directory, instruction)
 
     # -- slots --
 

@@ -6,21 +6,25 @@ import os
 import socket
 import subprocess
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
 from deemster.domain.errors import Unavailable
 from deemster.sandbox import wire
 from deemster.sandbox.command import Bind, Layers
+from deemster.sandbox.cores import move_descendants
+from deemster.sandbox.launched_runner import LaunchedRunner, launcher_in_use
 from deemster.sandbox.policy import Policy
-from deemster.sandbox.root import base_links, merge_binds
+from deemster.sandbox.root import merge_binds
+from deemster.sandbox.runner_start import (
+    PACKAGED_RUNNER,
+    RunnerOptions,
+    RunnerProcess,
+    spawn_runner,
+)
 
-PACKAGED_RUNNER = Path(__file__).parent / "bin" / "deemster-runner"
-
-
-UID_BASE = 1_900_000_000
-"""With root, the programs of slot n have the uid UID_BASE + 2n + 1 outside their box."""
+__all__ = ["PACKAGED_RUNNER", "Runner", "RunnerConfig", "SandboxFault", "explain"]
 
 
 class SandboxFault(Unavailable):
@@ -46,6 +50,19 @@ class RunnerConfig:
     low_priority: bool = False
     keep_page_cache: bool = False
 
+    def options(self) -> RunnerOptions:
+        return RunnerOptions(
+            slots=self.slots,
+            layers=self.layers,
+            binds=tuple(merge_binds(self.binds)),
+            below=(Path("/"),),  # the launcher permits less
+            executable=self.executable,
+            cpus=self.cpus,
+            share_cpus=self.share_cpus,
+            low_priority=self.low_priority,
+            keep_page_cache=self.keep_page_cache,
+        )
+
 
 class Runner:
     """One process. `on_slot` gets each slot's channel; `on_end` is called when it has ended."""
@@ -66,8 +83,8 @@ class Runner:
             socket.AF_UNIX, socket.SOCK_SEQPACKET
         )
         self._control.setblocking(False)
-        self._spawning: asyncio.Future[subprocess.Popen[bytes]] | None = None
-        self._process: subprocess.Popen[bytes] | None = None
+        self._spawning: asyncio.Future[RunnerProcess] | None = None
+        self._process: RunnerProcess | None = None
 
     @property
     def pid(self) -> int | None:
@@ -83,7 +100,7 @@ class Runner:
         except OSError as error:
             raise SandboxFault(
                 f"The sandbox runner {self._config.executable} can't be started "
-                f"({error.strerror}); reinstall Deemster or set DEEMSTER_RUNNER."
+                f"({error.strerror or error}); reinstall Deemster or set DEEMSTER_RUNNER."
             ) from error
         self._loop.add_reader(self._control, self._receive)
 
@@ -146,7 +163,23 @@ class Runner:
     def kill(self) -> None:
         """Ends the runner and all of its slots at once; `on_end` follows."""
         if self._process is not None:
-            self._process.kill()
+            with contextlib.suppress(ChildProcessError):
+                self._process.kill()
+
+    def move(self, cpus: Collection[int]) -> None:
+        """Moves all boxes and the programs in them to these cores; blocks."""
+        if isinstance(self._process, LaunchedRunner):
+            self._process.move(cpus)
+        elif self._process is not None:
+            move_descendants(self._process.pid, cpus)
+
+    def own_terminal(self, terminal: int, uid: int) -> None:
+        """Makes a terminal belong to the programs of a box."""
+        if isinstance(self._process, LaunchedRunner):
+            self._process.own_terminal(terminal, uid)
+        elif os.geteuid() == 0:  # otherwise the program has our own uid
+            with contextlib.suppress(OSError):  # root of a user namespace with one uid
+                os.fchown(terminal, uid, -1)
 
     async def stop(self) -> None:
         """Closes the control channel, which ends the runner and its slots.
@@ -167,36 +200,14 @@ def explain(event: wire.RunnerEvent) -> str:
     return f"step {event.step} failed ({os.strerror(event.error)})"
 
 
-def _spawn(config: RunnerConfig, control: socket.socket) -> subprocess.Popen[bytes]:
+def _spawn(config: RunnerConfig, control: socket.socket) -> RunnerProcess:
     policy = config.policy
     filters = (policy.deny_filter, policy.notify_filter)
     fds = [_as_file(data) for data in (*filters, *policy.profiles)]
-    arguments = [str(config.executable), "--slots", str(config.slots)]
-    arguments += ["--layers", str(config.layers.value), "--uid-base", str(UID_BASE)]
-    arguments += ["--deny-filter", str(fds[0]), "--notify-filter", str(fds[1])]
-    for fd in fds[2:]:
-        arguments += ["--profile", str(fd)]
-    for bind in merge_binds(config.binds):
-        arguments += ["--bind", str(bind.source), bind.target]
-    for target, path in base_links():
-        arguments += ["--link", target, path]
-    for cpu in config.cpus:
-        arguments += ["--cpu", str(cpu)]
-    arguments += ["--share-cpus", str(int(config.share_cpus))]
-    if config.low_priority:
-        arguments += ["--low-priority", "1"]
-    if config.keep_page_cache:
-        arguments += ["--keep-page-cache", "1"]
+    launcher = launcher_in_use()
+    start = spawn_runner if launcher is None else launcher.start
     try:
-        return subprocess.Popen(
-            arguments,
-            stdin=control.fileno(),
-            stdout=subprocess.DEVNULL,
-            pass_fds=fds,
-            start_new_session=True,
-            env={"PATH": "/usr/bin:/bin", "LC_ALL": "C"},
-            cwd="/",
-        )
+        return start(config.options(), control.fileno(), fds)
     finally:
         for fd in fds:
             os.close(fd)
@@ -208,9 +219,10 @@ def _as_file(data: bytes) -> int:
     return fd
 
 
-def _wait_or_kill(process: subprocess.Popen[bytes]) -> None:
+def _wait_or_kill(process: RunnerProcess) -> None:
     try:
         process.wait(timeout=30)
     except subprocess.TimeoutExpired:
-        process.kill()
+        with contextlib.suppress(ChildProcessError):
+            process.kill()
         process.wait()

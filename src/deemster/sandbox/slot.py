@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from deemster.sandbox import wire
 from deemster.sandbox.live_streams import LiveInput, LiveOutput
 from deemster.sandbox.runner import SandboxFault
-from deemster.sandbox.staging import Stage, stage_as_program
+from deemster.sandbox.staging import Scratch, Stage
 from deemster.sandbox.streams import (
     DirectStream,
     Sink,
@@ -103,8 +103,8 @@ class Slot:
         self._on_close = on_close
         self._loop = asyncio.get_running_loop()
         self._report: asyncio.Future[RawAndScratch] | None = None
-        self._scratch: asyncio.Future[int] | None = None
-        """The empty scratch directory, while a run waits to fill it."""
+        self._stageable: asyncio.Future[None] | None = None
+        """Done when a run's scratch can be filled; only while the run waits for that."""
         self._abandoned = False
         self._collecting = False
         self._collecting_abandoned = False
@@ -124,11 +124,22 @@ class Slot:
             if io.before_start is not None and io.stage is None:
                 await io.before_start()
             fds = [stdin.child_fd, out.child_fd, err.child_fd, *request.mounts]
-            report = self._send_request(request.packet, fds)
+            staging = None
+            if io.stage is not None:
+                staging, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+                closing.callback(theirs.close)
+                fds.append(theirs.fileno())
+            try:
+                report = self._send_request(request.packet, fds)
+            except SandboxFault:
+                if staging is not None:
+                    staging.close()
+                raise
             for stream in (stdin, out, err):
                 stream.start(self._loop)
-            if io.stage is not None:
-                await self._stage_and_start(io, io.stage, report)
+            if io.stage is not None and staging is not None:
+                theirs.close()  # so that the end of the slot is noticed
+                await self._stage_and_start(io, io.stage, staging, report)
             if io.on_start is not None:
                 io.on_start()
             raw, scratch = await self._await_report(report, request.wall_s + GRACE_S)
@@ -150,18 +161,26 @@ class Slot:
     # -- before the program starts --
 
     async def _stage_and_start(
-        self, io: RunIO, stage: Stage, report: asyncio.Future[RawAndScratch]
+        self,
+        io: RunIO,
+        stage: Stage,
+        channel: socket.socket,
+        report: asyncio.Future[RawAndScratch],
     ) -> None:
         """Fills the scratch in a thread, then starts the program.
 
         If the caller is cancelled, the run ends only after the thread is done with the
         scratch, so that nothing the thread writes can appear in another run.
         """
-        scratch = await self._await_scratch(report)
-        if scratch < 0:
-            return
-        staging = self._loop.run_in_executor(None, stage_as_program, stage, scratch)
-        staging.add_done_callback(lambda _: os.close(scratch))
+        try:
+            if not await self._can_stage(report):
+                channel.close()
+                return
+        except BaseException:
+            channel.close()
+            raise
+        staging = self._loop.run_in_executor(None, stage, Scratch(channel))
+        staging.add_done_callback(lambda _: channel.close())
         try:
             await asyncio.shield(staging)
         except BaseException:
@@ -179,24 +198,22 @@ class Slot:
                 raise
         self._send(wire.Instruction.START)
 
-    async def _await_scratch(self, report: asyncio.Future[RawAndScratch]) -> int:
-        """Returns a descriptor of the scratch, or -1 when a report came instead."""
-        received = self._scratch = self._loop.create_future()
+    async def _can_stage(self, report: asyncio.Future[RawAndScratch]) -> bool:
+        """Waits until the scratch can be filled; False: a report came instead."""
+        received = self._stageable = self._loop.create_future()
         try:
             first = asyncio.FIRST_COMPLETED
             await asyncio.wait([received, report], timeout=GRACE_S, return_when=first)
         except asyncio.CancelledError:
-            if received.done():
-                os.close(received.result())
             self._abandon(report)
             raise
         finally:
-            self._scratch = None
+            self._stageable = None
         if not received.done() and not report.done():
             raise self._give_up()
-        return received.result() if received.done() else -1
+        return received.done()
 
-    def _cancel_after_staging(self, staging: asyncio.Future[None]) -> None:
+    def _cancel_after_staging(self, staging: asyncio.Future[object]) -> None:
         if not staging.cancelled():
             staging.exception()  # marks it as retrieved: the caller got it or was cancelled
         self.cancel()
@@ -290,16 +307,14 @@ class Slot:
         if not packet:
             self.close()
         elif len(packet) == wire.INSTRUCTION.size:
-            self._receive_note(wire.unpack_note(packet), fds)
+            self._receive_note(wire.unpack_note(packet))
         else:
             self._receive_report(packet, fds[0] if fds else -1)
 
-    def _receive_note(self, note: wire.Note, fds: list[int]) -> None:
+    def _receive_note(self, note: wire.Note) -> None:
         assert note is wire.Note.STAGE
-        if self._scratch is not None and not self._scratch.done():
-            self._scratch.set_result(fds[0])
-        else:  # the caller was cancelled
-            os.close(fds[0])
+        if self._stageable is not None and not self._stageable.done():
+            self._stageable.set_result(None)  # otherwise the caller was cancelled
 
     def _receive_report(self, packet: bytes, scratch: int) -> None:
         report, self._report = self._report, None

@@ -1,80 +1,56 @@
-"""Lets Python put files into a scratch directory that belong to the program."""
+"""Puts files into a scratch directory that belong to the program, before the program starts."""
 
-import ctypes
 import os
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final
 
+from deemster.sandbox import wire
 from deemster.sandbox.runner import SandboxFault
 
-Stage = Callable[[int], object]
-"""Puts files into the scratch, given as a descriptor, before the program starts."""
 
-CAPABILITY_VERSION: Final = 0x20080522
-LIBC: Final = ctypes.CDLL(None, use_errno=True)
+class Scratch:
+    """The empty scratch directory of a run that has not started; all calls block.
 
-
-class _CapabilityHeader(ctypes.Structure):
-    _fields_ = (("version", ctypes.c_uint32), ("pid", ctypes.c_int))
-
-
-class _CapabilityData(ctypes.Structure):
-    _fields_ = (
-        ("effective", ctypes.c_uint32),
-        ("permitted", ctypes.c_uint32),
-        ("inheritable", ctypes.c_uint32),
-    )
-
-
-def stage_as_program(stage: Stage, scratch: int) -> None:
-    """Calls `stage` so that its files belong to the program; blocks, so use a thread."""
-    with program_file_ids(scratch):
-        stage(scratch)
-
-
-@contextmanager
-def program_file_ids(scratch: int) -> Iterator[None]:
-    """Makes this thread create files under the program's ids, with its own read access.
-
-    The scratch accepts only the ids of its user namespace: root itself can't create a file
-    there. Without root there is only one id, and nothing to do.
+    The kernel lets no user of the host create a file there. So the run's init creates each
+    file under the program's ids, and sends a descriptor to write to. Paths are relative.
     """
-    root = os.fstat(scratch)
-    if root.st_uid == os.geteuid():
-        yield
-        return
-    # The namespace's root owns the scratch; its programs have the next id.
-    user, group = root.st_uid + 1, root.st_gid + 1
-    held = _get_capabilities()
-    own_group, own_user = _set_id("setfsgid", group), _set_id("setfsuid", user)
-    try:
-        _set_capabilities(held)  # leaving uid 0 dropped those about files
-        yield
-    finally:
-        _set_id("setfsuid", own_user)
-        _set_id("setfsgid", own_group)
-        _set_capabilities(held)
+
+    def __init__(self, staging: socket.socket) -> None:
+        self._staging = staging
+
+    @contextmanager
+    def new_file(self, path: str, mode: int) -> Iterator[int]:
+        """Creates a file with exactly this mode and opens it for writing."""
+        descriptor = self._request(wire.StageKind.FILE, mode, path)
+        assert descriptor is not None
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+    def make_directory(self, path: str, mode: int = 0o777) -> None:
+        self._request(wire.StageKind.DIRECTORY, mode, path)
+
+    def make_link(self, path: str, target: str) -> None:
+        self._request(wire.StageKind.LINK, 0, path, target)
+
+    def _request(self, kind: wire.StageKind, mode: int, *texts: str) -> int | None:
+        packet = wire.pack_stage_request(kind, mode, texts)
+        try:
+            self._staging.send(packet)
+            answer, descriptors, _, _ = socket.recv_fds(
+                self._staging, wire.STAGE_ANSWER.size, 1
+            )
+        except OSError:
+            answer, descriptors = b"", []
+        if not answer:
+            raise SandboxFault("The sandbox slot died while files were staged; try again.")
+        error = wire.unpack_stage_answer(answer)
+        if error:
+            raise OSError(error, os.strerror(error), texts[0])
+        return descriptors[0] if descriptors else None
 
 
-def _set_id(call: str, number: int) -> int:
-    """Sets the id of this thread only; the call reports no failure, so this checks it."""
-    change = getattr(LIBC, call)
-    before = change(ctypes.c_uint(number))
-    if change(ctypes.c_uint(0xFFFFFFFF)) != number:
-        raise SandboxFault(
-            f"The sandbox can't create files in a box: {call}({number}) was refused."
-        )
-    return int(before)
-
-
-def _get_capabilities() -> ctypes.Array[_CapabilityData]:
-    held = (_CapabilityData * 2)()
-    if LIBC.capget(ctypes.byref(_CapabilityHeader(CAPABILITY_VERSION, 0)), held):
-        raise OSError(ctypes.get_errno(), "capget")
-    return held
-
-
-def _set_capabilities(held: ctypes.Array[_CapabilityData]) -> None:
-    if LIBC.capset(ctypes.byref(_CapabilityHeader(CAPABILITY_VERSION, 0)), held):
-        raise OSError(ctypes.get_errno(), "capset")
+Stage = Callable[[Scratch], object]
+"""Puts files into the scratch directory of a run."""

@@ -5,16 +5,19 @@ import os
 import signal
 import struct
 import termios
-from contextlib import suppress
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 from deemster.domain.errors import Refused
 from deemster.sandbox.live_run import LiveRun
 from deemster.sandbox.live_streams import LiveInput, LiveOutput, take_first
-from deemster.sandbox.runner import UID_BASE, SandboxFault
+from deemster.sandbox.runner import SandboxFault
+from deemster.sandbox.runner_start import UID_BASE
 from deemster.sandbox.slot import Slot
 from deemster.sandbox.streams import DirectStream
+
+OwnTerminal = Callable[[int, int], None]
 
 TERMINAL_TYPE: Final = "xterm-256color"
 """The value of TERM, unless the command's environment has one."""
@@ -56,8 +59,17 @@ class Terminal:
     side again by /dev/stdin, because that side belongs to the program's uid.
     """
 
-    def __init__(self, size: TerminalSize, slot: Slot, output_bytes: int) -> None:
-        self.master, side = _open_pair(size, slot.number)
+    def __init__(
+        self, size: TerminalSize, slot: Slot, output_bytes: int, own: OwnTerminal
+    ) -> None:
+        """`own` makes a side of the pair belong to a uid."""
+        self.master, side = _open_pair(size)
+        try:
+            own(side, UID_BASE + 2 * slot.number + 1)
+        except OSError as error:
+            os.close(side)
+            os.close(self.master)
+            raise SandboxFault(f"The sandbox can't set up a terminal ({error}).") from error
         self.output = LiveOutput(self.master, side, output_bytes, slot.cancel)
         self.input = LiveInput(os.dup(self.master), os.dup(side))
         self.errors = DirectStream(os.dup(side))
@@ -84,7 +96,7 @@ class Terminal:
         fcntl.ioctl(self.master, TIOCSIG, signal.SIGINT)
 
 
-def _open_pair(size: TerminalSize, slot_number: int) -> tuple[int, int]:
+def _open_pair(size: TerminalSize) -> tuple[int, int]:
     flags = os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC
     try:
         master = os.open("/dev/ptmx", flags)
@@ -104,9 +116,6 @@ def _open_pair(size: TerminalSize, slot_number: int) -> tuple[int, int]:
         raise SandboxFault(
             f"The sandbox can't set up a terminal ({error.strerror}); is /dev/pts mounted?"
         ) from error
-    # Without root the program has our own uid, and there is nothing to change.
-    with suppress(OSError):
-        os.fchown(side, UID_BASE + 2 * slot_number + 1, -1)
     os.fchmod(side, 0o600)
     return master, side
 

@@ -1,5 +1,6 @@
 """The messages to and from the runner (runner/src/wire.h), and the report of a run (J7)."""
 
+import os
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,9 @@ INSTRUCTION: Final = struct.Struct("=II")
 REQUEST: Final = struct.Struct("=4I6Q8I")
 REPORT: Final = struct.Struct("=IIiI3QIIiIQ32s")
 EVENT: Final = struct.Struct("=IIIi32s")
+STAGE_REQUEST: Final = struct.Struct("=4I")
+STAGE_ANSWER: Final = struct.Struct("=Ii")
+MAX_STAGE_TEXT: Final = 2 * 4096
 
 
 class Instruction(IntEnum):
@@ -35,6 +39,12 @@ class Instruction(IntEnum):
 
 class Note(IntEnum):
     STAGE = 48
+
+
+class StageKind(IntEnum):
+    FILE = 1
+    DIRECTORY = 2
+    LINK = 3
 
 
 class Event(IntEnum):
@@ -93,7 +103,8 @@ class RunnerEvent:
 
 
 def pack_instruction(instruction: Instruction, directory: Path | None = None) -> bytes:
-    path = "" if directory is None else str(directory.absolute())
+    # Resolved, because the runner follows no absolute link.
+    path = "" if directory is None else str(directory.resolve())
     return INSTRUCTION.pack(MAGIC, instruction) + path.encode()
 
 
@@ -151,6 +162,23 @@ def pack_request(
             f"these take {(len(head) + len(text)) // 1024} KiB."
         )
     return head + text
+
+
+def pack_stage_request(kind: StageKind, mode: int, texts: Sequence[str]) -> bytes:
+    if any("\0" in text for text in texts):
+        raise Refused("The name of a staged file can't contain a zero byte.")
+    text = b"".join(os.fsencode(each) + b"\0" for each in texts)
+    if len(text) > MAX_STAGE_TEXT:
+        raise Refused(f"The name of a staged file may have {MAX_STAGE_TEXT} bytes at most.")
+    return STAGE_REQUEST.pack(MAGIC, kind, mode, len(text)) + text
+
+
+def unpack_stage_answer(packet: bytes) -> int:
+    """Returns the errno, or 0."""
+    magic, error = STAGE_ANSWER.unpack(packet)
+    if magic != MAGIC:
+        raise ValueError("the packet is not an answer")
+    return int(error)
 
 
 def unpack_report(packet: bytes) -> RawReport:

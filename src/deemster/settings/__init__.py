@@ -7,7 +7,9 @@ from deemster.settings.sources import (
     URL_VARIABLE,
     Server,
     child_environment,
+    config_file,
     forget_variables,
+    keep_settings,
     server_of_client,
 )
 
@@ -18,8 +20,10 @@ __all__ = [
     "Server",
     "Settings",
     "child_environment",
+    "config_file",
     "forget_variables",
     "given_secrets",
+    "keep_settings",
     "load_settings",
     "server_of_client",
 ]

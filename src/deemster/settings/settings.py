@@ -294,6 +294,11 @@ class Settings(BaseSettings):
     )
     """Sandbox layers to turn off: seccomp, cgroup, pid, net, ipc or uts. This is less safe."""
 
+    @property
+    def core_locks(self) -> Path:
+        """Directory in which workers lock the CPU cores on which they judge."""
+        return self.work_dir.with_name(f"{self.work_dir.name}-cores")
+
     @model_validator(mode="after")
     def _check_queue_marks(self) -> Self:
         if self.queue_low > self.queue_high:

@@ -85,6 +85,22 @@ def child_environment(**overrides: object) -> dict[str, str]:
     return environment
 
 
+def keep_settings(home: Path, **settings: object) -> None:
+    """Puts these settings, and those in files, into the environment of this process.
+
+    For a process that becomes another user, who has another home and can't read the files.
+    """
+    suffix = "_FILE"
+    for name in [each for each in os.environ if each.startswith(PREFIX)]:
+        field_name = name.removeprefix(PREFIX).removesuffix(suffix).lower()
+        if name == named_file(field_name) and variable_of(field_name) not in os.environ:
+            os.environ[variable_of(field_name)] = read_named(field_name)
+            del os.environ[name]
+    for field_name, value in settings.items():
+        os.environ[variable_of(field_name)] = str(value)
+    os.environ["HOME"] = str(home)
+
+
 def forget_variables(field_name: str) -> None:
     """Removes a setting from the environment, so that no child process gets it."""
     for name in (variable_of(field_name), named_file(field_name)):

@@ -16,7 +16,9 @@ LOCK: Final = "up.lock"
 def lock_data_dir(data_dir: Path, command: str) -> Iterator[None]:
     """The kernel releases the lock even after `kill -9`; the file names the `command`."""
     try:
-        data_dir.mkdir(mode=0o755, parents=True, exist_ok=True)
+        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if data_dir.stat().st_uid == os.geteuid():
+            data_dir.chmod(0o700)
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         lock = os.open(data_dir / LOCK, flags, 0o600)
     except OSError as fault:

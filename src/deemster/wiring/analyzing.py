@@ -22,7 +22,8 @@ from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import STANDARD_PROFILES
 from deemster.settings import Settings
 from deemster.wiring.execution_boxes import choose_cores, kept_off
-from deemster.wiring.judging import extended, layers_of
+from deemster.wiring.judging import extended
+from deemster.wiring.layers import layers_of
 
 log = structlog.get_logger()
 

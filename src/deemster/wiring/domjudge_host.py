@@ -28,7 +28,8 @@ from deemster.sandbox.command import STANDARD_PROFILES, Profile
 from deemster.sandbox.cores import reserve_cores
 from deemster.sandbox.lanes import Lanes
 from deemster.settings import Settings
-from deemster.wiring.judging import binds_of, layers_of
+from deemster.wiring.judging import binds_of
+from deemster.wiring.layers import layers_of
 from deemster.wiring.process import signals_handled
 
 log = structlog.get_logger()
@@ -61,7 +62,7 @@ async def open_domjudge_hosts(
 ) -> AsyncIterator[list[DomjudgeHost]]:
     place = settings.data_dir / "domjudge"
     names = host_names(settings, slots)
-    core_locks = settings.work_dir.with_name(f"{settings.work_dir.name}-cores")
+    core_locks = settings.core_locks
     with only_process(place / "hosts", names), reserve_cores(core_locks, slots) as cores:
         cache = await asyncio.to_thread(
             FileCache, place / "cache", settings.domjudge_cache_mb * MIB

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import structlog
 import uvicorn
+from pydantic import SecretStr
 
 from deemster import __version__
 from deemster.domain.errors import Refused
@@ -42,18 +43,25 @@ from deemster.wiring.process import signals_handled
 log = structlog.get_logger()
 
 
+def read_credentials(settings: Settings) -> Settings:
+    """Reads the file of the key, and refuses every credential but the key."""
+    refuse_other_credentials(given_secrets(settings), settings.data_dir)
+    if settings.judgehost_key_file is None:
+        return settings
+    key = SecretStr(read_host_key(None, settings.judgehost_key_file).text)
+    return settings.model_copy(update={"judgehost_key": key, "judgehost_key_file": None})
+
+
 async def run_judge_host(settings: Settings, slots: int | None = None) -> None:
     """SIGTERM drains; a second one stops at once."""
-    refuse_other_credentials(given_secrets(settings), settings.data_dir)
+    settings = read_credentials(settings)
     if settings.judgehost_server is None:
         raise Refused(
             "There is no server to judge for: name a Deemster server by `--server URL`, "
             "or a DOMjudge server by `--domjudge URL`."
         )
     given = settings.judgehost_key
-    key = read_host_key(
-        given.get_secret_value() if given is not None else None, settings.judgehost_key_file
-    )
+    key = read_host_key(None if given is None else given.get_secret_value(), None)
     forget_variables("judgehost_key")
     messages = SignedMessages(key.secret)
     async with (
@@ -87,7 +95,7 @@ async def open_judge_host(
     catalogue = load_catalogue()
     async with AsyncExitStack() as stack:
         enter = stack.enter_async_context
-        core_locks = settings.work_dir.with_name(f"{settings.work_dir.name}-cores")
+        core_locks = settings.core_locks
         cores = stack.enter_context(reserve_cores(core_locks, slots))
         memory = stack.enter_context(memory_directory(settings.judgehost_memory_dir))
         cache = stack.enter_context(

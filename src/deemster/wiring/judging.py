@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
-from functools import reduce
 from pathlib import Path
 from typing import Final
 
@@ -15,9 +14,10 @@ from deemster.problems.revision import Revision
 from deemster.programs.build.compiler import BuildTools, Compiler
 from deemster.programs.build.toolchain import Toolchain, Toolchains
 from deemster.sandbox.boxes import Boxes
-from deemster.sandbox.command import STANDARD_PROFILES, Bind, Layers, Profile
+from deemster.sandbox.command import STANDARD_PROFILES, Bind, Profile
 from deemster.sandbox.lanes import Lanes
 from deemster.settings import Settings
+from deemster.wiring.layers import layers_of
 
 TOOLCHAIN_CHECK_S: Final = 60.0
 """Pause between two checks whether all toolchains are still the same."""
@@ -84,12 +84,6 @@ async def open_compiler(
         precompile_on_demand=precompile_on_demand,
     ) as compiler:
         yield compiler
-
-
-def layers_of(settings: Settings) -> Layers:
-    """All sandbox layers but those that the operator has switched off (X8)."""
-    without = [Layers[name.upper()] for name in settings.sandbox_without]
-    return reduce(lambda layers, layer: layers & ~layer, without, Layers.ALL)
 
 
 def profiles_of(toolchains: Iterable[Toolchain]) -> tuple[Profile, ...]:

@@ -60,7 +60,7 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
     catalogue = load_catalogue()
     async with AsyncExitStack() as stack:
         enter = stack.enter_async_context
-        core_locks = settings.work_dir.with_name(f"{settings.work_dir.name}-cores")
+        core_locks = settings.core_locks
         cores = stack.enter_context(reserve_cores(core_locks, slots))
         pool = await enter(
             open_database(

@@ -4,15 +4,24 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Final
 
 from deemster.cli.exit_codes import ExitCode
 from deemster.cli.up.display import Display
 from deemster.cli.up.logs import Log
 from deemster.domain.errors import Unavailable
+from deemster.privileges.capabilities import (
+    Capability,
+    give_nothing_to_children,
+    give_to_children,
+    held,
+)
+from deemster.sandbox.launched_runner import launcher_in_use
 
+LISTENS: Final = "api"
+RUNS_PROGRAMS: Final = "worker"
 FIRST_PAUSE_S: Final = 0.25
 LONGEST_PAUSE_S: Final = 30.0
 SETTLED_S: Final = 30.0
@@ -97,15 +106,21 @@ class Child:
 
     async def _run(self, output: int) -> int:
         # Never from a thread: for PR_SET_PDEATHSIG the thread is the parent.
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            *("-P", "-m", "deemster", "--parent", str(os.getpid()), self.role),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            env=self._environment,
-            start_new_session=True,  # Ctrl-C is for the supervisor only
-        )
+        launcher = launcher_in_use() if self.role == RUNS_PROGRAMS else None
+        sockets = [] if launcher is None else [launcher.descriptor]
+        with capabilities_of(self.role):
+            process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                *("-P", "-m", "deemster", "--parent", str(os.getpid())),
+                *(part for each in sockets for part in ("--launcher", str(each))),
+                self.role,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                env=self._environment,
+                pass_fds=sockets,
+                start_new_session=True,  # Ctrl-C is for the supervisor only
+            )
         self._process = process
         if self._is_ending.is_set():
             self._signal(signal.SIGTERM)
@@ -124,6 +139,19 @@ class Child:
                 f"The {self.role} can't start ({log.last or 'no reason is logged'}): see "
                 f"{log.path}, correct the cause and start again."
             )
+
+
+@contextmanager
+def capabilities_of(role: str) -> Iterator[None]:
+    """Only the API gets the capability to use a port below 1024, if this process kept it."""
+    if role != LISTENS or Capability.NET_BIND_SERVICE not in held():
+        yield
+        return
+    give_to_children(Capability.NET_BIND_SERVICE)
+    try:
+        yield
+    finally:
+        give_nothing_to_children()
 
 
 async def any_of(timeout_s: float | None, *events: asyncio.Event) -> None:

@@ -9,6 +9,7 @@ import uvloop
 from deemster.cli.options import Slots
 from deemster.cli.up.supervisor import supervise
 from deemster.settings import load_settings
+from deemster.wiring.privileges import enter_service
 
 
 def up(
@@ -48,6 +49,14 @@ def up(
         deemster up
         deemster up --port 8080 --host 0.0.0.0 --data /srv/judge --workers 4
     """
-    data_dir = (data or load_settings().data_dir).resolve()
+    usual_data_dir = load_settings().data_dir
+    data_dir = (data or usual_data_dir).resolve()
     settings = load_settings(port=port, host=host, data_dir=data_dir, slots=workers)
-    uvloop.run(supervise(settings))
+    entered = enter_service(settings, runner=True, listens=True)
+    uvloop.run(
+        supervise(
+            entered.settings,
+            weakness=entered.weakness,
+            names_data_dir=data_dir != usual_data_dir,
+        )
+    )

@@ -15,7 +15,7 @@ from deemster.cli.up.logs import Log
 from deemster.cli.up.status import show_status, until_ready
 from deemster.domain.errors import DeemsterError
 from deemster.domain.judge_host import JudgeOn
-from deemster.settings import DEFAULT_URL, Settings, child_environment, load_settings
+from deemster.settings import DEFAULT_URL, Settings, child_environment
 from deemster.store.data_lock import lock_data_dir
 from deemster.store.embedded import Cluster, run_cluster
 from deemster.store.migrations import migrate
@@ -33,8 +33,14 @@ STARTS_LAST: Final = "keeper"
 RESTART_PAUSE_S: Final = 1.0
 
 
-async def supervise(settings: Settings) -> None:
-    """Runs until a signal comes: the first one ends everything in order, the second at once."""
+async def supervise(
+    settings: Settings, *, weakness: str | None = None, names_data_dir: bool = False
+) -> None:
+    """Runs until a signal comes: the first one ends everything in order, the second at once.
+
+    `weakness` says what is less safe here than it could be. With `names_data_dir` the commands
+    that are shown name the data directory, because it is not the usual one.
+    """
     running = asyncio.current_task()
     assert running is not None
     hurry = asyncio.Event()
@@ -50,7 +56,9 @@ async def supervise(settings: Settings) -> None:
 
     with Display() as display, signals_handled(on_signal), hang_up_ends():
         try:
-            await Supervisor(settings, display, hurry).run()
+            if weakness is not None:
+                display.warn(weakness)
+            await Supervisor(settings, display, hurry, names_data_dir=names_data_dir).run()
         except asyncio.CancelledError:
             if not is_asked:
                 raise
@@ -73,8 +81,16 @@ def hang_up_ends() -> Iterator[None]:
 
 
 class Supervisor:
-    def __init__(self, settings: Settings, display: Display, hurry: asyncio.Event) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        display: Display,
+        hurry: asyncio.Event,
+        *,
+        names_data_dir: bool,
+    ) -> None:
         self._settings = settings
+        self._names_data_dir = names_data_dir
         self._display = display
         self._hurry = hurry
         self._began = asyncio.get_running_loop().time()
@@ -118,6 +134,7 @@ class Supervisor:
     def _environment(self, url: str, address: Address) -> dict[str, str]:
         overrides: dict[str, object] = {
             "data_dir": self._settings.data_dir,
+            "work_dir": self._settings.work_dir,
             "host": address.host,
             "port": address.port,
         }
@@ -134,7 +151,7 @@ class Supervisor:
         if token is not None:
             path = self._settings.data_dir / TOKEN_FILE
             say(f"The admin's token, shown only now and stored in {path}:\n  {token}")
-        say(next_steps(address, self._settings.data_dir))
+        say(next_steps(address, self._settings.data_dir, names=self._names_data_dir))
 
 
 @asynccontextmanager
@@ -193,11 +210,11 @@ async def run_roles(
                 await child.end(hurry)
 
 
-def next_steps(address: Address, data_dir: Path) -> str:
-    """Commands that the user can copy."""
+def next_steps(address: Address, data_dir: Path, *, names: bool) -> str:
+    """Commands that the user can copy; with `names` they name the data directory."""
     token = data_dir / TOKEN_FILE
     variables = "" if address.url == DEFAULT_URL else f"DEEMSTER_URL={address.url} "
-    if data_dir != load_settings().data_dir:
+    if names:
         variables += f"DEEMSTER_DATA_DIR={data_dir} "
     return (
         "Try it:\n"

@@ -1,7 +1,6 @@
 """Sends files of an earlier judging that the jury asks for."""
 
 import asyncio
-import os
 from pathlib import Path
 from typing import Final
 
@@ -13,7 +12,7 @@ from deemster.judgehost.domjudge.kept_judgings import testcase_directory
 from deemster.judgehost.domjudge.limits import script_limits
 from deemster.judgehost.domjudge.server import encoded
 from deemster.judgehost.domjudge.tasks import ServerConfig, Task
-from deemster.programs.scratch import read_scratch_file
+from deemster.programs.scratch import StagedFiles, read_scratch_file
 from deemster.sandbox.command import CODE_DIR, DATA_DIR, WORK_DIR, Command
 
 PACKAGE: Final = "debug-package"
@@ -52,10 +51,8 @@ async def pack(
     def collect(scratch_fd: int) -> None:
         package.append(read_scratch_file(scratch_fd, PACKAGE, limits.scratch_bytes))
 
-    def stage(scratch_fd: int) -> None:
-        """Some scripts expect that their output file exists."""
-        flags = os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC
-        os.close(os.open(PACKAGE, flags, 0o666, dir_fd=scratch_fd))
+    # Some scripts expect that their output file exists.
+    stage = StagedFiles({PACKAGE: b""})
 
     async with parts.executables.opened(executable, config) as directory:
         command = Command(

@@ -7,10 +7,11 @@ from deemster.judgehost.domjudge.executables import SCRIPT_PROFILE
 from deemster.judgehost.domjudge.limits import script_limits
 from deemster.judgehost.domjudge.server import DomServer
 from deemster.judgehost.domjudge.tasks import JudgingTask
-from deemster.programs.scratch import new_file, write_all
+from deemster.programs.scratch import write_all
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import WORK_DIR, Command
 from deemster.sandbox.lanes import Lanes
+from deemster.sandbox.staging import Scratch
 
 SCRIPT: Final = "version_check"
 
@@ -40,8 +41,8 @@ async def version_of(boxes: Boxes, part: str, script: str, task: JudgingTask) ->
     if not text.startswith("#!"):
         text = f"#!/bin/sh\n{text}"
 
-    def stage(scratch_fd: int) -> None:
-        with new_file(SCRIPT, 0o777, dir_fd=scratch_fd) as descriptor:
+    def stage(scratch: Scratch) -> None:
+        with scratch.new_file(SCRIPT, 0o777) as descriptor:
             write_all(descriptor, text.encode())
 
     command = Command(

@@ -9,8 +9,8 @@ from typing import IO, Final
 from urllib.parse import parse_qsl, unquote, urlencode
 
 from deemster.domain.errors import Refused, Unavailable
+from deemster.privileges.service_user import SYSTEM_PATH
 from deemster.store.embedded import program
-from deemster.store.embedded.database_user import SYSTEM_PATH
 
 CHUNK_BYTES: Final = 4 << 20
 STDERR_BYTES: Final = 2000

@@ -1,20 +1,13 @@
 """Chooses the system user that runs the database server: Postgres refuses root."""
 
-import logging
 import os
 import pwd
 import stat
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 from deemster.domain.errors import Refused
-
-logger = logging.getLogger(__name__)
-
-OWN_USER = "deemster"
-USERADD = ("useradd", "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", OWN_USER)
-SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+from deemster.privileges.service_user import NAME, find_service_user
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +33,7 @@ def find_database_user(cluster: Path) -> DatabaseUser:
     if owner.uid == 0:
         raise Refused(
             f"The database in {cluster} belongs to root, and Postgres does not run as root:"
-            f" change that with `chown -R postgres: {cluster}` (or to the user {OWN_USER})."
+            f" change that with `chown -R {NAME}: {cluster}`."
         )
     if os.geteuid() not in (0, owner.uid):
         raise Refused(
@@ -58,38 +51,6 @@ def user_by_id(uid: int, gid: int) -> DatabaseUser:
 
 
 def system_user() -> DatabaseUser:
-    for name in ("postgres", OWN_USER):
-        if (found := user_by_name(name)) is not None:
-            return found
-    return create_user()
-
-
-def create_user() -> DatabaseUser:
-    try:
-        done = subprocess.run(
-            USERADD,
-            env={"PATH": SYSTEM_PATH},
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        reason = done.stderr.strip()
-    except (OSError, subprocess.TimeoutExpired) as fault:
-        reason = str(fault)
-    found = user_by_name(OWN_USER)
-    if found is None:
-        raise Refused(
-            f"Postgres does not run as root, and the system user {OWN_USER} can't be created"
-            f" ({reason}): create it by hand, or start Deemster as an ordinary user."
-        )
-    logger.info("created the system user %s, which runs the embedded Postgres", OWN_USER)
-    return found
-
-
-def user_by_name(name: str) -> DatabaseUser | None:
-    try:
-        entry = pwd.getpwnam(name)
-    except KeyError:
-        return None
-    return DatabaseUser(name, entry.pw_uid, entry.pw_gid)
+    """Not the user `postgres`, whom the database server of the system may use."""
+    user = find_service_user()
+    return DatabaseUser(user.name, user.uid, user.gid)

@@ -61,7 +61,7 @@ def send(home: ClusterHome, number: signal.Signals) -> bool:
     if number == signal.SIGINT:
         chosen = [pid for pid in chosen if pid == postmaster(home)]
     for pid in chosen:
-        with suppress(ProcessLookupError):
+        with suppress(ProcessLookupError, PermissionError):  # another user's: see below
             os.kill(pid, number)
     return bool(chosen) or number != signal.SIGINT
 

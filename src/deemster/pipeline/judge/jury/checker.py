@@ -1,7 +1,6 @@
 """Runs checkers on a program's output, each in its own sandbox with its own limits."""
 
 import asyncio
-import os
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -22,9 +21,10 @@ from deemster.pipeline.judge.jury.protocols import (
     CheckerProtocol,
     with_unit,
 )
-from deemster.programs.scratch import OutputCollector, make_writable_directory, stage_file
+from deemster.programs.scratch import OutputCollector, stage_file
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import DATA_DIR, WORK_DIR
+from deemster.sandbox.staging import Scratch
 from deemster.sandbox.streams import SealedInput
 from deemster.sandbox.wire import Report
 
@@ -99,17 +99,14 @@ class CheckerFiles:
     """Files that are copied out besides the feedback directory."""
     problem: str = ""
 
-    def stage(self, scratch_fd: int) -> None:
-        feedback_fd = make_writable_directory(scratch_fd, FEEDBACK)
-        try:
-            if self.previous_feedback is not None:
-                copy_feedback(self.previous_feedback, feedback_fd)
-        finally:
-            os.close(feedback_fd)
+    def stage(self, scratch: Scratch) -> None:
+        scratch.make_directory(FEEDBACK)
+        if self.previous_feedback is not None:
+            copy_feedback(self.previous_feedback, scratch, FEEDBACK)
         for name, path in self.files.items():
-            stage_file(path, scratch_fd, name)
+            stage_file(scratch, name, path)
         for name, target in self.links.items():
-            os.symlink(target, name, dir_fd=scratch_fd)
+            scratch.make_link(name, target)
 
     def collect(self, scratch_fd: int) -> None:
         for name in (FEEDBACK, *self.extra_outputs):
@@ -132,16 +129,14 @@ class CheckerFiles:
         return path if path.is_file() else None
 
 
-def copy_feedback(directory: Path, target_fd: int) -> None:
+def copy_feedback(directory: Path, scratch: Scratch, target: str) -> None:
     for path in directory.iterdir():
+        copy = f"{target}/{path.name}"
         if path.is_dir():
-            inner_fd = make_writable_directory(target_fd, path.name)
-            try:
-                copy_feedback(path, inner_fd)
-            finally:
-                os.close(inner_fd)
+            scratch.make_directory(copy)
+            copy_feedback(path, scratch, copy)
         elif path.name != NEXT_INPUT:
-            stage_file(path, target_fd, path.name)
+            stage_file(scratch, copy, path)
 
 
 async def check_output(

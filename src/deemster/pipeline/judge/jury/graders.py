@@ -16,6 +16,7 @@ from deemster.pipeline.judge.jury.programs import JuryProgram, jury_limits
 from deemster.pipeline.judge.jury.protocols import CHECKERS, FEEDBACK, FEEDBACK_DIR, NUMBER
 from deemster.programs.scratch import StagedFiles
 from deemster.sandbox.boxes import Boxes
+from deemster.sandbox.staging import Scratch
 
 CODES = {
     Verdict.ACCEPTED: "AC",
@@ -68,9 +69,9 @@ async def run_static_validator(
     files = CheckerFiles(target)
     submission = StagedFiles(files_beside(source.files, {FEEDBACK, *program.links}))
 
-    def stage(scratch_fd: int) -> None:
-        files.stage(scratch_fd)
-        submission(scratch_fd)
+    def stage(scratch: Scratch) -> None:
+        files.stage(scratch)
+        submission(scratch)
 
     args = (language.id, main_file(language, source) or "", FEEDBACK_DIR, *static.args)
     command = program.command(args, jury_limits(limits), None)

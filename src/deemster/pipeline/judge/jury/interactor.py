@@ -23,7 +23,7 @@ from deemster.pipeline.judge.jury.protocols import (
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Command
 from deemster.sandbox.pair import Pair
-from deemster.sandbox.slot import Collect
+from deemster.sandbox.staging import Stage
 from deemster.sandbox.streams import Sink
 from deemster.sandbox.wire import Report
 
@@ -48,7 +48,7 @@ async def interact(
     protocol: CheckerProtocol,
     run: CheckerRun,
     *,
-    stage: Collect | None = None,
+    stage: Stage | None = None,
     stderr: Sink | None = None,
     hold_output: bool = True,
 ) -> Interaction:

@@ -19,7 +19,7 @@ from deemster.programs.scratch import OutputCollector, StagedFiles, link_missing
 from deemster.programs.workspace import workspace
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import CODE_DIR, WORK_DIR, Command
-from deemster.sandbox.staging import Stage
+from deemster.sandbox.staging import Scratch, Stage
 
 BUILD, RUN = "build", "run"
 SHELL = "/bin/sh"
@@ -61,10 +61,10 @@ class JuryProgram:
         if not self.links:
             return stage
 
-        def stage_with_links(scratch_fd: int) -> None:
+        def stage_with_links(scratch: Scratch) -> None:
             if stage is not None:
-                stage(scratch_fd)
-            link_missing(scratch_fd, self.links)
+                stage(scratch)
+            link_missing(scratch, self.links)
 
         return stage_with_links
 

@@ -1,0 +1,1 @@
+"""Lets the service run as a user of its own, without the privileges of root (X11)."""

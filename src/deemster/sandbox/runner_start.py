@@ -1,0 +1,79 @@
+"""Starts the runner's executable, with arguments that say what its boxes are made of."""
+
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Protocol
+
+from deemster.sandbox.command import Bind, Layers
+from deemster.sandbox.root import base_links
+
+PACKAGED_RUNNER: Final = Path(__file__).parent / "bin" / "deemster-runner"
+
+UID_BASE: Final = 1_900_000_000
+"""With root, the programs of slot n have the uid UID_BASE + 2n + 1 outside their box."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunnerOptions:
+    slots: int
+    layers: Layers
+    binds: tuple[Bind, ...]
+    below: tuple[Path, ...]
+    """Directories are attached only from below these."""
+    executable: Path
+    cpus: tuple[int, ...] = ()
+    share_cpus: bool = False
+    low_priority: bool = False
+    keep_page_cache: bool = False
+    """Only for trusted programs: the launcher never permits it."""
+
+
+class RunnerProcess(Protocol):
+    """A runner that this process, or the launcher, has started."""
+
+    @property
+    def pid(self) -> int: ...
+
+    def kill(self) -> None: ...
+
+    def wait(self, timeout: float | None = None) -> object:
+        """Raises subprocess.TimeoutExpired."""
+
+
+def runner_arguments(options: RunnerOptions, policy: Sequence[int]) -> list[str]:
+    """`policy` has the descriptors of the two filters and of the profiles."""
+    arguments = [str(options.executable), "--slots", str(options.slots)]
+    arguments += ["--layers", str(options.layers.value), "--uid-base", str(UID_BASE)]
+    arguments += ["--deny-filter", str(policy[0]), "--notify-filter", str(policy[1])]
+    for fd in policy[2:]:
+        arguments += ["--profile", str(fd)]
+    for bind in options.binds:
+        arguments += ["--bind", str(bind.source), bind.target]
+    for target, path in base_links():
+        arguments += ["--link", target, path]
+    for directory in options.below:
+        arguments += ["--below", str(directory)]
+    for cpu in options.cpus:
+        arguments += ["--cpu", str(cpu)]
+    arguments += ["--share-cpus", str(int(options.share_cpus))]
+    if options.low_priority:
+        arguments += ["--low-priority", "1"]
+    if options.keep_page_cache:
+        arguments += ["--keep-page-cache", "1"]
+    return arguments
+
+
+def spawn_runner(
+    options: RunnerOptions, control: int, policy: Sequence[int]
+) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(
+        runner_arguments(options, policy),
+        stdin=control,
+        stdout=subprocess.DEVNULL,
+        pass_fds=policy,
+        start_new_session=True,
+        env={"PATH": "/usr/bin:/bin", "LC_ALL": "C"},
+        cwd="/",
+    )
