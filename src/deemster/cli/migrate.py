@@ -6,8 +6,7 @@ import typer
 import uvloop
 
 from deemster.settings import load_settings
-from deemster.store.migrations import migrate as apply_migrations
-from deemster.wiring.resources import database_url
+from deemster.wiring.resources import migrate_database
 
 
 def migrate(
@@ -20,8 +19,7 @@ def migrate(
     `deemster up` does it by itself. Migrations can't be undone, and either all are applied or
     none: make a backup first, and stop roles of an older version.
     """
-    url = database_url(load_settings())
-    migrations = uvloop.run(apply_migrations(url, dry_run=dry_run))
+    migrations = uvloop.run(migrate_database(load_settings(), dry_run=dry_run))
     for each in migrations:
         print(f"{'would apply' if dry_run else 'applied'} {each.name}")
     if not migrations:

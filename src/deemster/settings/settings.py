@@ -80,6 +80,9 @@ class Settings(BaseSettings):
 
     database_url: SecretStr | None = None
     """postgresql:// URL of the database. If unset, `deemster up` runs one in data_dir."""
+    migration_database_url: SecretStr | None = None
+    """postgresql:// URL of the same database for a role that owns its tables. If set, only
+    migrations and backups use it, and the role of database_url gets access to rows alone."""
     queue_url: SecretStr | None = None
     """redis:// or rediss:// URL of the queue. If unset, the queue is in the database."""
     cache_url: SecretStr | None = None

@@ -12,8 +12,9 @@ from deemster.domain.job import TRANSMITTABLE, Task
 from deemster.domain.judge_host import JudgeOn
 from deemster.settings import Settings
 from deemster.store.artifacts import Artifacts
-from deemster.store.embedded import running_url
-from deemster.store.migrations import migrate
+from deemster.store.embedded import APPLICATION, OWNER, running_url
+from deemster.store.grants import create_application, role_of
+from deemster.store.migrations import Migration, migrate
 from deemster.store.pool import Connection, Pool, open_pool, transaction
 
 
@@ -21,13 +22,32 @@ def database_url(settings: Settings) -> str:
     """Returns the operator's database, or the embedded one that `deemster up` runs."""
     if settings.database_url is not None:
         return settings.database_url.get_secret_value()
-    running = running_url(settings.data_dir)
+    return running_database(settings, APPLICATION)
+
+
+def running_database(settings: Settings, role: str) -> str:
+    running = running_url(settings.data_dir, role)
     if running is None:
         raise Refused(
             f"No database is running for {settings.data_dir}: start `deemster up`, or set "
             "DEEMSTER_DATABASE_URL to your own Postgres."
         )
     return running
+
+
+async def migrate_database(settings: Settings, *, dry_run: bool = False) -> list[Migration]:
+    """Migrates as the role that owns the tables, which is another than the service's role."""
+    if settings.database_url is None:
+        url = running_database(settings, OWNER)
+        if not dry_run:
+            await create_application(url, APPLICATION)
+        return await migrate(url, dry_run=dry_run, application=APPLICATION)
+    application = settings.database_url.get_secret_value()
+    owner = revealed(settings.migration_database_url)
+    if owner is None:
+        return await migrate(application, dry_run=dry_run)
+    role = await role_of(application)
+    return await migrate(owner, dry_run=dry_run, application=role)
 
 
 def transmitted_tasks(settings: Settings) -> frozenset[Task]:

@@ -12,8 +12,10 @@ import pytest
 import uvloop
 
 from deemster.domain.errors import Refused, Unavailable
-from deemster.store.embedded import program, run_cluster, running_url, server_log
+from deemster.store.embedded import APPLICATION, program, run_cluster, running_url, server_log
 from deemster.store.embedded.endpoint import MAX_PATH_BYTES
+from deemster.store.grants import create_application
+from deemster.store.migrations import migrate
 from tests.services.postgres import HASTY, OwnPostgres
 from tests.store.embedded.conftest import ask, fast_cluster, new_cluster
 from tests.waiting import until
@@ -222,3 +224,28 @@ def test_a_missing_program_is_refused() -> None:
     assert program("pg_dump").is_file()
     with pytest.raises(Refused, match="pg_nothing"):
         program("pg_nothing")
+
+
+async def test_a_cluster_that_trusted_everybody_is_mended_at_the_next_start(
+    tmp_path: Path,
+) -> None:
+    """X11: a data directory of an earlier version, whose queue belonged to the owner."""
+    async with run_cluster(tmp_path, settings=HASTY) as cluster:
+        owner = await asyncpg.connect(cluster.url)
+        await owner.execute("DROP ROLE IF EXISTS deemster_app")
+        await owner.execute("CREATE SCHEMA queue_dev; CREATE TABLE queue_dev.job ()")
+        await owner.execute("CREATE TABLE precious (n int); INSERT INTO precious VALUES (1)")
+        await owner.close()
+    hba = tmp_path / "postgres" / "cluster" / "pg_hba.conf"
+    hba.write_text("local all all trust\n")
+    async with run_cluster(tmp_path, settings=HASTY) as cluster:
+        assert "trust" not in hba.read_text()
+        for _ in range(2):
+            await create_application(cluster.url, APPLICATION)
+            await migrate(cluster.url, application=APPLICATION)
+        service = await asyncpg.connect(cluster.application_url)
+        assert await service.fetchval("SELECT n FROM precious") == 1
+        await service.execute("CREATE SCHEMA queue_dev")
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            await service.execute("DROP TABLE precious")
+        await service.close()

@@ -18,10 +18,10 @@ from deemster.domain.judge_host import JudgeOn
 from deemster.settings import DEFAULT_URL, Settings, child_environment
 from deemster.store.data_lock import lock_data_dir
 from deemster.store.embedded import Cluster, run_cluster
-from deemster.store.migrations import migrate
 from deemster.store.pool import Pool, open_pool, transaction
 from deemster.wiring.address import Address, find_free
 from deemster.wiring.process import signals_handled
+from deemster.wiring.resources import migrate_database
 from deemster.wiring.secret import secret_of
 
 TIMEOUT_S: Final = {"api": 15.0, "relay": 10.0, "worker": 120.0, "keeper": 10.0}
@@ -102,7 +102,7 @@ class Supervisor:
             self._display.say(f"Deemster {__version__}, data in {data_dir}")
             self._display.hint("starting the database …")
             async with open_database(self._settings, self._display) as url:
-                await migrate(url)
+                await migrate_database(self._settings)
                 async with open_pool(url, name="up", max_size=2) as pool:
                     await self._serve(url, pool, address)
 
@@ -163,7 +163,7 @@ async def open_database(settings: Settings, display: Display) -> AsyncIterator[s
     async with run_cluster(settings.data_dir) as cluster, asyncio.TaskGroup() as group:
         keeping = group.create_task(keep_running(cluster, display))
         try:
-            yield cluster.url
+            yield cluster.application_url
         finally:
             keeping.cancel()
 

@@ -51,8 +51,8 @@ database does not own it. Jobs left in a queue find no row, and end."""
 @asynccontextmanager
 async def readable_database(settings: Settings) -> AsyncIterator[str]:
     """Yields the URL of the database; starts the embedded one if it isn't running."""
-    if settings.database_url is not None:
-        yield settings.database_url.get_secret_value()
+    if (own := owner_url(settings)) is not None:
+        yield own
         return
     running = running_url(settings.data_dir)
     if running is not None:
@@ -73,11 +73,17 @@ async def writable_database(settings: Settings) -> AsyncIterator[str]:
     """Yields the same, and locks the data directory: no service may run on it meanwhile."""
     async with AsyncExitStack() as stack:
         stack.enter_context(lock_data_dir(settings.data_dir, "`deemster restore`"))
-        if settings.database_url is not None:
-            yield settings.database_url.get_secret_value()
+        if (own := owner_url(settings)) is not None:
+            yield own
             return
         cluster = await stack.enter_async_context(run_cluster(settings.data_dir))
         yield cluster.url
+
+
+def owner_url(settings: Settings) -> str | None:
+    """The operator's database, as the role that owns its tables; None: it is embedded."""
+    given = settings.migration_database_url or settings.database_url
+    return given.get_secret_value() if given is not None else None
 
 
 async def prepare_restore(url: str, *, force: bool) -> str:

@@ -11,6 +11,7 @@ import asyncpg
 
 from deemster.domain.errors import Unavailable
 from deemster.store.embedded import endpoint, server_log
+from deemster.store.embedded.access import write_access_files
 from deemster.store.embedded.data_directory import (
     ClusterHome,
     finish_cluster,
@@ -21,8 +22,8 @@ from deemster.store.embedded.launch import failure, launch
 from deemster.store.embedded.orphans import end_orphans
 
 INITDB = (
-    f"--username={endpoint.ROLE}",
-    "--auth-local=trust",
+    f"--username={endpoint.OWNER}",
+    "--auth-local=peer",
     "--auth-host=reject",
     "--encoding=UTF8",
     "--locale=C",
@@ -60,6 +61,9 @@ POLL_S = 0.01
 class Cluster:
     def __init__(self, home: ClusterHome, settings: Mapping[str, str]) -> None:
         self.url = endpoint.url_of(home.socket)
+        """For the owner of the database."""
+        self.application_url = endpoint.url_of(home.socket, role=endpoint.APPLICATION)
+        """For the service, which may read and write rows, and no more."""
         self._home = home
         self._settings = {**SETTINGS, **settings}
         self._process: asyncio.subprocess.Process | None = None
@@ -74,6 +78,7 @@ class Cluster:
         try:
             if not self._home.cluster.exists():
                 await self._create(lock)
+            await asyncio.to_thread(write_access_files, self._home)
             server_log.rotate(self._home.log)
             arguments = [f"--{name}={value}" for name, value in self._settings.items()]
             with server_log.opened(self._home.log) as log:

@@ -12,18 +12,21 @@ from urllib.parse import quote
 from deemster.domain.errors import Refused
 from deemster.store.embedded.database_user import DatabaseUser
 
-ROLE = DATABASE = "deemster"
+OWNER = DATABASE = "deemster"
+"""The role that owns the database and its tables, for migrations and backups."""
+APPLICATION = "deemster_app"
+"""The role of the service, which owns only the schemas of the queue."""
 FILE = ".s.PGSQL.5432"
 MAX_PATH_BYTES = 107
 """The kernel's limit for the path of a socket."""
 
 
-def url_of(directory: Path, database: str = DATABASE) -> str:
+def url_of(directory: Path, database: str = DATABASE, role: str = OWNER) -> str:
     # With the port: clients would use PGPORT otherwise.
-    return f"postgresql://{ROLE}@/{database}?host={quote(str(directory), safe='/')}&port=5432"
+    return f"postgresql://{role}@/{database}?host={quote(str(directory), safe='/')}&port=5432"
 
 
-def running_url(data_dir: Path) -> str | None:
+def running_url(data_dir: Path, role: str = OWNER) -> str | None:
     """Returns the URL of the server that runs on this data directory; None: none runs."""
     path = data_dir.resolve() / "postgres" / "socket"
     try:
@@ -38,7 +41,7 @@ def running_url(data_dir: Path) -> str | None:
         ) from fault
     except OSError:
         return None
-    return url_of(directory)
+    return url_of(directory, role=role)
 
 
 def make_directory(home: Path, owner: DatabaseUser) -> Path:

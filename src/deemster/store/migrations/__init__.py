@@ -9,6 +9,7 @@ from typing import Final
 import asyncpg
 
 from deemster.domain.errors import Refused
+from deemster.store.grants import grant_rows
 from deemster.store.pool import OwnConnection, connect
 
 HERE = Path(__file__).parent
@@ -44,8 +45,13 @@ def shipped() -> list[Migration]:
     ]
 
 
-async def migrate(url: str, *, dry_run: bool = False) -> list[Migration]:
-    """Applies what is missing in one transaction; returns what that was, or would be."""
+async def migrate(
+    url: str, *, dry_run: bool = False, application: str | None = None
+) -> list[Migration]:
+    """Applies what is missing in one transaction; returns what that was, or would be.
+
+    `application` is the role of the service, if another role migrates: it gets access to rows.
+    """
     connection = await connect(url)
     try:
         async with connection.transaction():
@@ -53,6 +59,8 @@ async def migrate(url: str, *, dry_run: bool = False) -> list[Migration]:
             missing = await find_missing(connection, shipped())
             if not dry_run:
                 await apply(connection, missing)
+                if application is not None:
+                    await grant_rows(connection, application)
         return missing
     finally:
         await connection.close()
