@@ -1,12 +1,18 @@
 """`deemster up` runs the whole service, from the first start to the last signal."""
 
+import os
 import signal
 import socket
 import stat
-from pathlib import Path
+from pathlib import Path, PurePath
 
+import asyncpg
 import pytest
 
+from deemster.privileges.service_user import find_service_user
+from deemster.sandbox.launcher import CAPABILITIES
+from deemster.store.embedded import APPLICATION, running_url
+from tests.cli.up.privileges import FIRST_BOX_UID, read_privileges
 from tests.cli.up.service import Up, all_gone, as_json
 from tests.waiting import until
 
@@ -25,6 +31,8 @@ async def test_o7_a_second_start_keeps_the_data_of_the_first(up: Up) -> None:
         assert stat.S_IMODE((up.data / name).stat().st_mode) == 0o600
     problems = await up.get("/v1/problems?limit=100")
     assert len(problems["items"]) == SAMPLES
+    check_privileges(up)
+    await check_database_role(up)
 
     (up.data.parent / "sum.py").write_text(CORRECT)
     arguments = ("submit", str(up.data.parent / "sum.py"), "--problem", "prob_aplusb")
@@ -59,6 +67,64 @@ async def test_o7_a_second_start_keeps_the_data_of_the_first(up: Up) -> None:
     up.process.send_signal(signal.SIGTERM)
     assert await up.end(signal.SIGINT) == 0, "a second signal ends it at once, with exit code 0"
     await all_gone(processes)
+
+
+def check_privileges(up: Up) -> None:
+    """X11: /proc/PID/status of every process; only the launcher and the runners are root."""
+    assert stat.S_IMODE(up.data.stat().st_mode) == 0o700
+    found = [each for pid in up.processes().values() if (each := read_privileges(pid))]
+    assert all(each.no_new for each in found), found
+    outside = [each for each in found if not each.own_namespace]
+    if os.geteuid() != 0:
+        assert all(each.uids == {os.geteuid()} for each in outside)
+        return
+    allowed = sum(1 << capability for capability in CAPABILITIES)
+    service = find_service_user()
+    assert up.data.stat().st_uid == service.uid
+    roots = [each for each in outside if 0 in each.uids]
+    assert {PurePath(each.argv.split()[0]).name for each in roots} >= {"deemster-runner"}
+    for each in roots:
+        assert "deemster-runner" in each.argv or "deemster.sandbox.launcher" in each.argv, each
+        assert all(mask & ~allowed == 0 for mask in each.capabilities), each
+    others = [each for each in outside if 0 not in each.uids]
+    for name in (" up ", " api", " relay", " worker", " keeper", "postgres"):
+        assert any(name in f"{each.argv.rstrip()} " for each in others), name
+    for each in others:
+        assert each.uids == {service.uid}, each
+        assert (each.groups, set(each.capabilities)) == ("", {0}), each
+    boxes = [each for each in found if each.own_namespace]
+    assert boxes
+    assert all(min(each.uids) >= FIRST_BOX_UID for each in boxes), boxes
+
+
+async def check_database_role(up: Up) -> None:
+    """X11: the service's role reads and writes rows, and can change nothing else."""
+    url = running_url(up.data, APPLICATION)
+    assert url is not None
+    connection = await asyncpg.connect(url)
+    try:
+        role = await connection.fetchrow("SELECT * FROM pg_roles WHERE rolname = current_user")
+        assert role is not None
+        powers = ("super", "createrole", "createdb", "bypassrls", "replication")
+        assert not any(role[f"rol{name}"] for name in powers)
+        owned = "SELECT tablename FROM pg_tables WHERE schemaname = $1 AND tableowner = $2"
+        assert not await connection.fetch(owned, "public", APPLICATION)
+        for statement in (
+            "ALTER TABLE account ADD COLUMN x int",
+            "CREATE TABLE public.x ()",
+            "DROP TABLE work",
+            "DELETE FROM migration",
+            "CREATE ROLE x",
+            "COPY account TO PROGRAM 'id'",
+        ):
+            with pytest.raises(asyncpg.InsufficientPrivilegeError):
+                await connection.execute(statement)
+    finally:
+        await connection.close()
+    hba = (up.data / "postgres" / "cluster" / "pg_hba.conf").read_text()
+    assert "trust" not in hba
+    with pytest.raises(asyncpg.InvalidAuthorizationSpecificationError):
+        await asyncpg.connect(url.replace(APPLICATION, "postgres"))
 
 
 async def test_a_killed_process_is_restarted(up: Up) -> None:
