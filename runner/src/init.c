@@ -38,13 +38,14 @@
 #include <unistd.h>
 
 #include "kernel.h"
+#include "sample.h"
 #include "stage.h"
 
 #ifndef CLONE_NEWCGROUP
 #define CLONE_NEWCGROUP 0x02000000
 #endif
 
-/* Interval of memory samples, if the kernel records no peak. */
+/* Interval of memory samples, if the kernel records no peak, and of all samples without cgroups. */
 #define SAMPLE_NS UINT64_C(5000000)
 /* Shortest interval between checks of the CPU time. */
 #define MIN_TICK_NS UINT64_C(1000000)
@@ -485,8 +486,27 @@ static uint64_t next_check_ns(const struct run *run, uint64_t cpu_ns, uint64_t e
             wait = refusals;
         if (run->slot->shared->meter.peak < 0 && SAMPLE_NS < wait)
             wait = SAMPLE_NS;
+    } else if (SAMPLE_NS < wait) {
+        wait = SAMPLE_NS;
     }
     return wait;
+}
+
+/* Without cgroups: samples hold the processes of the run together to the limits that rlimits can
+ * set for each of them alone. */
+static bool sampled_limit_reached(struct run *run)
+{
+    struct meter *meter = &run->slot->shared->meter;
+    struct sample sample = sample_processes();
+    if (sample.memory_bytes > meter->sampled_peak)
+        meter->sampled_peak = sample.memory_bytes;
+    if (sample.memory_bytes > run->request.head.memory_bytes)
+        end_run(run, END_MEMORY, 0);
+    else if (sample.cpu_ns >= run->request.head.cpu_ns)
+        end_run(run, END_CPU, 0);
+    else
+        return false;
+    return true;
 }
 
 static bool limit_reached(struct run *run, uint64_t *wait)
@@ -503,6 +523,8 @@ static bool limit_reached(struct run *run, uint64_t *wait)
         end_run(run, END_PROCESSES, 0);
         return true;
     }
+    if (!meter->on && sampled_limit_reached(run))
+        return true;
     if (elapsed >= run->request.head.wall_ns) {
         end_run(run, END_WALL, 0);
         return true;
@@ -572,7 +594,7 @@ static void kill_all_processes(void)
 }
 
 /* Without a cgroup: the kernel's totals for the dead processes. */
-static void read_rusage(struct report *report)
+static void read_rusage(struct report *report, uint64_t sampled_peak)
 {
     struct rusage used;
     if (getrusage(RUSAGE_CHILDREN, &used))
@@ -581,6 +603,8 @@ static void read_rusage(struct report *report)
         ((uint64_t)used.ru_utime.tv_sec + (uint64_t)used.ru_stime.tv_sec) * 1000000000 +
         ((uint64_t)used.ru_utime.tv_usec + (uint64_t)used.ru_stime.tv_usec) * 1000;
     report->memory_bytes = (uint64_t)used.ru_maxrss * 1024;
+    if (report->memory_bytes < sampled_peak)
+        report->memory_bytes = sampled_peak; /* of several processes together */
 }
 
 /* Receives the request and starts the program. False: it did not start, and the report or the
@@ -610,6 +634,6 @@ void init_main(void *argument)
     if (!slot->shared->meter.on || !(slot->options->layers & LAYER_PID))
         kill_all_processes();
     if (!slot->shared->meter.on)
-        read_rusage(run->report);
+        read_rusage(run->report, slot->shared->meter.sampled_peak);
     _exit(0);
 }

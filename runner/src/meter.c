@@ -163,10 +163,10 @@ static int set_quota(struct meter *m, uint32_t permille)
 int meter_begin(struct meter *m, uint64_t memory_bytes, uint32_t processes,
                 uint32_t cpu_permille, struct fault *fault)
 {
+    m->sampled_peak = 0;
     if (!m->on)
         return 0;
     m->base_bytes = read_fd_number(m->usage);
-    m->sampled_peak = 0;
     if (set_memory_limit(m, memory_bytes + m->base_bytes))
         return fail(fault, "limit-memory");
     /* The group also contains init and, in version 1, the spawner. */

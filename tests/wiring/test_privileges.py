@@ -3,10 +3,12 @@
 import json
 import os
 import pwd
+import re
 import stat
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,21 +37,7 @@ def root_only(tmp_path: Path) -> Path:
 def test_an_unprivileged_process_has_boxes_and_nothing_else_of_root(
     tmp_path: Path, root_only: Path
 ) -> None:
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", "tests.wiring.unprivileged_boxes", str(root_only)],
-        env={
-            **os.environ,
-            "DEEMSTER_DATA_DIR": str(tmp_path / "data"),
-            "DEEMSTER_WORK_DIR": str(tmp_path / "work"),
-            "PYTHONPATH": str(Path(__file__).parents[2]),
-        },
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    seen = json.loads(done.stdout)
+    seen = run_program("unprivileged_boxes", tmp_path, root_only)
     uid = find_service_user().uid
     assert uid not in {
         0,
@@ -64,6 +52,35 @@ def test_an_unprivileged_process_has_boxes_and_nothing_else_of_root(
     assert seen["restarted"] == "again\n"
     assert all("attach-directory" in each for each in seen["refused"]), seen["refused"]
     assert "layers" in seen["fewer layers"]
+
+
+def run_program(name: str, directory: Path, *arguments: Path) -> Any:
+    """Returns what it prints."""
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", f"tests.wiring.{name}", *map(str, arguments)],
+        env={
+            **os.environ,
+            "DEEMSTER_DATA_DIR": str(directory / "data"),
+            "DEEMSTER_WORK_DIR": str(directory / "work"),
+            "PYTHONPATH": str(Path(__file__).parents[2]),
+        },
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_x8_an_ordinary_user_gets_the_strongest_sandbox_and_is_told_how_to_get_more(
+    tmp_path: Path,
+) -> None:
+    seen = run_program("ordinary_user", tmp_path)
+    assert seen["without"] == ["cgroup"]
+    assert re.fullmatch(
+        r"Limits of .* less exact .*: start `[^`]*\./dev up` instead\.", seen["weakness"]
+    )
 
 
 def test_boxes_are_built_only_from_directories_of_the_system(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Parses the options of `deemster up` and starts the supervisor."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -8,8 +9,10 @@ import uvloop
 
 from deemster.cli.options import Slots
 from deemster.cli.up.supervisor import supervise
+from deemster.sandbox.launched_runner import launcher_in_use
 from deemster.settings import load_settings
 from deemster.wiring.privileges import enter_service
+from deemster.wiring.strongest_sandbox import choose_layers
 
 
 def up(
@@ -53,10 +56,9 @@ def up(
     data_dir = (data or usual_data_dir).resolve()
     settings = load_settings(port=port, host=host, data_dir=data_dir, slots=workers)
     entered = enter_service(settings, runner=True, listens=True)
+    settings, weakness = entered.settings, entered.weakness
+    if os.geteuid() != 0 and launcher_in_use() is None:
+        settings, weakness = uvloop.run(choose_layers(settings))
     uvloop.run(
-        supervise(
-            entered.settings,
-            weakness=entered.weakness,
-            names_data_dir=data_dir != usual_data_dir,
-        )
+        supervise(settings, weakness=weakness, names_data_dir=data_dir != usual_data_dir)
     )

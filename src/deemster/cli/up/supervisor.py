@@ -140,6 +140,8 @@ class Supervisor:
         }
         if self._settings.slots is not None:
             overrides["slots"] = self._settings.slots
+        if self._settings.sandbox_without:
+            overrides["sandbox_without"] = ",".join(sorted(self._settings.sandbox_without))
         if self._settings.database_url is None:
             overrides["database_url"] = url
         return child_environment(**overrides)
