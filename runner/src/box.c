@@ -21,13 +21,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "kernel.h"
 #include "slot.h"
+#include "state.h"
 
 static const char *const DEVICES[] = {"null", "zero", "full", "random", "urandom"};
 #define DEVICE_COUNT (sizeof DEVICES / sizeof *DEVICES)
@@ -219,30 +219,6 @@ static int build_root(struct slot *slot, struct fault *fault)
     return 0;
 }
 
-/* Sets the limits that are the same for all programs, which inherit them. */
-static int set_common_limits(void)
-{
-    static const struct {
-        int resource;
-        rlim_t max;
-    } limits[] = {
-        {RLIMIT_CORE, 1}, /* 0 would still start a program named in core_pattern */
-        {RLIMIT_MEMLOCK, 64 << 10}, {RLIMIT_MSGQUEUE, 0},      {RLIMIT_NICE, 0},
-        {RLIMIT_RTPRIO, 0},         {RLIMIT_SIGPENDING, 4096},
-    };
-    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
-        struct rlimit limit;
-        if (getrlimit(limits[i].resource, &limit))
-            return -1;
-        if (limit.rlim_max > limits[i].max)
-            limit.rlim_max = limits[i].max;
-        limit.rlim_cur = limit.rlim_max;
-        if (setrlimit(limits[i].resource, &limit))
-            return -1;
-    }
-    return 0;
-}
-
 /* Forbids new namespaces below this one by the kernel's own limits, in addition to seccomp. */
 static int forbid_namespaces(const struct slot *slot)
 {
@@ -311,15 +287,14 @@ int slot_enter(struct slot *slot, struct fault *fault)
         return fail(fault, "parent-death-signal");
     if (options->layers & LAYER_UTS && sethostname("box", 3))
         return fail(fault, "hostname");
-    umask(022);
     if (build_root(slot, fault))
         return -1;
     if (forbid_namespaces(slot))
         return fail(fault, "forbid-namespaces");
     if (pin_to_cpu(slot))
         return fail(fault, "pin-to-cpu");
-    if (set_common_limits())
-        return fail(fault, "common-limits");
+    if (leave_session_keyring())
+        return fail(fault, "session-keyring");
     if (drop_bounding_set())
         return fail(fault, "drop-bounding-set");
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))

@@ -40,6 +40,7 @@
 #include "kernel.h"
 #include "sample.h"
 #include "stage.h"
+#include "state.h"
 
 #ifndef CLONE_NEWCGROUP
 #define CLONE_NEWCGROUP 0x02000000
@@ -69,12 +70,6 @@ static void end_run(struct run *run, enum run_end end, int code)
 }
 
 /* ---- program ---- */
-
-static int set_limit(int resource, uint64_t max)
-{
-    struct rlimit limit = {max, max};
-    return setrlimit(resource, &limit);
-}
 
 static int set_program_limits(const struct run *run)
 {

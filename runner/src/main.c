@@ -29,7 +29,8 @@
  *
  * Privileges
  *   With root: the runner is root. Each slot is a user namespace; its root is the host's uid
- *   uid_base + 2n and its programs are uid_base + 2n + 1, which own nothing on the host.
+ *   uid_base + 2n and its programs are uid_base + 2n + 1, which own nothing on the host and which
+ *   no other runner has (uids.c).
  *   Without root: the runner first enters its own user and mount namespace, and its one uid is
  *   that of the programs too.
  *
@@ -59,6 +60,7 @@
 
 #include "kernel.h"
 #include "slot.h"
+#include "state.h"
 
 #define CONTROL          0
 #define SETUP_TIMEOUT_MS 30000
@@ -96,7 +98,7 @@ static time_t seconds(void)
 /* ---- command line ---- */
 
 static const char USAGE[] =
-    "usage: deemster-runner --slots N [--layers MASK] [--uid-base N] [--cpu N]...\n"
+    "usage: deemster-runner --slots N [--layers MASK] [--cpu N]...\n"
     "                       [--share-cpus 0|1] [--low-priority 0|1] [--keep-page-cache 0|1]\n"
     "                       [--bind SOURCE TARGET]... [--link TEXT PATH]... [--below DIR]...\n"
     "                       --deny-filter FD --notify-filter FD --profile FD...\n"
@@ -158,8 +160,6 @@ static int parse_option(struct options *options, int left, char **argv)
         options->slots = (unsigned)number;
     else if (!strcmp(name, "--layers") && number <= LAYERS_ALL)
         options->layers = (unsigned)number;
-    else if (!strcmp(name, "--uid-base") && number > 0)
-        options->uid_base = (uid_t)number;
     else if (!strcmp(name, "--cpu") && options->cpu_count < MAX_CPUS && number < CPU_SETSIZE)
         options->cpus[options->cpu_count++] = (int)number;
     else if (!strcmp(name, "--share-cpus") && number <= 1)
@@ -185,7 +185,6 @@ static int parse_option(struct options *options, int left, char **argv)
 static int parse_options(struct options *options, int argc, char **argv)
 {
     options->layers = LAYERS_ALL;
-    options->uid_base = 1900000000;
     for (int at = 1; at < argc;) {
         int used = parse_option(options, argc - at, argv + at);
         if (!used) {
@@ -216,7 +215,7 @@ static bool maps_ids(const char *path, uint64_t first, uint64_t count)
     return found;
 }
 
-static bool is_privileged(const struct options *options)
+static bool is_privileged(void)
 {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct data[2];
@@ -224,10 +223,10 @@ static bool is_privileged(const struct options *options)
         return false;
     uint32_t needed =
         1U << CAP_SYS_ADMIN | 1U << CAP_SETUID | 1U << CAP_SETGID | 1U << CAP_CHOWN;
-    uint64_t ids = 2 * (uint64_t)options->slots;
+    const uint64_t ids = 2 * (uint64_t)LEASED_SLOTS;
     return (data[0].effective & needed) == needed &&
-           maps_ids("/proc/self/uid_map", options->uid_base, ids) &&
-           maps_ids("/proc/self/gid_map", options->uid_base, ids);
+           maps_ids("/proc/self/uid_map", UID_BASE, ids) &&
+           maps_ids("/proc/self/gid_map", UID_BASE, ids);
 }
 
 static int map_one(const char *path, unsigned inside, unsigned outside)
@@ -259,6 +258,20 @@ static int send_event(enum control_event kind, unsigned slot, const struct fault
         memcpy(event.step, fault->step, sizeof event.step);
     }
     return kernel_send(CONTROL, &event, sizeof event, fd, 0);
+}
+
+static uid_t slot_uid(const struct options *options, unsigned number)
+{
+    return options->privileged ? options->uid_base + 2 * number : geteuid();
+}
+
+static int announce_slot(const struct options *options, unsigned number, int channel)
+{
+    struct event event = {.magic = WIRE_MAGIC,
+                          .event = EVENT_SLOT,
+                          .slot = number,
+                          .uid = slot_uid(options, number) + options->privileged};
+    return kernel_send(CONTROL, &event, sizeof event, channel, 0);
 }
 
 /* In the spawner: closes everything that belongs to the runner. */
@@ -306,7 +319,7 @@ static int set_up_child(struct runner *runner, unsigned number, pid_t pid, int s
     static const char *const kinds[] = {"uid_map", "gid_map"};
     for (int i = 0; i < 2; i++) {
         snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, kinds[i]);
-        unsigned first = options->uid_base + 2 * number;
+        unsigned first = slot_uid(options, number);
         if (options->privileged)
             snprintf(text, sizeof text, "0 %u 1\n%d %u 1\n", first, PROGRAM_ID, first + 1);
         else
@@ -373,8 +386,7 @@ static int make_slot(struct runner *runner, unsigned number, struct fault *fault
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel))
         return fail(fault, "slot-channel");
     slot.channel = channel[1];
-    uid_t owner =
-        runner->options.privileged ? runner->options.uid_base + 2 * number : geteuid();
+    uid_t owner = slot_uid(&runner->options, number);
     int result = slot_open_trees(&slot, fault);
     if (!result && runner->options.layers & LAYER_CGROUP)
         result = cgroups_make_slot(&runner->cgroups, number, owner, &slot.shared->meter, fault);
@@ -386,7 +398,7 @@ static int make_slot(struct runner *runner, unsigned number, struct fault *fault
     slot_close_trees(&slot);
     meter_close(&ours);
     close(channel[1]);
-    if (!result && send_event(EVENT_SLOT, number, NULL, channel[0]))
+    if (!result && announce_slot(&runner->options, number, channel[0]))
         result = fail(fault, "announce-slot");
     close(channel[0]);
     madvise(slot.shared, sizeof *slot.shared, MADV_DONTFORK);
@@ -516,19 +528,6 @@ static int serve(struct runner *runner)
     }
 }
 
-/* `nohup` and shells without job control start a service with ignored signals, which every
- * program would inherit: it would survive its own SIGINT, and some runtimes change with it. */
-static int reset_signals(void)
-{
-    for (int number = 1; number < NSIG; number++) {
-        if (number == SIGKILL || number == SIGSTOP)
-            continue;
-        if (signal(number, SIG_DFL) == SIG_ERR && errno != EINVAL) /* libc keeps a few */
-            return -1;
-    }
-    return 0;
-}
-
 /* A nice value counts among the processes of one group only, so the group needs a low weight,
  * too. */
 static int lower_priority(struct cgroups *groups)
@@ -545,7 +544,9 @@ static int begin(struct runner *runner, struct fault *fault)
     sigaddset(&watched, SIGCHLD);
     sigaddset(&watched, SIGTERM);
     sigaddset(&watched, SIGINT);
-    if (reset_signals() || sigprocmask(SIG_SETMASK, &watched, NULL))
+    if (reset_inherited_state(fault))
+        return -1;
+    if (sigprocmask(SIG_SETMASK, &watched, NULL))
         return fail(fault, "runner-signals");
     runner->signals = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
     if (runner->signals < 0)
@@ -554,7 +555,9 @@ static int begin(struct runner *runner, struct fault *fault)
     if (sched_getaffinity(0, sizeof cpus, &cpus))
         return fail(fault, "runner-cpus");
     runner->options.cores = (unsigned)CPU_COUNT(&cpus);
-    runner->options.privileged = is_privileged(&runner->options);
+    runner->options.privileged = is_privileged();
+    if (runner->options.privileged && lease_uids(&runner->options, fault))
+        return -1;
     if (runner->options.layers & LAYER_CGROUP &&
         cgroups_open(&runner->cgroups, runner->options.privileged, fault))
         return -1;

@@ -19,6 +19,10 @@
 #define MAX_CPUS     1024
 #define MAX_BELOW    64
 
+/* With root, the slots of all runners of a machine have the host uids from UID_BASE on. */
+#define UID_BASE     1900000000
+#define LEASED_SLOTS 65536
+
 #define PROGRAM_ID 1000 /* uid and gid of every program, inside its user namespace */
 
 enum layer {
@@ -44,8 +48,7 @@ struct options {
     unsigned slots;
     unsigned layers;
     unsigned cores; /* that this process may use */
-    uid_t
-        uid_base; /* privileged: slot n has uid_base + 2n (its root) and + 2n + 1 (programs) */
+    uid_t uid_base; /* privileged: slot n is root as uid_base + 2n, programs are + 2n + 1 */
     bool privileged;
     int bind_count, link_count, profile_count, cpu_count, below_count;
     struct {
@@ -93,6 +96,8 @@ struct slot {
     int tree_count;
 };
 
+/* In the privileged runner: sets uid_base to uids that no other runner uses. */
+int lease_uids(struct options *options, struct fault *fault);
 /* In the runner: clones the mounts for the slot's root. */
 int slot_open_trees(struct slot *slot, struct fault *fault);
 void slot_close_trees(struct slot *slot);

@@ -7,7 +7,7 @@
  *
  * Descriptors
  *   the slot's channel, the listener of the notify filter, the slot's /proc, the files of the
- *   meter, and the lowest /proc that is still mounted for a dead run. */
+ *   meter, the file of uids.c, and the lowest /proc that is still mounted for a dead run. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sched.h>

@@ -6,7 +6,7 @@
 _Static_assert(sizeof(struct request_head) == 96,
                "src/deemster/sandbox/wire.py unpacks this layout");
 _Static_assert(sizeof(struct report) == 96, "src/deemster/sandbox/wire.py unpacks this layout");
-_Static_assert(sizeof(struct event) == 48, "src/deemster/sandbox/wire.py unpacks this layout");
+_Static_assert(sizeof(struct event) == 56, "src/deemster/sandbox/wire.py unpacks this layout");
 _Static_assert(offsetof(struct stage_request, text) == 16,
                "src/deemster/sandbox/wire.py packs this layout");
 

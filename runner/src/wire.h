@@ -179,6 +179,8 @@ struct event {
     uint32_t event;
     uint32_t slot;
     int32_t error;
+    uint32_t uid; /* with EVENT_SLOT: the host's uid of the slot's programs */
+    uint32_t reserved;
     char step[WIRE_STEP_BYTES];
 };
 

@@ -27,7 +27,7 @@ int main(void) {
     AT(request_head, scratch_inodes); AT(request_head, cpu_permille); AT(request_head, argc);
     AT(request_head, text_bytes); AT(report, arch); AT(report, cpu_ns); AT(report, oom_kills);
     AT(report, error); AT(report, ended_ns); AT(report, step);
-    AT(event, slot); AT(event, step);
+    AT(event, slot); AT(event, uid); AT(event, step);
     return 0;
 }
 """
@@ -76,7 +76,7 @@ def test_fields_have_the_same_offsets_as_in_the_header(layout: dict[str, int]) -
         ("step", 12),
     ):
         assert layout[f"report.{name}"] == offset(wire.REPORT, index), name
-    for name, index in (("slot", 2), ("step", 4)):
+    for name, index in (("slot", 2), ("uid", 4), ("step", 6)):
         assert layout[f"event.{name}"] == offset(wire.EVENT, index), name
 
 

@@ -157,8 +157,8 @@ class Pool:
 
     # -- slots --
 
-    def _add_slot(self, number: int, channel: socket.socket) -> None:
-        slot = Slot(number, channel, self._offer, self._remove_slot)
+    def _add_slot(self, uid: int, channel: socket.socket) -> None:
+        slot = Slot(uid, channel, self._offer, self._remove_slot)
         self._slots.add(slot)
         if self._first_slot is not None and not self._first_slot.done():
             self._first_slot.set_result(None)

@@ -65,7 +65,11 @@ class RunnerConfig:
 
 
 class Runner:
-    """One process. `on_slot` gets each slot's channel; `on_end` is called when it has ended."""
+    """One process.
+
+    `on_slot` gets the channel of each slot and the uid of its programs; `on_end` is called when
+    the process has ended.
+    """
 
     def __init__(
         self,
@@ -117,7 +121,7 @@ class Runner:
         event = wire.unpack_event(packet)
         match event.event:
             case wire.Event.SLOT:
-                self._on_slot(event.slot, socket.socket(fileno=fds[0]))
+                self._on_slot(event.uid, socket.socket(fileno=fds[0]))
             case wire.Event.ATTACHED:
                 self._answer_attach(fds[0])
             case wire.Event.REFUSED:

@@ -11,9 +11,6 @@ from deemster.sandbox.root import base_links
 
 PACKAGED_RUNNER: Final = Path(__file__).parent / "bin" / "deemster-runner"
 
-UID_BASE: Final = 1_900_000_000
-"""With root, the programs of slot n have the uid UID_BASE + 2n + 1 outside their box."""
-
 
 @dataclass(frozen=True, slots=True)
 class RunnerOptions:
@@ -45,7 +42,7 @@ class RunnerProcess(Protocol):
 def runner_arguments(options: RunnerOptions, policy: Sequence[int]) -> list[str]:
     """`policy` has the descriptors of the two filters and of the profiles."""
     arguments = [str(options.executable), "--slots", str(options.slots)]
-    arguments += ["--layers", str(options.layers.value), "--uid-base", str(UID_BASE)]
+    arguments += ["--layers", str(options.layers.value)]
     arguments += ["--deny-filter", str(policy[0]), "--notify-filter", str(policy[1])]
     for fd in policy[2:]:
         arguments += ["--profile", str(fd)]

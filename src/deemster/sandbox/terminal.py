@@ -13,7 +13,6 @@ from deemster.domain.errors import Refused
 from deemster.sandbox.live_run import LiveRun
 from deemster.sandbox.live_streams import LiveInput, LiveOutput, take_first
 from deemster.sandbox.runner import SandboxFault
-from deemster.sandbox.runner_start import UID_BASE
 from deemster.sandbox.slot import Slot
 from deemster.sandbox.streams import DirectStream
 
@@ -65,7 +64,7 @@ class Terminal:
         """`own` makes a side of the pair belong to a uid."""
         self.master, side = _open_pair(size)
         try:
-            own(side, UID_BASE + 2 * slot.number + 1)
+            own(side, slot.uid)
         except OSError as error:
             os.close(side)
             os.close(self.master)

@@ -21,7 +21,7 @@ MAX_SIGNAL: Final = 31
 INSTRUCTION: Final = struct.Struct("=II")
 REQUEST: Final = struct.Struct("=4I6Q8I")
 REPORT: Final = struct.Struct("=IIiI3QIIiIQ32s")
-EVENT: Final = struct.Struct("=IIIi32s")
+EVENT: Final = struct.Struct("=IIIiII32s")
 STAGE_REQUEST: Final = struct.Struct("=4I")
 STAGE_ANSWER: Final = struct.Struct("=Ii")
 MAX_STAGE_TEXT: Final = 2 * 4096
@@ -99,6 +99,8 @@ class RunnerEvent:
     event: Event
     slot: int
     error: int
+    uid: int
+    """With SLOT: the host's uid of the slot's programs."""
     step: str
 
 
@@ -200,10 +202,10 @@ def unpack_note(packet: bytes) -> Note:
 
 
 def unpack_event(packet: bytes) -> RunnerEvent:
-    magic, event, slot, error, step = EVENT.unpack(packet)
+    magic, event, slot, error, uid, _, step = EVENT.unpack(packet)
     if magic != MAGIC:
         raise ValueError("the packet is not an event")
-    return RunnerEvent(Event(event), slot, error, _text(step))
+    return RunnerEvent(Event(event), slot, error, uid, _text(step))
 
 
 def _text(field: bytes) -> str:
