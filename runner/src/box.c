@@ -1,5 +1,5 @@
-/* Builds a slot's root: a small read-only tmpfs with bind mounts of the toolchains, a
- * synthetic /etc, five devices, /proc, and a scratch directory.
+/* Builds a slot's root: a small read-only tmpfs with five devices, /proc, a scratch directory and
+ * the files of one view (view.c).
  *
  * Processes and descriptors
  *   The runner clones the mounts, because it can read paths that the slot's uid can't, and
@@ -29,20 +29,7 @@
 #include "slot.h"
 #include "state.h"
 
-static const char *const DEVICES[] = {"null", "zero", "full", "random", "urandom"};
-#define DEVICE_COUNT (sizeof DEVICES / sizeof *DEVICES)
-
-static const struct {
-    const char *path, *text;
-} FILES[] = {
-    {"etc/passwd", "root:x:0:0:root:/:/usr/sbin/nologin\n"
-                   "program:x:1000:1000:program:/work:/usr/sbin/nologin\n"},
-    {"etc/group", "root:x:0:\nprogram:x:1000:\n"},
-    {"etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"},
-    {"etc/hosts", "127.0.0.1 localhost\n"},
-    {"etc/hostname", "box\n"},
-    {"etc/timezone", "Etc/UTC\n"},
-};
+static const char *const DEVICE_NAMES[DEVICES] = {"null", "zero", "full", "random", "urandom"};
 
 /* ---- runner side ---- */
 
@@ -77,13 +64,17 @@ int open_read_only_tree(int dir, const char *path, enum tree_kind kind)
 
 int slot_open_trees(struct slot *slot, struct fault *fault)
 {
+    const struct views *views = &slot->options->views;
     slot->tree_count = 0;
-    for (int i = 0; i < slot->options->bind_count + (int)DEVICE_COUNT; i++) {
+    slot->trees = calloc((size_t)views->source_count + DEVICES, sizeof *slot->trees);
+    if (!slot->trees)
+        return fail(fault, "clone-bind");
+    for (int i = 0; i < views->source_count + DEVICES; i++) {
         char path[64];
-        bool device = i >= slot->options->bind_count;
+        bool device = i >= views->source_count;
         if (device)
-            snprintf(path, sizeof path, "/dev/%s", DEVICES[i - slot->options->bind_count]);
-        int tree = open_read_only_tree(AT_FDCWD, device ? path : slot->options->binds[i].source,
+            snprintf(path, sizeof path, "/dev/%s", DEVICE_NAMES[i - views->source_count]);
+        int tree = open_read_only_tree(AT_FDCWD, device ? path : views->sources[i],
                                        device ? TREE_DEVICE : TREE_FILES);
         if (tree < 0)
             return fail(fault, device ? "clone-device" : "clone-bind");
@@ -96,66 +87,27 @@ void slot_close_trees(struct slot *slot)
 {
     while (slot->tree_count)
         close(slot->trees[--slot->tree_count]);
+    free(slot->trees);
+    slot->trees = NULL;
 }
 
 /* ---- spawner side ---- */
 
-/* Creates the parent directories of `path`, which is relative to the new root. */
-static int make_parents(const char *path)
-{
-    char part[PATH_MAX];
-    snprintf(part, sizeof part, "%s", path);
-    for (char *at = strchr(part, '/'); at; at = strchr(at + 1, '/')) {
-        *at = 0;
-        if (mkdir(part, 0755) && errno != EEXIST)
-            return -1;
-        *at = '/';
-    }
-    return 0;
-}
-
-static int write_file(const char *path, const char *text)
-{
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    if (fd < 0)
-        return -1;
-    int result = write_fd_text(fd, text);
-    close(fd);
-    return result;
-}
-
-/* Attaches a detached mount at `path`, and creates a directory or file as its mount point. */
-static int attach_tree(int tree, const char *path)
-{
-    struct stat status;
-    if (make_parents(path) || fstat(tree, &status))
-        return -1;
-    int made = S_ISDIR(status.st_mode) ? mkdir(path, 0755) : mknod(path, S_IFREG | 0444, 0);
-    if (made && errno != EEXIST)
-        return -1;
-    return kernel_move_mount(tree, AT_FDCWD, path, 0);
-}
-
+/* Fills the root of programs, which is the working directory here. */
 static int fill_root(struct slot *slot, struct fault *fault)
 {
     const struct options *options = slot->options;
     static const char *const directories[] = {"proc", "code", "data", "work",
-                                              "etc",  "dev",  "var",  "run"};
+                                              "dev",  "var",  "run"};
     for (size_t i = 0; i < sizeof directories / sizeof *directories; i++)
-        if (mkdir(directories[i], 0755))
+        if (mkdir(directories[i], 0755) && errno != EEXIST)
             return fail(fault, "root-directories");
-    for (int i = 0; i < options->bind_count; i++)
-        if (attach_tree(slot->trees[i], options->binds[i].target + 1))
-            return fail(fault, "root-binds");
-    for (size_t i = 0; i < DEVICE_COUNT; i++) {
+    for (int i = 0; i < DEVICES; i++) {
         char path[64];
-        snprintf(path, sizeof path, "dev/%s", DEVICES[i]);
-        if (attach_tree(slot->trees[options->bind_count + (int)i], path))
+        snprintf(path, sizeof path, "dev/%s", DEVICE_NAMES[i]);
+        if (attach_tree(slot->trees[options->views.source_count + i], path))
             return fail(fault, "root-devices");
     }
-    for (size_t i = 0; i < sizeof FILES / sizeof *FILES; i++)
-        if (write_file(FILES[i].path, FILES[i].text))
-            return fail(fault, "root-files");
     static const char *const own_links[][2] = {
         {"/work", "tmp"},
         {"/work", "dev/shm"},
@@ -191,31 +143,51 @@ int proc_mount(const struct slot *slot)
                         "subset=pid,hidepid=ptraceable", slot->token);
 }
 
-static int build_root(struct slot *slot, struct fault *fault)
+/* Makes the root of programs, /box, and the views beside it. */
+static int make_root(struct slot *slot, struct fault *fault)
 {
-    if (kernel_mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL, 0))
-        return fail(fault, "mount-private");
     if (kernel_mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV,
-                     "size=1m,nr_inodes=1024,mode=755", 0))
+                     "size=16m,nr_inodes=65536,mode=755", 0))
         return fail(fault, "mount-root");
     if (chdir("/tmp"))
         return fail(fault, "enter-root");
+    int box = make_mount("box");
+    if (box < 0 || mkdir("views", 0755))
+        return fail(fault, "mount-box");
+    if (views_build(slot))
+        return fail(fault, "build-views");
+    if (fchdir(box))
+        return fail(fault, "enter-box");
+    close(box);
     if (fill_root(slot, fault))
         return -1;
     /* This one stays complete below those of the runs: see the top. */
     if (kernel_mount("proc", "proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL, 0))
         return fail(fault, "mount-proc");
+    return chdir("/tmp") ? fail(fault, "enter-root") : 0;
+}
+
+static int build_root(struct slot *slot, struct fault *fault)
+{
+    if (kernel_mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL, 0))
+        return fail(fault, "mount-private");
+    if (make_root(slot, fault))
+        return -1;
+    struct mount_attr attr = {.attr_set =
+                                  MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV};
     if (kernel_pivot_root(".", ".") || kernel_unmount(".", 0) || chdir("/"))
         return fail(fault, "pivot-root");
+    if (kernel_mount_setattr(AT_FDCWD, "/", 0, &attr) ||
+        kernel_mount_setattr(AT_FDCWD, "/box", 0, &attr))
+        return fail(fault, "root-read-only");
+    /* The views stay outside; the spawner reaches them by descriptors. */
+    if (chdir("/box") || chroot("."))
+        return fail(fault, "enter-box");
     if (scratch_mount(slot))
         return fail(fault, "mount-scratch");
     slot->proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (slot->proc < 0 || (!(slot->options->layers & LAYER_PID) && proc_mount(slot)))
         return fail(fault, "cover-proc");
-    struct mount_attr attr = {.attr_set =
-                                  MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV};
-    if (kernel_mount_setattr(AT_FDCWD, "/", 0, &attr))
-        return fail(fault, "root-read-only");
     return 0;
 }
 

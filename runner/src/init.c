@@ -236,7 +236,8 @@ static int await_request(struct run *run, struct fault *fault)
         bool data = run->request.head.flags & REQUEST_DATA;
         bool stage = run->request.head.flags & REQUEST_STAGE;
         if (count != 3 + code + data + stage ||
-            run->request.head.profile >= (uint32_t)run->slot->options->profile_count)
+            run->request.head.profile >= (uint32_t)run->slot->options->profile_count ||
+            run->request.head.view >= (uint32_t)run->slot->options->views.count)
             return fail_with(fault, "parse-request", EINVAL);
         memcpy(run->stdio, fds, sizeof run->stdio);
         run->code = code ? fds[3] : -1;
@@ -292,6 +293,10 @@ static int size_scratch(struct run *run, struct fault *fault)
 static int prepare_run(struct run *run, struct fault *fault)
 {
     run->slot->shared->flags = run->request.head.flags;
+    if (view_attach(run->slot, run->request.head.view)) {
+        run->slot->shared->init_died = true; /* a part of a view may be left in the root */
+        return fail(fault, "attach-view");
+    }
     return attach_mounts(run, fault) || size_scratch(run, fault) ? -1 : 0;
 }
 

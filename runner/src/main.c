@@ -100,7 +100,7 @@ static time_t seconds(void)
 static const char USAGE[] =
     "usage: deemster-runner --slots N [--layers MASK] [--cpu N]...\n"
     "                       [--share-cpus 0|1] [--low-priority 0|1] [--keep-page-cache 0|1]\n"
-    "                       [--bind SOURCE TARGET]... [--link TEXT PATH]... [--below DIR]...\n"
+    "                       [--link TEXT PATH]... [--below DIR]... --views FD\n"
     "                       --deny-filter FD --notify-filter FD --profile FD...\n"
     "Runs untrusted programs in boxes; started by Deemster with a control socket as descriptor "
     "0.\n";
@@ -134,12 +134,6 @@ static int read_profile(int fd, struct profile *profile)
 static int parse_option(struct options *options, int left, char **argv)
 {
     const char *name = argv[0];
-    if (left >= 3 && !strcmp(name, "--bind") && options->bind_count < MAX_BINDS &&
-        *argv[2] == '/') {
-        options->binds[options->bind_count].source = argv[1];
-        options->binds[options->bind_count++].target = argv[2];
-        return 3;
-    }
     if (left >= 3 && !strcmp(name, "--link") && options->link_count < MAX_LINKS &&
         *argv[2] == '/') {
         options->links[options->link_count].source = argv[1];
@@ -168,6 +162,9 @@ static int parse_option(struct options *options, int left, char **argv)
         options->low_priority = number;
     else if (!strcmp(name, "--keep-page-cache") && number <= 1)
         options->keep_page_cache = number;
+    else if (!strcmp(name, "--views") && !options->views.count &&
+             !views_read((int)number, &options->views))
+        return 2;
     else if (!strcmp(name, "--deny-filter") && !options->deny_filter.len &&
              !read_filter((int)number, &options->deny_filter, options))
         return 2;
@@ -194,7 +191,7 @@ static int parse_options(struct options *options, int argc, char **argv)
         at += used;
     }
     return options->slots && options->deny_filter.len && options->notify_filter.len &&
-                   options->profile_count
+                   options->profile_count && options->views.count
                ? 0
                : -1;
 }
@@ -382,6 +379,7 @@ static int make_slot(struct runner *runner, unsigned number, struct fault *fault
     runner->slots[number].made_at = seconds();
     slot.shared->scratch_bytes = 1 << 20;
     slot.shared->scratch_inodes = 64;
+    slot.shared->view = -1;
     int channel[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel))
         return fail(fault, "slot-channel");

@@ -12,7 +12,6 @@
 #include "fault.h"
 #include "wire.h"
 
-#define MAX_BINDS    128
 #define MAX_LINKS    32
 #define MAX_PROFILES 64
 #define MAX_SLOTS    256
@@ -22,6 +21,12 @@
 /* With root, the slots of all runners of a machine have the host uids from UID_BASE on. */
 #define UID_BASE     1900000000
 #define LEASED_SLOTS 65536
+
+#define MAX_VIEWS      256
+#define MAX_VIEW_PARTS 8
+#define MAX_VIEW_BYTES (16 << 20)
+#define MAX_TARGET     3000
+#define DEVICES        5
 
 #define PROGRAM_ID 1000 /* uid and gid of every program, inside its user namespace */
 
@@ -43,6 +48,26 @@ struct profile {
     uint16_t answers[PROFILE_CALLS];
 };
 
+/* A file or directory of the host, a symbolic link, or an empty directory, that a view shows. */
+enum { SHOW_LINK = -1, SHOW_EMPTY = -2 };
+struct view_entry {
+    const char *text; /* the host's path, or the text of the link */
+    const char *target;
+    int source; /* index in sources, or one of the above */
+};
+
+/* What the programs of one language see: entries first to end. */
+struct view {
+    int first, end;
+};
+
+struct views {
+    int count, entry_count, source_count;
+    struct view list[MAX_VIEWS];
+    struct view_entry *entries;
+    const char **sources; /* each path of the host once */
+};
+
 /* The parsed command line. */
 struct options {
     unsigned slots;
@@ -50,10 +75,11 @@ struct options {
     unsigned cores; /* that this process may use */
     uid_t uid_base; /* privileged: slot n is root as uid_base + 2n, programs are + 2n + 1 */
     bool privileged;
-    int bind_count, link_count, profile_count, cpu_count, below_count;
+    int link_count, profile_count, cpu_count, below_count;
     struct {
         const char *source, *target;
-    } binds[MAX_BINDS], links[MAX_LINKS];
+    } links[MAX_LINKS];
+    struct views views;
     struct {
         const char *path;
         int dir;
@@ -80,8 +106,19 @@ struct shared {
     bool code_mounted;  /* something is mounted at /code */
     bool data_mounted;  /* something is mounted at /data */
     bool staged;        /* Python got the scratch: no other run may use it */
+    int view;           /* whose files are in the root; -1: none */
     uint32_t scratch_inodes;
     uint64_t scratch_bytes;
+};
+
+/* The mounts of a view in one slot; see view.c. */
+struct view_parts {
+    int place; /* the directory of the mounts while the view is not in the root */
+    int count;
+    struct view_part {
+        char name[32];
+        int mount;
+    } list[MAX_VIEW_PARTS];
 };
 
 struct slot {
@@ -92,8 +129,9 @@ struct slot {
     int proc;       /* the slot's complete, writable /proc, below the one that programs see */
     int listener;   /* of the notify filter; -1: none */
     uint64_t token; /* 0 until the filters are loaded, then that of the options */
-    int trees[MAX_BINDS + 16]; /* detached mounts for the root: binds, then devices */
+    int *trees;     /* detached mounts for the root: sources of the views, then devices */
     int tree_count;
+    struct view_parts views[MAX_VIEWS];
 };
 
 /* In the privileged runner: sets uid_base to uids that no other runner uses. */
@@ -104,6 +142,20 @@ void slot_close_trees(struct slot *slot);
 /* Makes a detached, recursive, read-only mount of a directory or file. */
 enum tree_kind { TREE_FILES, TREE_DATA, TREE_DEVICE };
 int open_read_only_tree(int dir, const char *path, enum tree_kind kind);
+
+/* Reads the list of views from a file: "view", then "bind" SOURCE TARGET, "link" TEXT PATH or
+ * "hide" PATH PATH, each string ending with NUL. */
+int views_read(int fd, struct views *views);
+/* In the spawner: builds all views below the working directory. */
+int views_build(struct slot *slot);
+/* In an init: puts the files of this view into the root, instead of those of another. */
+int view_attach(struct slot *slot, unsigned view);
+/* Creates the parent directories of a relative path. */
+int make_parents(const char *path);
+/* Attaches a detached mount at `path`, and creates a directory or file as its mount point. */
+int attach_tree(int tree, const char *path);
+/* Creates a directory that is a mount of its own, and returns a descriptor of it. */
+int make_mount(const char *path);
 
 /* In the spawner, in its new namespaces and cgroups: builds the root and drops privileges. */
 int slot_enter(struct slot *slot, struct fault *fault);

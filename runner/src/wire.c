@@ -35,7 +35,7 @@ const char *wire_parse_request(char *packet, size_t bytes, struct request *out)
     memcpy(head, packet, sizeof *head);
     if (head->magic != WIRE_MAGIC || head->instruction != INSTRUCTION_RUN)
         return "not a run request";
-    if (head->flags & ~(uint32_t)REQUEST_FLAGS_KNOWN || head->reserved)
+    if (head->flags & ~(uint32_t)REQUEST_FLAGS_KNOWN)
         return "unknown flags";
     if ((head->flags & REQUEST_CODE && head->flags & REQUEST_SAME_CODE) ||
         (head->flags & REQUEST_DATA && head->flags & REQUEST_SAME_DATA) ||

@@ -80,7 +80,7 @@ struct request_head {
     uint32_t argc;         /* the text has argc + envc strings, each ending with NUL */
     uint32_t envc;
     uint32_t text_bytes;
-    uint32_t reserved;
+    uint32_t view; /* index of a view in --views */
 };
 
 struct request {

@@ -15,12 +15,15 @@ import pytest_asyncio
 
 from deemster.domain.limits import Limits
 from deemster.sandbox.boxes import Boxes
-from deemster.sandbox.command import STANDARD_PROFILES, Bind, Command, Layers, Profile
+from deemster.sandbox.command import STANDARD_PROFILES, Bind, Command, Layers, Profile, View
+from deemster.sandbox.root import system_view
 from tests.waiting import PATIENCE_S, until
 
 RUNNER = Path(os.environ["DEEMSTER_RUNNER"]) if "DEEMSTER_RUNNER" in os.environ else None
 """Another build of the runner, such as the one with sanitizers."""
-BINDS = tuple(Bind(path, str(path)) for path in sorted(Path("/etc").glob("java-*-openjdk")))
+JAVA_BINDS = tuple(
+    Bind(path, str(path)) for path in sorted(Path("/etc").glob("java-*-openjdk"))
+)
 JAVA = Profile("java", allow=frozenset({"socketpair"}), errno={"socket": "EACCES"})
 """The same permissions as in languages/java.toml."""
 SLOWNESS = int(os.environ.get("DEEMSTER_TEST_SLOWNESS", "1"))
@@ -194,7 +197,7 @@ class OpenBoxes:
             async with Boxes.open(
                 layers=layers,
                 profiles=(*STANDARD_PROFILES, JAVA),
-                binds=BINDS,
+                script_view=View(system_view().binds + JAVA_BINDS),
                 runner=RUNNER,
                 cpus=cpus,
                 share_cpus=share_cpus,

@@ -48,7 +48,8 @@ static void print_limits(void)
 static void print_keyring(void)
 {
     char text[256] = "";
-    long got = syscall(SYS_keyctl, KEYCTL_DESCRIBE, KEY_SPEC_SESSION_KEYRING, text, sizeof text);
+    long got =
+        syscall(SYS_keyctl, KEYCTL_DESCRIBE, KEY_SPEC_SESSION_KEYRING, text, sizeof text);
     printf("session keyring: %s\n", got < 0 ? strerror(errno) : text);
 }
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from deemster.domain.limits import MIB
-from deemster.sandbox.root import base_binds, base_links
+from deemster.sandbox.root import system_view, top_links
 
 PROGRAM = "/bin/true"
 SEARCH_PATH = "/usr/local/bin:/usr/local/sbin:/usr/bin:/usr/sbin:/bin:/sbin"
@@ -78,8 +78,10 @@ def first_that_works(*candidates: Argv) -> Argv:
 @contextmanager
 def bubblewrap(path: str) -> Iterator[Argv]:
     isolation = ("--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL")
-    binds = [part for bind in base_binds() for part in ("--ro-bind", bind.source, bind.target)]
-    links = [part for text, place in base_links() for part in ("--symlink", text, place)]
+    binds = [
+        part for bind in system_view().binds for part in ("--ro-bind", bind.source, bind.target)
+    ]
+    links = [part for text, place in top_links() for part in ("--symlink", text, place)]
     mounts = (*map(str, binds), *links, "--proc", "/proc", "--dev", "/dev")
     scratch = ("--tmpfs", "/tmp")  # noqa: S108
     yield works((path, *isolation, *mounts, *scratch, "--clearenv", PROGRAM))

@@ -26,6 +26,7 @@ from deemster.pipeline.analyze.sarif import sarif_log, to_json
 from deemster.programs.build.toolchain import locate_tools
 from deemster.settings import load_settings
 from deemster.wiring.analyzing import open_analysis
+from deemster.wiring.judging import version_box
 from deemster.wiring.privileges import without_service
 
 
@@ -104,7 +105,7 @@ def uri_of(file: Path) -> str:
 
 
 def list_tools(analyzers: Sequence[Analyzer], *, as_json: bool) -> None:
-    found = uvloop.run(find_analyzers(analyzers))
+    found = uvloop.run(find_analyzers(analyzers, version_box(load_settings())))
     if as_json:
         print_json({"analyzers": [tool_object(each) for each in found]})
     else:

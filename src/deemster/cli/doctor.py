@@ -15,6 +15,7 @@ from deemster.programs.build.languages import load_catalogue
 from deemster.programs.build.toolchain import Missing, Toolchains
 from deemster.sandbox.checks import Check, check_sandbox
 from deemster.settings import Settings, load_settings
+from deemster.wiring.judging import version_box
 
 
 def doctor(as_json: AsJson = False) -> None:
@@ -53,7 +54,7 @@ async def all_checks(settings: Settings) -> AsyncIterator[Check]:
         without = ", ".join(sorted(settings.sandbox_without))
         mend = "Unset DEEMSTER_SANDBOX_WITHOUT if the checks above pass."
         yield Check("layers turned off", ok=False, detail=without, mend=mend, required=False)
-    for found in await Toolchains().find_all(load_catalogue()):
+    for found in await Toolchains(version_box=version_box(settings)).find_all(load_catalogue()):
         name = f"language {found.language.id}"
         if isinstance(found, Missing):
             mend = found.language.installation

@@ -25,7 +25,7 @@ from deemster.programs.build.languages import load_catalogue
 from deemster.programs.build.toolchain import Missing, Toolchain, Toolchains, locate
 from deemster.programs.selftest import SelfTestResult, self_test
 from deemster.settings import load_settings
-from deemster.wiring.judging import open_boxes
+from deemster.wiring.judging import open_boxes, version_box
 from deemster.wiring.privileges import without_service
 
 Found = Toolchain | Missing
@@ -65,10 +65,10 @@ def languages(
 
 
 async def find_and_test(chosen: Iterable[Language], test: bool) -> tuple[list[Found], Results]:
-    found = await Toolchains().find_all(chosen)
+    settings = without_service(load_settings())
+    found = await Toolchains(version_box=version_box(settings)).find_all(chosen)
     if not test:
         return found, {}
-    settings = without_service(load_settings())
     toolchains = [each for each in found if isinstance(each, Toolchain)]
     results: dict[LanguageId, SelfTestResult] = {}
     async with open_boxes(settings, toolchains, keep_page_cache=True) as boxes:

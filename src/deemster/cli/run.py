@@ -26,7 +26,7 @@ from deemster.programs.build.toolchain import Toolchain, Toolchains
 from deemster.programs.execute import execute
 from deemster.sandbox.wire import Report
 from deemster.settings import load_settings
-from deemster.wiring.judging import open_boxes, open_compiler
+from deemster.wiring.judging import open_boxes, open_compiler, version_box
 from deemster.wiring.privileges import without_service
 
 TERMINAL_WALL_S = 3600.0
@@ -96,7 +96,8 @@ async def run_file(
     file: Path, language_name: str | None, stdin: int | bytes, limits: Limits, as_json: bool
 ) -> ExitCode:
     language, source = read_program(file, language_name)
-    toolchain = await Toolchains().require(language)
+    toolchains = Toolchains(version_box=version_box(load_settings()))
+    toolchain = await toolchains.require(language)
     program = Program(source, toolchain, limits, stdin)
     return await (run_to_json(program) if as_json else run_to_terminal(program))
 

@@ -98,8 +98,10 @@ class Analyzer:
     """As for a language; {scripts} and {packages} are directories of Deemster's Python."""
     mounts: tuple[str, ...]
     """Files and directories of wheels to mount; patterns as in `tools`."""
-    binds: tuple[str, ...]
-    """Other host paths that the tool needs; they are mounted at their own place."""
+    shows: tuple[str, ...]
+    """Other host paths that its box shows, as for a language."""
+    shows_like: tuple[LanguageId, ...]
+    """Its box shows also what the steps of these languages name."""
     version: VersionQuery
     argv: tuple[str, ...]
     rule_option: str

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import NewType
+from typing import NewType, Protocol
 
 from deemster.domain.errors import Refused
 from deemster.domain.limits import Limits
@@ -32,6 +32,15 @@ class Permissions:
         return self.own_name if self.allow or self.errno else self.base
 
 
+class BoxedStep(Protocol):
+    """A step of a language, or an analyser: what its box shows of the host's files."""
+
+    @property
+    def shows(self) -> tuple[str, ...]: ...
+    @property
+    def shows_like(self) -> tuple[LanguageId, ...]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class CompileStep:
     argv: tuple[str, ...]
@@ -40,6 +49,10 @@ class CompileStep:
     permissions: Permissions
     limits: Limits
     environment: Mapping[str, str] = field(default_factory=dict)
+    shows: tuple[str, ...] = ()
+    """Host paths that its box shows beside its tools; patterns and {TOOL_dir} are allowed."""
+    shows_like: tuple[LanguageId, ...] = ()
+    """Its box shows also what the steps of these languages name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +95,9 @@ class RunStep:
     out_of_memory: tuple[str, ...] = ()
     """Texts on stderr by which the runtime reports that memory ran out."""
     entry: EntryRule | None = None
+    shows: tuple[str, ...] = ()
+    """As that of the compile step."""
+    shows_like: tuple[LanguageId, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +146,10 @@ class Language:
     run: RunStep
     template: str
     test: SelfTest
-    binds: tuple[str, ...] = ()
-    """Host paths beyond the base system, read-only in the sandbox; patterns are allowed."""
+    shows: tuple[str, ...] = ()
+    """Host paths that all of its boxes show, as those of its steps."""
+    hides: tuple[str, ...] = ()
+    """Directories inside of these paths that are empty in its boxes."""
     shared_extensions: tuple[str, ...] = ()
     """Extensions that identify another language unless the user names this one."""
     recognised_by: str = ""
@@ -183,6 +201,17 @@ class Catalogue:
 
     def __iter__(self) -> Iterator[Language]:
         return iter(self._languages)
+
+    def paths_shown(self, step: BoxedStep) -> tuple[str, ...]:
+        """The paths that a step names, also by naming other languages."""
+        found = dict.fromkeys(step.shows)
+        for name in step.shows_like:
+            other = self.named(name)
+            found |= dict.fromkeys(other.shows)
+            for each in (other.compile, other.run):
+                if each is not None:
+                    found |= dict.fromkeys(self.paths_shown(each))
+        return tuple(found)
 
     def named(self, name: str) -> Language:
         try:

@@ -53,6 +53,7 @@ def command_for(
         profile=step.permissions.profile,
         environment={**ENVIRONMENT, **environment},
         code=artifact.directory,
+        view=artifact.toolchain.views.run,
         address_space=step.address_space,
     )
 

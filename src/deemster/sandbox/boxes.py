@@ -9,12 +9,13 @@ from pathlib import Path
 
 from deemster.domain.errors import Refused
 from deemster.sandbox import wire
-from deemster.sandbox.command import STANDARD_PROFILES, Bind, Command, Layers, Profile
+from deemster.sandbox.command import STANDARD_PROFILES, Command, Layers, Profile, View
 from deemster.sandbox.failed_start import is_fault_of_program, report_failed_start
 from deemster.sandbox.live_run import Pipes, StreamedRun
 from deemster.sandbox.pair import CancelRule, Pair, PairMember, PairRun
 from deemster.sandbox.policy import build_policy
 from deemster.sandbox.pool import Pool
+from deemster.sandbox.root import system_view
 from deemster.sandbox.runner import PACKAGED_RUNNER, RunnerConfig, SandboxFault
 from deemster.sandbox.slot import Collect, DirectoryId, Mounts, RunIO, Slot, SlotRequest
 from deemster.sandbox.staging import Stage
@@ -43,7 +44,8 @@ class Boxes:
         slots: int = 1,
         layers: Layers = Layers.ALL,
         profiles: Sequence[Profile] = STANDARD_PROFILES,
-        binds: Sequence[Bind] = (),
+        views: Sequence[View] = (),
+        script_view: View | None = None,
         runner: Path | None = None,
         cpus: Sequence[int] = (),
         share_cpus: bool = False,
@@ -52,15 +54,17 @@ class Boxes:
     ) -> AsyncIterator["Boxes"]:
         """Starts a runner with its slots; leaving the block ends everything in them.
 
-        The slots are pinned to the cores `cpus` in turn, one core each. With `share_cpus` every
-        slot may use all of these cores. With `low_priority`, programs only get CPU time that
-        nobody else wants. With `keep_page_cache`, for trusted programs only, files that they
-        read stay in memory (X9).
+        `views` are those that commands will need; boxes get others when a command has one.
+        Commands without a view, such as scripts of the jury, get `script_view`, by default all
+        programs and libraries. The slots are pinned to the cores `cpus` in turn, one core each.
+        With `share_cpus` every slot may use all of these cores. With `low_priority`, programs
+        only get CPU time that nobody else wants. With `keep_page_cache`, for trusted programs
+        only, files that they read stay in memory (X9).
         """
         config = RunnerConfig(
             slots=slots,
             layers=layers,
-            binds=tuple(binds),
+            views=(script_view or system_view(), *dict.fromkeys(views)),
             policy=build_policy(profiles),
             executable=runner or PACKAGED_RUNNER,
             cpus=tuple(cpus),
@@ -105,7 +109,7 @@ class Boxes:
         their exceptions are raised here. Raises SandboxFault when the sandbox itself failed,
         never for what the program did.
         """
-        [slot] = await self._pool.acquire([mounts_of(command)])
+        [slot] = await self._acquire(command)
         try:
             return await self._run_in(
                 slot, command, RunIO(stdin, stdout, stderr, stage, collect)
@@ -128,7 +132,7 @@ class Boxes:
         sandbox itself failed.
         """
         command = replace(command, environment={"TERM": TERMINAL_TYPE, **command.environment})
-        [slot] = await self._pool.acquire([mounts_of(command)])
+        [slot] = await self._acquire(command)
         try:
             own = self._pool.runner.own_terminal
             terminal = Terminal(size, slot, command.limits.output_bytes, own)
@@ -148,7 +152,7 @@ class Boxes:
 
         Everything else is as in `open_terminal`.
         """
-        [slot] = await self._pool.acquire([mounts_of(command)])
+        [slot] = await self._acquire(command)
         try:
             pipes = Pipes(slot, command.limits.output_bytes)
             streams = (pipes.stdin, pipes.stdout, pipes.stderr)
@@ -184,7 +188,7 @@ class Boxes:
         """
         if self.slot_count < 2:
             raise Refused("A pair needs two boxes; this pool has one.")
-        slots = await self._pool.acquire([mounts_of(program), mounts_of(companion)])
+        slots = await self._acquire(program, companion)
         try:
             with ExitStack() as closing:
                 pair = PairRun(closing, drain_unread=drain_unread, hold_output=hold_output)
@@ -215,6 +219,10 @@ class Boxes:
         finally:
             for slot in slots:
                 self._pool.release(slot)
+
+    async def _acquire(self, *commands: Command) -> list[Slot]:
+        await self._pool.provide([each.view for each in commands if each.view is not None])
+        return await self._pool.acquire([mounts_of(command) for command in commands])
 
     async def _run_in(self, slot: Slot, command: Command, io: RunIO) -> Report:
         with ExitStack() as closing:
@@ -259,6 +267,7 @@ class Boxes:
             limits,
             self.profile_index(command.profile),
             flags | code.flag | data.flag,
+            self._pool.view_index(command.view),
         )
         descriptors = code.descriptors + data.descriptors
         request = SlotRequest(packet, descriptors, limits.output_bytes, limits.wall_ms / 1000)

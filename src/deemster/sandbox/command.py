@@ -1,7 +1,8 @@
 """Describes a command to run in a box, and the layers and profiles of the box."""
 
+import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Flag, auto
 from pathlib import Path
 from types import MappingProxyType
@@ -44,10 +45,57 @@ class Layers(Flag):
 
 @dataclass(frozen=True, slots=True)
 class Bind:
-    """A host path that is mounted read-only in every box."""
+    """A host path that is mounted read-only in a box."""
 
     source: Path
     target: str
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a box shows of the host's files; `root.py` makes views."""
+
+    binds: tuple[Bind, ...]
+    links: tuple[tuple[str, str], ...] = ()
+    """Text and path of symbolic links."""
+    hidden: tuple[str, ...] = ()
+    """Directories inside of binds that are empty in the box."""
+    stamps: tuple[tuple[int, int, int], ...] = ()
+    """Size, time and inode of each bound file: if one is replaced, the view is another."""
+
+    def pack(self) -> bytes:
+        """The view in the format of the runner."""
+        entries = [
+            *(("bind", str(bind.source), bind.target) for bind in self.binds),
+            *(("hide", path, path) for path in self.hidden),
+            *(("link", text, path) for text, path in self.links),
+        ]
+        words = ["view", *(word for entry in entries for word in entry)]
+        return b"".join(os.fsencode(word) + b"\0" for word in words)
+
+
+def unpack_views(packed: bytes) -> list[View]:
+    """Raises ValueError if this is not what `View.pack` makes."""
+    views: list[View] = []
+    words = iter(packed.split(b"\0")[:-1])
+    for kind in words:
+        if kind == b"view":
+            views.append(View(()))
+            continue
+        if not views:
+            raise ValueError("this is not a list of views")
+        text, path = os.fsdecode(next(words, b"")), os.fsdecode(next(words, b""))
+        view = views.pop()
+        if kind == b"bind":
+            view = replace(view, binds=(*view.binds, Bind(Path(text), path)))
+        elif kind == b"hide":
+            view = replace(view, hidden=(*view.hidden, path))
+        elif kind == b"link":
+            view = replace(view, links=(*view.links, (text, path)))
+        else:
+            raise ValueError("this is not a list of views")
+        views.append(view)
+    return views
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +127,8 @@ class Command:
     environment: Mapping[str, str] = field(default_factory=lambda: ENVIRONMENT)
     code: Path | None = None
     """A host directory to mount read-only at /code; it must be readable for everybody."""
+    view: View | None = None
+    """What the box shows of the host's files; None: all programs and libraries."""
     data: Path | None = None
     """A host directory to mount read-only at /data, where nothing can be executed."""
     address_space: bool = False

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from deemster.sandbox.boxes import Boxes
-from deemster.sandbox.command import STANDARD_PROFILES, Bind, Layers, Profile
+from deemster.sandbox.command import STANDARD_PROFILES, Layers, Profile, View
 from deemster.sandbox.pool import FairQueue
 
 BOXES_PER_LANE: Final = 2
@@ -36,7 +36,8 @@ class Lanes:
         cpus: Sequence[int] | None = None,
         layers: Layers = Layers.ALL,
         profiles: Sequence[Profile] = STANDARD_PROFILES,
-        binds: Sequence[Bind] = (),
+        views: Sequence[View] = (),
+        script_view: View | None = None,
         runner: Path | None = None,
     ) -> AsyncIterator[Self]:
         """Opens lanes on these cores, or on the first cores that this process may use.
@@ -50,7 +51,8 @@ class Lanes:
                         slots=BOXES_PER_LANE,
                         layers=layers,
                         profiles=profiles,
-                        binds=binds,
+                        views=views,
+                        script_view=script_view,
                         runner=runner,
                         cpus=lane_cpus,
                     )

@@ -80,7 +80,6 @@ class LauncherClient:
         request = {
             "slots": options.slots,
             "layers": options.layers.value,
-            "binds": [(str(bind.source), bind.target) for bind in options.binds],
             "cpus": options.cpus,
             "share_cpus": options.share_cpus,
             "low_priority": options.low_priority,

@@ -18,7 +18,7 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -29,10 +29,10 @@ from deemster.privileges.capabilities import (
     held,
     keep_only,
 )
-from deemster.sandbox.command import Bind, Layers
+from deemster.sandbox.command import Bind, Layers, unpack_views
 from deemster.sandbox.cores import move_descendants
 from deemster.sandbox.launched_runner import MAX_MESSAGE
-from deemster.sandbox.runner_start import RunnerOptions, spawn_runner
+from deemster.sandbox.runner_start import RunnerOptions, as_file, spawn_runner
 
 if TYPE_CHECKING:
     import subprocess
@@ -51,6 +51,9 @@ CAPABILITIES: Final = frozenset(
 
 END_S: Final = 30.0
 """Time in which a runner must end after the process that asked for it has gone."""
+VIEWS: Final = 4
+"""Index of the views among the descriptors: after two channels and two filters."""
+MAX_VIEWS_BYTES: Final = 16 << 20
 PTY_MAJORS: Final = range(136, 144)
 BOX_UIDS: Final = range(1_900_000_000, 1 << 31)
 
@@ -75,12 +78,24 @@ class Policy:
         return RunnerOptions(
             slots=int(given["slots"]),
             layers=Layers(self.layers),
-            binds=tuple(self._check_bind(str(one), str(two)) for one, two in given["binds"]),
             below=self.below,
             executable=self.executable,
             cpus=tuple(int(cpu) for cpu in given["cpus"]),
             share_cpus=bool(given["share_cpus"]),
             low_priority=bool(given["low_priority"]),
+        )
+
+    def check_views(self, descriptor: int) -> bytes:
+        """Returns the views that boxes may show, with the real paths of their files."""
+        given = os.pread(descriptor, MAX_VIEWS_BYTES, 0)
+        return b"".join(
+            replace(
+                view,
+                binds=tuple(
+                    self._check_bind(str(each.source), each.target) for each in view.binds
+                ),
+            ).pack()
+            for view in unpack_views(given)
         )
 
     def _check_bind(self, source: str, target: str) -> Bind:
@@ -139,7 +154,7 @@ class Launcher:
             self._ended = True
             return
         try:
-            if not flags & (socket.MSG_TRUNC | socket.MSG_CTRUNC) and len(descriptors) >= 5:
+            if not flags & (socket.MSG_TRUNC | socket.MSG_CTRUNC) and len(descriptors) >= 6:
                 self._start(packet, descriptors)
         finally:
             for descriptor in descriptors:
@@ -149,7 +164,12 @@ class Launcher:
         channel = socket.socket(fileno=os.dup(descriptors[0]))
         try:
             options = self._policy.check(json.loads(packet))
-            process = spawn_runner(options, descriptors[1], descriptors[2:])
+            views = as_file(self._policy.check_views(descriptors[VIEWS]))
+            try:
+                policy = [*descriptors[2:VIEWS], views, *descriptors[VIEWS + 1 :]]
+                process = spawn_runner(options, descriptors[1], policy)
+            finally:
+                os.close(views)
         except (OSError, ValueError, TypeError, KeyError) as fault:
             answer(channel, error=str(fault)[:500])
             channel.close()

@@ -3,13 +3,14 @@
 import asyncio
 import socket
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Generic, Self, TypeVar
 
 from deemster.sandbox import wire
+from deemster.sandbox.command import View
 from deemster.sandbox.runner import Runner, RunnerConfig, SandboxFault, explain
 from deemster.sandbox.slot import Mounts, Slot
 
@@ -84,6 +85,8 @@ FIRST_PAUSE_S = 0.05
 LONGEST_PAUSE_S = 5.0
 START_TIMEOUT_S = 60.0
 START_TRIES = 3
+MAX_VIEWS = 256
+"""The runner accepts no more."""
 
 
 class RunnerKilled(SandboxFault):
@@ -152,13 +155,37 @@ class Pool:
         if not slot.acquired and not slot.closed and not slot.finishing:
             self._queue.release(slot)
 
+    async def provide(self, views: Iterable[View]) -> None:
+        """Has all slots made again if they lack one of these views.
+
+        Such a view is new or has changed since the runner was started: a toolchain was
+        upgraded. Waits until all runs have ended.
+        """
+        wanted = list(views)
+        while any(view not in self.config.views for view in wanted):
+            slots = await self.acquire([Mounts()] * self.config.slots)
+            # Another call may have provided them meanwhile.
+            if added := [view for view in wanted if view not in self.config.views]:
+                first, *others = self.config.views
+                kept = others[-MAX_VIEWS + len(added) + 1 :]
+                self.config = replace(self.config, views=(first, *kept, *added))
+                for slot in slots:
+                    slot.close()
+                if self._runner is not None:
+                    self._runner.kill()
+            for slot in slots:
+                self.release(slot)
+
+    def view_index(self, view: View | None) -> int:
+        return 0 if view is None else self.config.views.index(view)
+
     async def attach(self, directory: Path, instruction: wire.Instruction) -> int:
         return await self.runner.attach(directory, instruction)
 
     # -- slots --
 
-    def _add_slot(self, uid: int, channel: socket.socket) -> None:
-        slot = Slot(uid, channel, self._offer, self._remove_slot)
+    def _add_slot(self, number: int, uid: int, channel: socket.socket) -> None:
+        slot = Slot(number, uid, channel, self._offer, self._remove_slot)
         self._slots.add(slot)
         if self._first_slot is not None and not self._first_slot.done():
             self._first_slot.set_result(None)

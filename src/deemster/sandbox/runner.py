@@ -12,15 +12,15 @@ from pathlib import Path
 
 from deemster.domain.errors import Unavailable
 from deemster.sandbox import wire
-from deemster.sandbox.command import Bind, Layers
+from deemster.sandbox.command import Layers, View
 from deemster.sandbox.cores import move_descendants
 from deemster.sandbox.launched_runner import LaunchedRunner, launcher_in_use
 from deemster.sandbox.policy import Policy
-from deemster.sandbox.root import merge_binds
 from deemster.sandbox.runner_start import (
     PACKAGED_RUNNER,
     RunnerOptions,
     RunnerProcess,
+    as_file,
     spawn_runner,
 )
 
@@ -42,7 +42,7 @@ class SandboxFault(Unavailable):
 class RunnerConfig:
     slots: int
     layers: Layers
-    binds: tuple[Bind, ...]
+    views: tuple[View, ...]
     policy: Policy
     executable: Path
     cpus: tuple[int, ...] = ()
@@ -54,7 +54,6 @@ class RunnerConfig:
         return RunnerOptions(
             slots=self.slots,
             layers=self.layers,
-            binds=tuple(merge_binds(self.binds)),
             below=(Path("/"),),  # the launcher permits less
             executable=self.executable,
             cpus=self.cpus,
@@ -67,14 +66,14 @@ class RunnerConfig:
 class Runner:
     """One process.
 
-    `on_slot` gets the channel of each slot and the uid of its programs; `on_end` is called when
-    the process has ended.
+    `on_slot` gets the number, the uid of programs and the channel of each slot; `on_end` is
+    called when the process has ended.
     """
 
     def __init__(
         self,
         config: RunnerConfig,
-        on_slot: Callable[[int, socket.socket], None],
+        on_slot: Callable[[int, int, socket.socket], None],
         on_end: Callable[[], None],
     ) -> None:
         self._config = config
@@ -121,7 +120,7 @@ class Runner:
         event = wire.unpack_event(packet)
         match event.event:
             case wire.Event.SLOT:
-                self._on_slot(event.uid, socket.socket(fileno=fds[0]))
+                self._on_slot(event.slot, event.uid, socket.socket(fileno=fds[0]))
             case wire.Event.ATTACHED:
                 self._answer_attach(fds[0])
             case wire.Event.REFUSED:
@@ -207,7 +206,8 @@ def explain(event: wire.RunnerEvent) -> str:
 def _spawn(config: RunnerConfig, control: socket.socket) -> RunnerProcess:
     policy = config.policy
     filters = (policy.deny_filter, policy.notify_filter)
-    fds = [_as_file(data) for data in (*filters, *policy.profiles)]
+    views = b"".join(view.pack() for view in config.views)
+    fds = [as_file(data) for data in (*filters, views, *policy.profiles)]
     launcher = launcher_in_use()
     start = spawn_runner if launcher is None else launcher.start
     try:
@@ -215,12 +215,6 @@ def _spawn(config: RunnerConfig, control: socket.socket) -> RunnerProcess:
     finally:
         for fd in fds:
             os.close(fd)
-
-
-def _as_file(data: bytes) -> int:
-    fd = os.memfd_create("policy", os.MFD_CLOEXEC)
-    os.write(fd, data)
-    return fd
 
 
 def _wait_or_kill(process: RunnerProcess) -> None:

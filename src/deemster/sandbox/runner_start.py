@@ -1,13 +1,14 @@
 """Starts the runner's executable, with arguments that say what its boxes are made of."""
 
+import os
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
-from deemster.sandbox.command import Bind, Layers
-from deemster.sandbox.root import base_links
+from deemster.sandbox.command import Layers
+from deemster.sandbox.root import top_links
 
 PACKAGED_RUNNER: Final = Path(__file__).parent / "bin" / "deemster-runner"
 
@@ -16,7 +17,6 @@ PACKAGED_RUNNER: Final = Path(__file__).parent / "bin" / "deemster-runner"
 class RunnerOptions:
     slots: int
     layers: Layers
-    binds: tuple[Bind, ...]
     below: tuple[Path, ...]
     """Directories are attached only from below these."""
     executable: Path
@@ -40,15 +40,14 @@ class RunnerProcess(Protocol):
 
 
 def runner_arguments(options: RunnerOptions, policy: Sequence[int]) -> list[str]:
-    """`policy` has the descriptors of the two filters and of the profiles."""
+    """`policy` has the descriptors of the two filters, the views and the profiles."""
     arguments = [str(options.executable), "--slots", str(options.slots)]
     arguments += ["--layers", str(options.layers.value)]
     arguments += ["--deny-filter", str(policy[0]), "--notify-filter", str(policy[1])]
-    for fd in policy[2:]:
+    arguments += ["--views", str(policy[2])]
+    for fd in policy[3:]:
         arguments += ["--profile", str(fd)]
-    for bind in options.binds:
-        arguments += ["--bind", str(bind.source), bind.target]
-    for target, path in base_links():
+    for target, path in top_links():
         arguments += ["--link", target, path]
     for directory in options.below:
         arguments += ["--below", str(directory)]
@@ -60,6 +59,13 @@ def runner_arguments(options: RunnerOptions, policy: Sequence[int]) -> list[str]
     if options.keep_page_cache:
         arguments += ["--keep-page-cache", "1"]
     return arguments
+
+
+def as_file(data: bytes) -> int:
+    """A file in memory with this content."""
+    fd = os.memfd_create("policy", os.MFD_CLOEXEC)
+    os.write(fd, data)
+    return fd
 
 
 def spawn_runner(

@@ -88,12 +88,14 @@ class Slot:
 
     def __init__(
         self,
+        number: int,
         uid: int,
         channel: socket.socket,
         on_free: Callable[["Slot"], None],
         on_close: Callable[["Slot"], None],
     ) -> None:
         channel.setblocking(False)
+        self.number = number
         self.uid = uid
         """Of its programs, outside their box."""
         self.channel = channel

@@ -126,6 +126,7 @@ def pack_request(
     limits: Limits,
     profile_index: int,
     flags: RequestFlag,
+    view_index: int = 0,
 ) -> bytes:
     env = [f"{name}={value}" for name, value in environment.items()]
     strings = [*argv, *env]
@@ -156,7 +157,7 @@ def pack_request(
         len(argv),
         len(env),
         len(text),
-        0,
+        view_index,
     )
     if len(head) + len(text) > MAX_REQUEST:
         raise Refused(

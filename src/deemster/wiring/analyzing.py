@@ -22,7 +22,7 @@ from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import STANDARD_PROFILES
 from deemster.settings import Settings
 from deemster.wiring.execution_boxes import choose_cores, kept_off
-from deemster.wiring.judging import extended
+from deemster.wiring.judging import extended, version_box
 from deemster.wiring.layers import layers_of
 
 log = structlog.get_logger()
@@ -41,7 +41,7 @@ async def open_analysis(
     low_priority: bool = False,
 ) -> AsyncIterator[OpenedAnalysis]:
     """Boxes that mount the files of the analysers that are installed, and no other tools."""
-    found = await find_analyzers(analyzers)
+    found = await find_analyzers(analyzers, version_box(settings))
     cache = ResultsCache(settings.data_dir / "analyses", settings.analysis_cache_mb * MIB)
     await asyncio.to_thread(cache.open)
     await asyncio.to_thread(sweep, settings.work_dir)
@@ -52,7 +52,7 @@ async def open_analysis(
         layers=layers_of(settings),
         profiles=STANDARD_PROFILES
         + tuple(extended(each) for each in permissions if each.profile != each.base),
-        binds=tuple({bind.target: bind for each in usable for bind in each.binds}.values()),
+        views=[each.view for each in usable],
         runner=settings.runner,
         cpus=sorted(cpus),
         share_cpus=bool(cpus),

@@ -28,7 +28,7 @@ from deemster.sandbox.command import STANDARD_PROFILES, Profile
 from deemster.sandbox.cores import reserve_cores
 from deemster.sandbox.lanes import Lanes
 from deemster.settings import Settings
-from deemster.wiring.judging import binds_of
+from deemster.wiring.judging import script_view, version_box
 from deemster.wiring.layers import layers_of
 from deemster.wiring.process import signals_handled
 
@@ -86,7 +86,7 @@ async def open_script_lanes(
     settings: Settings, count: int, cpus: Sequence[int]
 ) -> AsyncIterator[Lanes]:
     """Opens lanes in which scripts can use every installed toolchain."""
-    found = await Toolchains().find_all(load_catalogue())
+    found = await Toolchains(version_box=version_box(settings)).find_all(load_catalogue())
     usable = [each for each in found if isinstance(each, Toolchain)]
     await asyncio.to_thread(sweep, settings.work_dir)
     async with Lanes.open(
@@ -94,7 +94,7 @@ async def open_script_lanes(
         cpus=cpus,
         layers=layers_of(settings),
         profiles=[script_profile(usable)],
-        binds=binds_of(usable),
+        script_view=script_view(usable),
         runner=settings.runner,
     ) as lanes:
         yield lanes

@@ -11,11 +11,13 @@ from deemster.domain.language import Catalogue, Language, Permissions
 from deemster.domain.limits import MIB
 from deemster.pipeline.judge.sources import languages_needed
 from deemster.problems.revision import Revision
+from deemster.programs.build.boxed_tools import VersionBox
 from deemster.programs.build.compiler import BuildTools, Compiler
 from deemster.programs.build.toolchain import Toolchain, Toolchains
 from deemster.sandbox.boxes import Boxes
-from deemster.sandbox.command import STANDARD_PROFILES, Bind, Profile
+from deemster.sandbox.command import STANDARD_PROFILES, Profile, View
 from deemster.sandbox.lanes import Lanes
+from deemster.sandbox.root import system_view
 from deemster.settings import Settings
 from deemster.wiring.layers import layers_of
 
@@ -41,7 +43,8 @@ async def open_boxes(
         slots=slots,
         layers=layers_of(settings),
         profiles=STANDARD_PROFILES + profiles_of(found),
-        binds=binds_of(found),
+        views=views_of(found),
+        script_view=script_view(found),
         runner=settings.runner,
         cpus=cpus,
         share_cpus=share_cpus,
@@ -66,7 +69,8 @@ async def open_lanes(
         cpus=cpus,
         layers=layers_of(settings),
         profiles=STANDARD_PROFILES + profiles_of(found),
-        binds=binds_of(found),
+        views=views_of(found),
+        script_view=script_view(found),
         runner=settings.runner,
     ) as lanes:
         yield lanes
@@ -106,9 +110,25 @@ def extended(permissions: Permissions) -> Profile:
     )
 
 
-def binds_of(toolchains: Iterable[Toolchain]) -> tuple[Bind, ...]:
-    paths = {path for toolchain in toolchains for path in toolchain.binds}
-    return tuple(Bind(path, str(path)) for path in sorted(paths))
+def script_view(toolchains: Iterable[Toolchain]) -> View:
+    """All programs and libraries, and other files of the toolchains, such as those in /etc."""
+    system = system_view()
+    shown = [Path(bind.target) for bind in system.binds]
+    others = {
+        bind
+        for view in views_of(toolchains)
+        for bind in view.binds
+        if not any(map(Path(bind.target).is_relative_to, shown))
+    }
+    return View((*system.binds, *sorted(others, key=lambda bind: bind.target)))
+
+
+def views_of(toolchains: Iterable[Toolchain]) -> tuple[View, ...]:
+    return tuple(view for each in toolchains for view in (each.views.compile, each.views.run))
+
+
+def version_box(settings: Settings) -> VersionBox:
+    return VersionBox(layers_of(settings), settings.runner)
 
 
 @asynccontextmanager
@@ -122,7 +142,7 @@ async def open_judging(
     precompile_on_demand: bool = True,
 ) -> AsyncIterator[tuple[BuildTools, Lanes]]:
     """Opens build tools and lanes for the given languages that are installed."""
-    toolchains = Toolchains()
+    toolchains = Toolchains(version_box=version_box(settings))
     found = await toolchains.find_all(languages)
     usable = [each for each in found if isinstance(each, Toolchain)]
     async with (

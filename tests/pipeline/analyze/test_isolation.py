@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from deemster.domain.analysis import Analyzer, AnalyzerId, ToolResult, ToolStatus
+from deemster.domain.language import LanguageId
 from deemster.domain.limits import Limits
 from tests.pipeline.analyze.conftest import ANALYZERS, Open
 
@@ -19,6 +20,7 @@ def tool_running(script: str, **changes: object) -> Analyzer:
         ruff,
         tools={"interpreter": ("python3",)},
         mounts=(),
+        shows_like=(LanguageId("python3"),),
         version=replace(ruff.version, argv=("{interpreter}", "--version"), pattern=r"(\d\S+)"),
         argv=("{interpreter}", "-I", "-c", script, "{sources}"),
         limits=Limits(cpu_ms=500, wall_ms=20_000, output_bytes=1 << 20),
@@ -73,7 +75,7 @@ say(" ".join(sorted(path for path in seen if not path.startswith("/etc/"))))
     async with open_analyzers(tool_running(script), replace(ruff, languages={})) as opened:
         [result] = (await opened.run("python3", {"main.py": UNUSED_IMPORT})).results
     [finding] = result.findings
-    assert finding.message.split() == ["main.py", "/opt/deemster/ruff-check/ruff"]
+    assert finding.message.split() == ["main.py"]  # nothing of the other tool
 
 
 async def test_x2_a_tool_can_change_nothing(open_analyzers: Open) -> None:

@@ -1,7 +1,8 @@
 """Tests for build/toolchain.py: finding compilers and their versions."""
 
 import os
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,11 +22,26 @@ from deemster.programs.build.toolchain import (
 )
 
 
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest) -> Iterator[Path]:
+    """A directory outside of /tmp, which is the scratch directory in a box."""
+    assert request.config.cache is not None
+    place = request.config.cache.mkdir("tools")
+    with tempfile.TemporaryDirectory(dir=place) as directory:
+        yield Path(directory)
+
+
 def language_with(tools: Mapping[str, tuple[str, ...]]) -> Language:
     python = load_catalogue().named("python3")
     argv = ("{interpreter}", "--version")
     version = replace(python.version, argv=argv, pattern=r"v(\d+)", text=r"Tool \1")
     return replace(python, tools=tools, version=version)
+
+
+def shell_language(tool: Path) -> Language:
+    """A language whose tool is a script that starts other commands."""
+    language = language_with({"interpreter": (str(tool),)})
+    return replace(language, shows=("/usr/bin/cat", "/usr/bin/id", "/usr/bin/sleep"))
 
 
 def make_tool(path: Path, text: str = "echo v7") -> Path:
@@ -93,11 +109,9 @@ async def test_a_tool_that_prints_no_version_is_broken(tmp_path: Path, text: str
 
 
 async def test_a_tool_that_had_no_turn_on_a_busy_machine_is_asked_again(tmp_path: Path) -> None:
-    asked = tmp_path / "asked"
-    first = f"[ -e {asked} ] || {{ : >{asked}; exec sleep 60; }}"
-    tool = make_tool(tmp_path / "tool", f"{first}; echo v7")
-    toolchains = Toolchains(timeout_s=0.2)
-    language = language_with({"interpreter": (str(tool),)})
+    tool = make_tool(tmp_path / "tool", "sleep 0.5; echo v7")
+    toolchains = Toolchains(timeout_s=0.1)
+    language = shell_language(tool)
     assert (await toolchains.require(language)).version == "Tool 7"
 
 
@@ -108,7 +122,7 @@ async def test_a_language_whose_tool_never_answers_is_not_refused_for_good(
     tool = make_tool(tmp_path / "tool", "exec sleep 60")
     toolchains = Toolchains(timeout_s=0.1, patient_timeout_s=0.1)
     with pytest.raises(Unavailable, match=r"within 0\.1 s"):
-        await toolchains.require(language_with({"interpreter": (str(tool),)}))
+        await toolchains.require(shell_language(tool))
 
 
 async def test_a_missing_toolchain_is_refused_with_its_package_name() -> None:
@@ -132,14 +146,14 @@ async def test_a_library_is_found_by_its_path_and_a_command_must_be_executable(
     assert isinstance(missing, Missing)
 
 
-async def test_the_result_of_a_search_is_reused(tmp_path: Path) -> None:
-    count = tmp_path / "count"
-    tool = make_tool(tmp_path / "tool", f"echo x >>{count}; echo v7")
-    toolchains = Toolchains()
-    language = language_with({"interpreter": (str(tool),)})
-    for _ in range(3):
-        await toolchains.find(language)
-    assert count.read_text() == "x\n"
+async def test_a_tool_tells_its_version_in_a_box(tmp_path: Path) -> None:
+    """X6: it sees neither the host's files nor its users, and can't write anything."""
+    stolen = tmp_path / "stolen"
+    text = f"echo v$(id -u); [ -e {Path(__file__)} ] && exit 1; (: >{stolen}); exit 0"
+    found = await discover(shell_language(make_tool(tmp_path / "tool", text)))
+    assert isinstance(found, Toolchain)
+    assert found.version == "Tool 1000"
+    assert not stolen.exists()
 
 
 class Machine:
@@ -153,7 +167,7 @@ class Machine:
         files = (str(self.packages),)
         monkeypatch.setattr("deemster.programs.build.toolchain.SYSTEM_FILES", files)
         tools = {"interpreter": (f"{root}/tool-*",)}
-        self.language = replace(language_with(tools), binds=(f"{root}/etc-*",))
+        self.language = replace(language_with(tools), shows=(f"{root}/library", "/usr/bin/cat"))
         self.toolchains = Toolchains(clock=lambda: self.now_s)
 
     def install(self, name: str = "tool-1", text: str = "echo v7") -> Path:
@@ -226,19 +240,14 @@ async def test_a_language_installed_later_needs_a_restart(
         await machine.toolchains.require(machine.language)
 
 
-async def test_a_tool_that_needs_another_mount_needs_a_restart(
-    machine: Machine,
-) -> None:
-    """The old version is used while its files are unchanged."""
-    (machine.root / "etc-1").mkdir()
+async def test_a_tool_that_needs_other_files_gets_them_in_its_boxes(machine: Machine) -> None:
+    """J6: boxes show the files of the version that is recorded, without a restart."""
     old = machine.install()
     assert await machine.found() == "Tool 7"
-    (machine.root / "etc-2").mkdir()
-    machine.install("tool-2", "echo v8")
+    new = machine.install("tool-2", "echo v8")
     machine.packages.write_text("tool-2 is new")
-    assert await machine.found() == "Tool 7"
-    old.unlink()
-    assert await machine.found() is None
-    (machine.root / "etc-2").rmdir()
-    machine.packages.write_text("tool-1 is gone")
-    assert await machine.found() == "Tool 8"
+    toolchain = await machine.toolchains.require(machine.language)
+    assert toolchain.version == "Tool 8"
+    shown = {bind.source for bind in toolchain.views.run.binds}
+    assert new in shown
+    assert old not in shown

@@ -25,6 +25,7 @@ from deemster.programs.build.languages import (
     Environment,
     Extension,
     Name,
+    Paths,
     Pattern,
     PermissionsTable,
     Table,
@@ -137,7 +138,8 @@ class AnalyzerFile(Table):
     mounts: tuple[
         Annotated[str, StringConstraints(pattern=r"^\{(scripts|packages)\}/")], ...
     ] = ()
-    binds: tuple[Annotated[str, StringConstraints(pattern="^/")], ...] = ()
+    shows: Paths = ()
+    shows_like: tuple[Name, ...] = ()
     suppressions: tuple[Annotated[str, StringConstraints(pattern=r"[A-Za-z]")], ...] = ()
     languages: Annotated[dict[Name, tuple[str, ...]], Field(min_length=1)]
     tools: Annotated[dict[str, Texts], Field(min_length=1)]
@@ -160,7 +162,8 @@ class AnalyzerFile(Table):
             wheels=self.wheels,
             tools=self.tools,
             mounts=self.mounts,
-            binds=self.binds,
+            shows=self.shows,
+            shows_like=tuple(map(LanguageId, self.shows_like)),
             version=VersionQuery(self.version.argv, self.version.pattern, self.version.text),
             argv=run.argv,
             rule_option=run.rule_option,

@@ -5,12 +5,19 @@ import glob
 import sysconfig
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from deemster.domain.analysis import Analyzer
-from deemster.domain.language import fill
-from deemster.programs.build.toolchain import FoundTools, find_tools, paths_matching
-from deemster.sandbox.command import Bind
+from deemster.domain.language import Catalogue, fill
+from deemster.programs.build.boxed_tools import (
+    DEFAULT_BOX,
+    VersionBox,
+    paths_matching,
+    step_view,
+)
+from deemster.programs.build.languages import load_catalogue
+from deemster.programs.build.toolchain import FoundTools, find_tools, path_shown
+from deemster.sandbox.command import Bind, View
+from deemster.sandbox.runner import SandboxFault
 
 MOUNT_DIR = "/opt/deemster"
 """In a box, the files of a wheel are below this directory, in one named after the analyser.
@@ -22,7 +29,7 @@ A box never sees the rest of Deemster's Python environment."""
 class InstalledAnalyzer:
     analyzer: Analyzer
     found: FoundTools
-    binds: tuple[Bind, ...] = ()
+    view: View
 
     @property
     def version(self) -> str:
@@ -31,13 +38,7 @@ class InstalledAnalyzer:
     @property
     def tools(self) -> dict[str, str]:
         """The path of each tool in a box."""
-        return {name: self._path_in_box(path) for name, path in self.found.paths.items()}
-
-    def _path_in_box(self, path: str) -> str:
-        for bind in self.binds:
-            if Path(path).is_relative_to(bind.source):
-                return str(Path(bind.target) / Path(path).relative_to(bind.source))
-        return path
+        return {name: path_shown(path, self.view) for name, path in self.found.paths.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,27 +48,53 @@ class MissingAnalyzer:
 
 
 async def find_analyzers(
-    analyzers: Iterable[Analyzer],
+    analyzers: Iterable[Analyzer], version_box: VersionBox = DEFAULT_BOX
 ) -> list[InstalledAnalyzer | MissingAnalyzer]:
+    catalogue = load_catalogue()
     async with asyncio.TaskGroup() as group:
-        searches = [group.create_task(find_analyzer(each)) for each in analyzers]
+        searches = [
+            group.create_task(find_analyzer(each, catalogue, version_box)) for each in analyzers
+        ]
     return [search.result() for search in searches]
 
 
-async def find_analyzer(analyzer: Analyzer) -> InstalledAnalyzer | MissingAnalyzer:
+async def find_analyzer(
+    analyzer: Analyzer, catalogue: Catalogue, version_box: VersionBox
+) -> InstalledAnalyzer | MissingAnalyzer:
     places = own_places()
+    views: list[View] = []
+
+    def view_of(tools: Mapping[str, str]) -> View:
+        views.append(analyzer_view(analyzer, catalogue, tools, places))
+        return views[-1]
+
     try:
-        found = await find_tools(analyzer, places)
-    except TimeoutError as fault:
+        found = await find_tools(
+            analyzer, view_of, [analyzer.permissions], places, version_box=version_box
+        )
+    except (TimeoutError, SandboxFault) as fault:
         found = str(fault)
     if isinstance(found, str):
         return MissingAnalyzer(analyzer, found)
+    return InstalledAnalyzer(analyzer, found, views[-1])
+
+
+def analyzer_view(
+    analyzer: Analyzer,
+    catalogue: Catalogue,
+    tools: Mapping[str, str],
+    places: Mapping[str, str],
+) -> View:
     mounts = [
         Bind(path.resolve(), f"{MOUNT_DIR}/{analyzer.id}/{path.name}")
-        for path in paths_matching(fill(analyzer.mounts, places))
+        for pattern in fill(analyzer.mounts, places)
+        for path in paths_matching(pattern)
     ]
-    others = [Bind(path, str(path)) for path in paths_matching(analyzer.binds)]
-    return InstalledAnalyzer(analyzer, found, (*mounts, *others))
+    like = catalogue.paths_shown(analyzer)
+    hides = [path for name in analyzer.shows_like for path in catalogue.named(name).hides]
+    return step_view(
+        (*analyzer.argv, *analyzer.version.argv), like, tools, hides=hides, mounts=mounts
+    )
 
 
 def own_places() -> Mapping[str, str]:

@@ -123,6 +123,7 @@ async def run_command(
         profile=analyzer.permissions.profile,
         environment={**ENVIRONMENT, **analyzer.environment},
         code=code,
+        view=request.installed.view,
         data=data if analyzer.files else None,
     )
     stream = analyzer.output.stream

@@ -196,6 +196,7 @@ async def run_compiler(
         profile=step.permissions.profile,
         environment={**ENVIRONMENT, **step.environment},
         code=sources,
+        view=request.toolchain.views.compile,
         data=request.precompiled.directory if request.precompiled else None,
     )
     report = await boxes.run(command, collect=collector if step.output else None)

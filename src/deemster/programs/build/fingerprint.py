@@ -47,6 +47,6 @@ def toolchain_facts(toolchain: Toolchain) -> dict[str, Any]:
         "language": toolchain.language.id,
         "version": toolchain.version,
         "tools": {name: [path, stamp_of(path)] for name, path in toolchain.tools.items()},
-        "binds": [str(path) for path in toolchain.binds],
+        "view": toolchain.views.compile.pack().decode(errors="surrogateescape"),
         "system": stamps_of(SYSTEM_FILES),
     }

@@ -5,6 +5,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
@@ -56,7 +57,31 @@ def load_catalogue(directory: Path | None = None) -> Catalogue:
     files = sorted(directory.glob("*.toml"))
     if not files:
         raise Refused(f"There is no language file in {directory}: reinstall Deemster.")
-    return Catalogue(load_language(file) for file in files)
+    catalogue = Catalogue(load_language(file) for file in files)
+    return Catalogue(complete(language, catalogue) for language in catalogue)
+
+
+def complete(language: Language, catalogue: Catalogue) -> Language:
+    """Adds the paths of the languages that a step names to those of the step."""
+    run, compiler = language.run, language.compile
+    shown = (
+        *(*language.shows, *language.hides, *catalogue.paths_shown(run)),
+        *(catalogue.paths_shown(compiler) if compiler else ()),
+    )
+    for name in sorted(placeholders(shown) - {f"{tool}_dir" for tool in language.tools}):
+        raise Refused(
+            f"The language {language.id} shows a path with {{{name}}}, but has no such tool."
+        )
+    others = (*run.shows_like, *(compiler.shows_like if compiler else ()))
+    hides = (path for name in others for path in catalogue.named(name).hides)
+    if compiler is not None:
+        compiler = replace(compiler, shows=catalogue.paths_shown(compiler), shows_like=())
+    return replace(
+        language,
+        run=replace(run, shows=catalogue.paths_shown(run), shows_like=()),
+        compile=compiler,
+        hides=tuple(dict.fromkeys((*language.hides, *hides))),
+    )
 
 
 def shipped_directory(name: str) -> Path:
@@ -130,6 +155,7 @@ NpmPackage = Annotated[
     str, StringConstraints(pattern=r"^(@[a-z0-9._-]+/)?[a-z0-9._-]+@\d+\.\d+\.\d+$")
 ]
 Environment = dict[Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9_]*$")], str]
+Paths = tuple[Annotated[str, StringConstraints(pattern=r"^(/|\{\w+_dir\}/)")], ...]
 Pattern = Annotated[str, AfterValidator(is_pattern)]
 Texts = Annotated[tuple[str, ...], Field(min_length=1)]
 
@@ -157,11 +183,21 @@ class CompileTable(Table):
     processes: PositiveInt = 64
     file_mb: PositiveInt = 64
     """The largest file, and also the size of the scratch directory."""
+    shows: Paths = ()
+    shows_like: tuple[Name, ...] = ()
 
     def to_domain(self, language: str) -> CompileStep:
         limits = compiler_limits(self.cpu_s, self.memory_mb, self.processes, self.file_mb)
         permissions = self.permissions.to_domain(f"{language}-compile", self.profile)
-        return CompileStep(self.argv, self.output, permissions, limits, self.environment)
+        return CompileStep(
+            argv=self.argv,
+            output=self.output,
+            permissions=permissions,
+            limits=limits,
+            environment=self.environment,
+            shows=self.shows,
+            shows_like=tuple(map(LanguageId, self.shows_like)),
+        )
 
 
 class PrecompileTable(Table):
@@ -219,6 +255,8 @@ class RunTable(Table):
     extra_processes: NonNegativeInt = 0
     out_of_memory: tuple[str, ...] = ()
     entry: EntryTable | None = None
+    shows: Paths = ()
+    shows_like: tuple[Name, ...] = ()
 
     def to_domain(self, language: str) -> RunStep:
         return RunStep(
@@ -231,6 +269,8 @@ class RunTable(Table):
             extra_processes=self.extra_processes,
             out_of_memory=self.out_of_memory,
             entry=self.entry.to_domain() if self.entry else None,
+            shows=self.shows,
+            shows_like=tuple(map(LanguageId, self.shows_like)),
         )
 
 
@@ -270,7 +310,8 @@ class LanguageFile(Table):
     packages: tuple[Name, ...]
     lexer: Name
     npm: tuple[NpmPackage, ...] = ()
-    binds: tuple[Annotated[str, StringConstraints(pattern="^/")], ...] = ()
+    shows: Paths = ()
+    hides: Paths = ()
     template: str
     source: SourceTable
     tools: Annotated[dict[str, Texts], Field(min_length=1)]
@@ -295,7 +336,8 @@ class LanguageFile(Table):
             run=self.run.to_domain(self.id),
             template=self.template.lstrip("\n"),
             test=SelfTest(self.test.source, self.test.stdin, self.test.stdout),
-            binds=self.binds,
+            shows=self.shows,
+            hides=self.hides,
             shared_extensions=self.shared_extensions,
             recognised_by=self.recognised_by,
             npm=self.npm,

@@ -173,6 +173,7 @@ class Precompiler:
                     profile=compiler.permissions.profile,
                     environment={**ENVIRONMENT, **compiler.environment},
                     code=sources,
+                    view=toolchain.views.compile,
                 )
                 report = await boxes.run(command, collect=collector)
                 if report.status is not RunStatus.OK:

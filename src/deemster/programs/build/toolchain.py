@@ -5,18 +5,24 @@ import logging
 import os
 import re
 import time
-from asyncio.subprocess import DEVNULL, PIPE, STDOUT
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
 from deemster.domain.errors import Refused, Unavailable
-from deemster.domain.language import Language, LanguageId, VersionQuery, fill
+from deemster.domain.language import Language, LanguageId, Permissions, VersionQuery, fill
+from deemster.programs.build.boxed_tools import (
+    DEFAULT_BOX,
+    VersionBox,
+    Views,
+    language_views,
+)
+from deemster.sandbox.command import View
+from deemster.sandbox.runner import SandboxFault
 
 SEARCH_PATH = ("/usr/local/bin", "/usr/bin", "/bin")
 """Fixed, so that the PATH of the user who starts Deemster doesn't choose the compiler."""
-VERSION_ENVIRONMENT = {"PATH": ":".join(SEARCH_PATH), "LC_ALL": "C.UTF-8"}
 VERSION_TIMEOUT_S = 20
 PATIENT_TIMEOUT_S = 60
 """For the second try, alone: on a busy machine, a tool may have had no turn in the first."""
@@ -47,6 +53,9 @@ class Tooled(Protocol):
     def version(self) -> VersionQuery: ...
 
 
+NO_VIEWS: Final = Views(View(()), View(()), View(()))
+
+
 @dataclass(frozen=True, slots=True)
 class FoundTools:
     paths: Mapping[str, str]
@@ -66,7 +75,7 @@ class Toolchain:
     tools: Mapping[str, str]
     """The path of each tool, as in `FoundTools`."""
     version: str
-    binds: tuple[Path, ...] = ()
+    views: Views = NO_VIEWS
     stamps: tuple[FileStamp | None, ...] = ()
 
     @property
@@ -79,7 +88,7 @@ class Missing:
     language: Language
     reason: str
     timed_out: bool = False
-    """The tools are there, but did not answer in time."""
+    """The tools are there, but could not be asked for their version."""
 
     def refusal(self) -> Refused:
         return Refused(f"{self.reason}: install it with `{self.language.installation}`.")
@@ -90,7 +99,7 @@ class ToolchainSnapshot:
     """The result of the last search for a language's tools."""
 
     first: Toolchain | Missing
-    """The result of the first search, which the running sandboxes were set up for."""
+    """The result of the first search, for which the running sandboxes have a profile."""
     found: Toolchain | Missing
     system: tuple[FileStamp | None, ...]
     until_s: float
@@ -106,10 +115,12 @@ class Toolchains:
     def __init__(
         self,
         *,
+        version_box: VersionBox = DEFAULT_BOX,
         clock: Callable[[], float] = time.monotonic,
         timeout_s: float = VERSION_TIMEOUT_S,
         patient_timeout_s: float = PATIENT_TIMEOUT_S,
     ) -> None:
+        self._version_box = version_box
         self._clock = clock
         self._timeout_s = timeout_s
         self._patient_timeout_s = patient_timeout_s
@@ -163,16 +174,16 @@ class Toolchains:
         # Read before the search, so that the next one notices changes during this one.
         system, now_s = stamps_of(SYSTEM_FILES), self._clock()
         async with self._searching:
-            found = await discover(language, self._timeout_s)
+            found = await discover(language, self._timeout_s, self._version_box)
         if timed_out(found):
             async with self._alone:
-                found = await discover(language, self._patient_timeout_s)
+                found = await discover(language, self._patient_timeout_s, self._version_box)
         if seen is None:
             recheck_s = RECHECK_LOST_S if timed_out(found) else RECHECK_S
             return ToolchainSnapshot(found, found, system, now_s + recheck_s)
-        if not has_all_mounts(found, seen.first):
-            found = still_usable(seen.found)
-            log.warning("%s has changed: restart the worker to use it.", language.name)
+        if isinstance(found, Toolchain) and isinstance(seen.first, Missing):
+            found = seen.found
+            log.warning("%s was installed: restart the worker to use it.", language.name)
         is_lost = isinstance(found, Missing) and isinstance(seen.first, Toolchain)
         recheck_s = RECHECK_LOST_S if is_lost else RECHECK_S
         return ToolchainSnapshot(seen.first, found, system, now_s + recheck_s)
@@ -191,21 +202,6 @@ def timed_out(found: Toolchain | Missing) -> bool:
     return isinstance(found, Missing) and found.timed_out
 
 
-def has_all_mounts(found: Toolchain | Missing, first: Toolchain | Missing) -> bool:
-    """Whether sandboxes set up for `first` also mount all paths that `found` needs."""
-    if isinstance(found, Missing):
-        return True
-    return isinstance(first, Toolchain) and set(found.binds) <= set(first.binds)
-
-
-def still_usable(known: Toolchain | Missing) -> Toolchain | Missing:
-    """The previous toolchain, unless its files changed."""
-    if isinstance(known, Missing) or known.is_unchanged:
-        return known
-    reason = f"{known.language.name} has changed, and the worker must be restarted to use it"
-    return Missing(known.language, reason)
-
-
 def stamp_of(path: str) -> FileStamp | None:
     """None if the file doesn't exist."""
     try:
@@ -220,38 +216,54 @@ def stamps_of(paths: Iterable[str]) -> tuple[FileStamp | None, ...]:
 
 
 async def discover(
-    language: Language, timeout_s: float = PATIENT_TIMEOUT_S
+    language: Language,
+    timeout_s: float = PATIENT_TIMEOUT_S,
+    version_box: VersionBox = DEFAULT_BOX,
 ) -> Toolchain | Missing:
+    steps = (language.run, language.compile)
+    permissions = [step.permissions for step in steps if step is not None]
+    views: list[Views] = []
+
+    def version_view(tools: Mapping[str, str]) -> View:
+        views.append(language_views(language, tools))
+        return views[-1].version
+
     try:
-        found = await find_tools(language, timeout_s=timeout_s)
-    except TimeoutError as fault:
-        return Missing(language, str(fault), timed_out=True)
+        found = await find_tools(
+            language, version_view, permissions, timeout_s=timeout_s, version_box=version_box
+        )
+    except (TimeoutError, SandboxFault) as fault:
+        return Missing(language, str(fault).removesuffix("."), timed_out=True)
     if isinstance(found, str):
         return Missing(language, found)
-    binds = find_binds(language)
-    return Toolchain(language, found.paths, found.version, binds, found.stamps)
+    return Toolchain(language, found.paths, found.version, views[-1], found.stamps)
 
 
 async def find_tools(
     wanted: Tooled,
+    version_view: Callable[[Mapping[str, str]], View],
+    permissions: Iterable[Permissions],
     places: Mapping[str, str] | None = None,
     *,
     timeout_s: float = PATIENT_TIMEOUT_S,
+    version_box: VersionBox = DEFAULT_BOX,
 ) -> FoundTools | str:
     """The tools, or the reason why they can't be used.
 
-    Raises TimeoutError if the tools are there, but don't tell their version in time.
+    `version_view` is called in a thread with the paths of the tools. Raises TimeoutError if the
+    tools are there, but don't tell their version in time.
     """
     try:
         paths = await asyncio.to_thread(locate_tools, wanted, places)
+        if isinstance(paths, str):
+            return paths
+        stamps = stamps_of(paths.values())
+        view = await asyncio.to_thread(version_view, paths)
     except OSError as fault:  # a directory was removed during the search
         return f"{wanted.name} can't be looked for ({fault.strerror})"
-    if isinstance(paths, str):
-        return paths
-    stamps = stamps_of(paths.values())
-    argv = fill(wanted.version.argv, paths)
+    argv = tuple(path_shown(part, view) for part in fill(wanted.version.argv, paths))
     try:
-        output = await version_output(argv, timeout_s)
+        output = await version_box.output_of(argv, view, permissions, timeout_s)
     except TimeoutError:
         raise TimeoutError(
             f"{wanted.name} can't be used yet: `{' '.join(argv)}` printed no version within "
@@ -261,6 +273,14 @@ async def find_tools(
     if match is None:
         return f"{wanted.name} is broken: `{' '.join(argv)}` printed no version"
     return FoundTools(paths, match.expand(wanted.version.text), stamps)
+
+
+def path_shown(path: str, view: View) -> str:
+    """Where a box shows a file; the same for most files."""
+    for bind in view.binds:
+        if path.startswith("/") and Path(path).is_relative_to(bind.source):
+            return str(Path(bind.target) / Path(path).relative_to(bind.source))
+    return path
 
 
 def locate(language: Language) -> dict[str, str] | Missing:
@@ -314,32 +334,3 @@ def newest_first(paths: Iterable[Path]) -> list[Path]:
 def version_key(path: Path) -> list[tuple[int, str]]:
     parts = re.split(r"(\d+)", str(path))
     return [(int(part), "") if part.isdigit() else (0, part) for part in parts]
-
-
-def find_binds(language: Language) -> tuple[Path, ...]:
-    return paths_matching(language.binds)
-
-
-def paths_matching(patterns: Iterable[str]) -> tuple[Path, ...]:
-    return tuple(path for pattern in patterns for path in sorted(matching(pattern)))
-
-
-async def version_output(argv: tuple[str, ...], timeout_s: float) -> str:
-    """Empty if the tool can't be run. Raises TimeoutError if it takes too long.
-
-    The command runs outside the sandbox, because the sandbox mounts the tools that were found.
-    """
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *argv, stdin=DEVNULL, stdout=PIPE, stderr=STDOUT, env=VERSION_ENVIRONMENT
-        )
-    except OSError:
-        return ""
-    try:
-        async with asyncio.timeout(timeout_s):
-            output, _ = await process.communicate()
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    return output.decode(errors="replace") if process.returncode == 0 else ""
