@@ -231,6 +231,17 @@ def test_circular_and_dangling_links_are_refused(
     assert any(part in said for part in ("circle", "contains it", "leads to nothing"))
 
 
+def test_links_through_many_long_paths_are_refused_soon(
+    refused: Callable[..., str], tarred: Callable[..., Path]
+) -> None:
+    """J8: resolving the links of an archive takes time in proportion to its size."""
+    long = "d/../" * 800
+    chain = [(f"l{n}", SYMTYPE, f"{long}l{n + 1}", b"") for n in range(39)]
+    many = [(f"m{n}", SYMTYPE, f"{long}l0", b"") for n in range(2000)]
+    members = [("d", DIRTYPE, "", b""), *chain, ("l39", REGTYPE, "", b"x"), *many]
+    assert "too many others" in refused(tarred(*members))
+
+
 def test_links_inside_the_package_become_copies(tmp_path: Path, target: Path) -> None:
     source = write_tree(tmp_path / "source", {"lib/testlib.h": "lib", "lib/deep/x": "x"})
     write_tree(source, {"check/check.cpp": "check"})

@@ -10,6 +10,8 @@ from deemster.problems.archive.writer import CHUNK_BYTES, PackageWriter
 
 MAX_HOPS = 40
 """As many as Linux follows."""
+MAX_STEPS = 2_000_000
+"""Parts of paths that all links of a package may lead through: a second of work."""
 
 
 def resolve_links(writer: PackageWriter) -> None:
@@ -24,6 +26,8 @@ class LinkResolver:
         self._links = dict(writer.links)
         self._files = dict(writer.files)
         self._directories = set(writer.directories)
+        self._targets: dict[str, str] = {}
+        self._steps = 0
         self._names = sorted([*self._links, *self._files, *self._directories])
 
     def resolve_all(self) -> None:
@@ -33,11 +37,19 @@ class LinkResolver:
 
     def _follow(self, name: str) -> str:
         """The final target of a link, through all other links on its path."""
+        if name not in self._targets:
+            self._targets[name] = self._walk(name)
+        return self._targets[name]
+
+    def _walk(self, name: str) -> str:
         todo = name.split("/")[::-1]
         done: list[str] = []
         hops = 0
         while todo:
             part = todo.pop()
+            self._steps += 1 + len(done)  # looking up a path takes as long as the path is
+            if self._steps > MAX_STEPS:
+                raise Refused("The links of the package lead through too many others.")
             if part == ".." and not done:
                 raise Refused(f"The link {shown(name)} leads outside of the package.")
             if part == "..":
