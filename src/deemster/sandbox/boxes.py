@@ -12,7 +12,7 @@ from deemster.sandbox import wire
 from deemster.sandbox.command import STANDARD_PROFILES, Command, Layers, Profile, View
 from deemster.sandbox.failed_start import is_fault_of_program, report_failed_start
 from deemster.sandbox.live_run import Pipes, StreamedRun
-from deemster.sandbox.pair import CancelRule, Pair, PairMember, PairRun
+from deemster.sandbox.pair import CancelRule, Pair, PairMember, PairRun, RecordSide
 from deemster.sandbox.policy import build_policy
 from deemster.sandbox.pool import Pool
 from deemster.sandbox.root import system_view
@@ -177,6 +177,7 @@ class Boxes:
         companion_stderr: Sink | None = None,
         drain_unread: bool = False,
         hold_output: bool = False,
+        record: RecordSide | None = None,
     ) -> Pair:
         """Runs two commands at once; each one's stdout is the other's stdin.
 
@@ -184,24 +185,27 @@ class Boxes:
         program is cancelled or runs on. `wall_s` limits the whole pair. `stage` and `collect`
         belong to the companion. With `drain_unread` the companion can keep writing after the
         program has ended; with `hold_output` it reads end of file only then, even if the
-        program closes its stdout before. Raises what `run` raises, and ends both.
+        program closes its stdout before. `record` gets what each side writes, which delays
+        both. Raises what `run` raises, and ends both.
         """
         if self.slot_count < 2:
             raise Refused("A pair needs two boxes; this pool has one.")
         slots = await self._acquire(program, companion)
         try:
             with ExitStack() as closing:
-                pair = PairRun(closing, drain_unread=drain_unread, hold_output=hold_output)
+                pair = PairRun(
+                    closing, drain_unread=drain_unread, hold_output=hold_output, record=record
+                )
                 program_io = RunIO(
                     stdin=pair.to_program.reader,
-                    stdout=pair.to_companion.writer,
+                    stdout=pair.program_output,
                     stderr=program_stderr,
                     stage=program_stage,
                     before_start=pair.wait_for_both,
                 )
                 companion_io = RunIO(
                     stdin=pair.to_companion.reader,
-                    stdout=pair.to_program.writer,
+                    stdout=pair.companion_output,
                     stderr=companion_stderr,
                     stage=stage,
                     collect=collect,

@@ -9,17 +9,21 @@ from array import array
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
 from deemster.domain.run_status import RunStatus
 from deemster.sandbox.live_streams import CHUNK_BYTES
+from deemster.sandbox.recorded_pipe import PipeCopy, Record
 from deemster.sandbox.streams import DirectStream
 from deemster.sandbox.wire import Report
 
 Side = Literal["program", "companion"]
 CancelRule = Callable[[Report], bool]
 """Whether the report of a companion that ended first cancels the program."""
+RecordSide = Callable[[Side, bytes], None]
+"""Called with what a side wrote."""
 
 SAMPLES: Final = 100
 SAMPLE_INTERVAL_S: Final = 0.002
@@ -159,10 +163,24 @@ class PairRun:
     """The two pipes of a pair, its common start and its clock."""
 
     def __init__(
-        self, closing: ExitStack, *, drain_unread: bool, hold_output: bool = False
+        self,
+        closing: ExitStack,
+        *,
+        drain_unread: bool,
+        hold_output: bool = False,
+        record: RecordSide | None = None,
     ) -> None:
         self.to_program = Pipe(closing)
         self.to_companion = Pipe(closing)
+        self.program_output = self.to_companion.writer
+        self.companion_output = self.to_program.writer
+        if record is not None:
+            self.program_output = self._recorded(
+                self.to_companion, partial(record, "program"), closing
+            )
+            self.companion_output = self._recorded(
+                self.to_program, partial(record, "companion"), closing
+            )
         self._drain = PipeDrain(self.to_program, closing) if drain_unread else None
         self._hold = ExitStack()
         """Keeps the program's output open; closed when the program has ended."""
@@ -172,6 +190,13 @@ class PairRun:
         self._flooded = False
         self._ready = asyncio.Barrier(2)
         self._started = asyncio.Event()
+
+    @staticmethod
+    def _recorded(pipe: Pipe, record: Record, closing: ExitStack) -> DirectStream:
+        """Returns where to write instead of `pipe`; a copy of it arrives there."""
+        first = Pipe(closing)
+        PipeCopy(first.reader, pipe.writer, record, closing)
+        return first.writer
 
     async def wait_for_both(self) -> None:
         """Lets both start at the same moment."""

@@ -146,7 +146,9 @@ class SubmissionOut(SubmissionItem):
     expected: str | None = None
     """Expected output of the failed case, if it is a sample."""
     got: str | None = None
-    """Beginning of what the program wrote to stdout in the failed case, if it is a sample."""
+    """Beginning of what the program wrote to stdout in the failed case, if it is a sample. For
+    an interactive problem, the interaction: `>` marks what the program wrote, `<` what it
+    read."""
     stderr: str | None = None
     """End of what the program wrote to stderr in the failed case, if it is a sample."""
     message: str | None = None

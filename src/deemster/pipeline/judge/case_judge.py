@@ -15,7 +15,7 @@ from deemster.domain.source import files_beside
 from deemster.domain.verdict import VERDICT_OF_STATUS, Verdict
 from deemster.pipeline.judge.compare import open_comparer
 from deemster.pipeline.judge.jury.checker import CheckerRun, CheckResult, check_output
-from deemster.pipeline.judge.jury.interactor import interact
+from deemster.pipeline.judge.jury.interactor import Transcript, interact
 from deemster.pipeline.judge.jury.programs import JuryProgram, jury_limits
 from deemster.pipeline.judge.jury.protocols import INTERACTORS, with_unit
 from deemster.programs.build.compile import Artifact
@@ -33,6 +33,7 @@ LONG_READ_BYTES = 4 << 20
 MIN_MEMORY_BYTES = MIB
 """A sandbox can't start with less."""
 EMPTY_FILE = Path("/dev/null")
+UNSHOWN = frozenset({Verdict.ACCEPTED, Verdict.PARTIAL, Verdict.JUDGE_ERROR})
 ENDED_BY_ITSELF = frozenset({RunStatus.OK, RunStatus.NONZERO_EXIT, RunStatus.SIGNALLED})
 
 
@@ -137,7 +138,11 @@ class CaseJudge:
 
     async def _run_pass(self, boxes: Boxes, run: CheckerRun) -> RunResult:
         if self.problem.interactor is not None:
-            return await self._interact(boxes, run, self.problem.interactor)
+            result = await self._interact(boxes, run, self.problem.interactor)
+            if self._shows_interaction(run.case, result):
+                shown = await self._record_interaction(boxes, run, self.problem.interactor)
+                result = replace(result, output=shown)
+            return result
         with Spool(self.spool_dir) as spool:
             result = await self._run(boxes, run.case, run.pass_input, Head(spool))
             if result.checked is not None or not self._ended_in_time(run.case, result.report):
@@ -176,6 +181,29 @@ class CaseJudge:
         if not self._ended_in_time(case, report):
             return result
         return replace(result, checked=await self._check_file(boxes, run, output))
+
+    def _shows_interaction(self, case: Case, result: RunResult) -> bool:
+        """Contestants see the interaction of a sample that failed."""
+        verdict = self._verdict(case, result)
+        is_visible = case.is_sample or case.full_feedback
+        return is_visible and verdict not in UNSHOWN
+
+    async def _record_interaction(
+        self, boxes: Boxes, run: CheckerRun, check: ProgramCheck
+    ) -> str:
+        """Runs the case again: a recorder between the two would change what is judged."""
+        transcript = Transcript()
+        await interact(
+            boxes,
+            self._command(run.case),
+            self.programs[check.programs[0]],
+            INTERACTORS[check.protocol],
+            run,
+            stage=self._staged_files(run.case),
+            stderr=ignore,
+            record=transcript,
+        )
+        return transcript.text
 
     async def _check_file(self, boxes: Boxes, run: CheckerRun, output: Path) -> CheckResult:
         with Spool(self.spool_dir) as spool:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from deemster.domain.judgement import for_contestant
 from deemster.domain.problem import Problem, Program, ProgramCheck, ProtocolName
 from deemster.domain.verdict import Verdict
 from tests.pipeline.judge.sum_problem import (
@@ -96,3 +97,28 @@ async def test_a_silent_program_is_at_fault_not_the_waiting_interactor(
     async with prepare(tmp_path, problem) as prepared:
         judgement = await judge(prepared, "import time; time.sleep(60)")
     assert judgement.verdict is Verdict.TIME_LIMIT, judgement.fault
+
+
+GUESSING = """
+import sys
+print("guess", flush=True)
+answer = input()
+print("no, not", answer, flush=True)
+sys.exit(43)
+"""
+
+
+async def test_a2_a_failed_interactive_sample_shows_the_interaction(tmp_path: Path) -> None:
+    """A2, A11: that of a hidden case is not recorded."""
+    problem = with_interactor(tmp_path / "package", GUESSING, "interactor.py")
+    [case] = problem.tests.cases()
+    hidden = replace(
+        problem, tests=replace(problem.tests, items=(replace(case, is_sample=False),))
+    )
+    text = "import sys; input(); print(7, flush=True); print(input(), file=sys.stderr)"
+    async with prepare(tmp_path, problem) as prepared:
+        shown = for_contestant(await judge(prepared, text)).failed_case
+        unseen = (await judge(replace(prepared, problem=hidden), text)).cases[0]
+    assert shown is not None
+    assert shown.got == "<guess\n>7\n<no, not 7\n"
+    assert (unseen.verdict, unseen.output.reveal()) == (Verdict.WRONG_ANSWER, "")

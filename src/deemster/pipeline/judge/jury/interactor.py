@@ -2,8 +2,10 @@
 
 import asyncio
 import signal
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar
 
 from deemster.domain.run_status import RunStatus
 from deemster.domain.verdict import VERDICT_OF_STATUS, Verdict
@@ -20,9 +22,10 @@ from deemster.pipeline.judge.jury.protocols import (
     CheckerOutput,
     CheckerProtocol,
 )
+from deemster.programs.output import HEAD_BYTES
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Command
-from deemster.sandbox.pair import Pair
+from deemster.sandbox.pair import Pair, RecordSide, Side
 from deemster.sandbox.staging import Stage
 from deemster.sandbox.streams import Sink
 from deemster.sandbox.wire import Report
@@ -41,7 +44,7 @@ class Interaction:
     """The file that a testlib interactor leaves for the checker."""
 
 
-async def interact(
+async def interact(  # noqa: PLR0913 - options for two programs
     boxes: Boxes,
     program: Command,
     interactor: JuryProgram,
@@ -51,6 +54,7 @@ async def interact(
     stage: Stage | None = None,
     stderr: Sink | None = None,
     hold_output: bool = True,
+    record: RecordSide | None = None,
 ) -> Interaction:
     """With `hold_output`, only the end of the program ends its output for the interactor.
 
@@ -75,8 +79,40 @@ async def interact(
         collect=files.collect,
         drain_unread=True,
         hold_output=hold_output,
+        record=record,
     )
     return await asyncio.to_thread(decide, pair, interactor.name, protocol, files)
+
+
+class Transcript:
+    """The beginning of an interaction, in the form of the samples of ICPC packages."""
+
+    MARKS: ClassVar[Mapping[Side, str]] = {"program": ">", "companion": "<"}
+
+    def __init__(self) -> None:
+        self._lines: list[tuple[Side, bytearray]] = []
+        self._room = HEAD_BYTES
+
+    def __call__(self, side: Side, data: bytes) -> None:
+        data, self._room = data[: self._room], self._room - len(data[: self._room])
+        for line in data.splitlines(keepends=True):
+            if self._lines and self._is_open(side):
+                self._lines[-1][1].extend(line)
+            else:
+                self._lines.append((side, bytearray(line)))
+
+    def _is_open(self, side: Side) -> bool:
+        last_side, text = self._lines[-1]
+        return last_side == side and not text.endswith(b"\n")
+
+    @property
+    def text(self) -> str:
+        """`>` marks what the program wrote, `<` what it read."""
+        lines = [
+            f"{self.MARKS[side]}{text.decode(errors='replace').rstrip()}\n"
+            for side, text in self._lines
+        ]
+        return "".join(lines) + ("…" if self._room == 0 else "")
 
 
 def accepts(protocol: CheckerProtocol, report: Report) -> bool:
