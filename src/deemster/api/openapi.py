@@ -28,6 +28,7 @@ from deemster.api.models.live_input import InputIn
 from deemster.api.models.rejudgings import RejudgingIn
 from deemster.api.models.stages import StagesIn
 from deemster.api.models.submissions import SubmissionIn
+from deemster.api.models.user_import import LinkLogIn
 from deemster.pipeline.remote.messages import (
     Announcement,
     Finish,
@@ -52,6 +53,7 @@ BODIES: Final = (
     InputIn,
     JudgeHostIn,
     LeaveRequest,
+    LinkLogIn,
     LogIn,
     PasswordChange,
     PauseIn,

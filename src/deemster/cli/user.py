@@ -11,6 +11,7 @@ from rich.console import Console
 from deemster.api.auth.passwords import hash_password
 from deemster.cli.options import AsJson, make_group
 from deemster.cli.output import make_table, print_json
+from deemster.cli.user_import import import_users, link
 from deemster.domain.account import Account, Role, Scope, check_name
 from deemster.domain.errors import NotFound
 from deemster.domain.ids import TokenId
@@ -25,6 +26,8 @@ TOKENS_SHOWN = 1000
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the account.")]
 
 app = make_group("user", "Manage accounts, their passwords and their tokens.")
+app.command("import")(import_users)
+app.command("link")(link)
 
 
 @app.command()
@@ -40,7 +43,8 @@ def add(
 ) -> None:
     """Add an account.
 
-    To use it, give it a token (`deemster user token`) or a password (`deemster user password`).
+    To use it, give it a token (`deemster user token`), a password
+    (`deemster user password`) or a one-time link (`deemster user link`).
     """
     account = uvloop.run(add_account(name, role))
     if as_json:

@@ -23,8 +23,13 @@ M = TypeVar("M", bound=BaseModel)
 
 async def read_json(request: Request, model: type[M], most_bytes: int = BODY_BYTES) -> M:
     """Call it once the caller is known, so that nobody else can make the judge read a body."""
-    check_media_type(request.headers.get("content-type", ""))
+    check_media_type(media_type_of(request))
     return parse_json(await read_body(request, most_bytes), model)
+
+
+def media_type_of(request: Request) -> str:
+    """Without parameters such as the character set."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def check_media_type(content_type: str) -> None:

@@ -8,7 +8,7 @@ from typing import Final
 
 from starlette.requests import Request
 
-from deemster.api.http.body import announces_more_than, next_chunk
+from deemster.api.http.body import announces_more_than, media_type_of, next_chunk
 from deemster.api.http.errors import TooLarge, TooSlow, WrongMedia
 from deemster.domain.errors import Unavailable
 from deemster.domain.limits import MIB
@@ -27,8 +27,7 @@ WRITE_BYTES: Final = 1 * MIB
 
 def check_archive(request: Request, most_bytes: int) -> None:
     """Checks the headers, before any of the archive is read."""
-    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if media_type not in ARCHIVES:
+    if media_type_of(request) not in ARCHIVES:
         raise WrongMedia(
             f"Send the archive as the body, with Content-Type: {' or '.join(ARCHIVES)}."
         )

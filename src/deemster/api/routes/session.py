@@ -17,9 +17,10 @@ from deemster.api.models.accounts import (
     me_out,
 )
 from deemster.api.session import close_session, read_profile
-from deemster.api.state import app_state
-from deemster.domain.account import ALL_SCOPES
+from deemster.api.state import AppState, app_state
+from deemster.domain.account import ALL_SCOPES, Account
 from deemster.domain.errors import Conflict
+from deemster.store.sessions import NewSession
 
 router = APIRouter(tags=["accounts"])
 PATH: Final = "/v1/session"
@@ -39,16 +40,19 @@ async def create_session(request: Request) -> Response:
     asked = await read_json(request, LogIn, BODY_BYTES)
     logged_in = await log_in(request, asked.name, asked.password)
     account, session = logged_in.account, logged_in.session
-    created = SessionOut(
+    response = json_response(session_out(state, account, session), 201)
+    state.auth.cookies.write(response, session.secret, keep_s=session_seconds(state))
+    state.auth.devices.remember(response, account.name, logged_in.password_hash)
+    return response
+
+
+def session_out(state: AppState, account: Account, session: NewSession) -> SessionOut:
+    return SessionOut(
         user=me_out(account),
         scopes=sorted(ALL_SCOPES),
         csrf_token=state.auth.cookies.csrf_token(session.digest),
         expires_at=session.expires_at,
     )
-    response = json_response(created, 201)
-    state.auth.cookies.write(response, session.secret, keep_s=session_seconds(state))
-    state.auth.devices.remember(response, account.name, logged_in.password_hash)
-    return response
 
 
 @router.get(PATH, response_model=SessionOut)

@@ -47,8 +47,9 @@ UPDATE account
  WHERE id = :id;
 
 -- name: end_sessions_and_tokens
--- Ends all sessions and tokens of an account.
-WITH ended AS (DELETE FROM session WHERE account_id = :id RETURNING digest),
+-- Ends all sessions, tokens and log-in links of an account.
+WITH links AS (DELETE FROM log_in_link WHERE account_id = :id),
+     ended AS (DELETE FROM session WHERE account_id = :id RETURNING digest),
      revoked AS (UPDATE token SET revoked_at = now()
                   WHERE account_id = :id AND revoked_at IS NULL RETURNING digest)
 SELECT digest FROM ended UNION ALL SELECT digest FROM revoked;

@@ -24,7 +24,8 @@ UPDATE session SET seen_at = now(), expires_at = now() + make_interval(secs => :
 DELETE FROM session WHERE digest = :digest;
 
 -- name: end_all
--- Deletes all sessions of an account but one.
+-- Deletes all sessions of an account but one, and its unused log-in links.
+WITH links AS (DELETE FROM log_in_link WHERE account_id = :account)
 DELETE FROM session WHERE account_id = :account AND (:except_digest::bytea IS NULL OR digest <> :except_digest)
 RETURNING digest;
 

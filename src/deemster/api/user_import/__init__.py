@@ -1,0 +1,1 @@
+"""Imports class lists: reads CSV, adds the accounts, and writes their log-ins."""

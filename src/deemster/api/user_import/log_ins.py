@@ -1,0 +1,118 @@
+"""Imports the accounts of a class list, with generated passwords or one-time links (K4)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from deemster.api.auth.generated_passwords import hash_generated_password
+from deemster.api.user_import.class_list import ClassListRow
+from deemster.domain.account import Role
+from deemster.domain.readable_secret import new_readable_secret
+from deemster.store import account_import
+from deemster.store.account_import import NewAccount, Outcome
+from deemster.store.audit import Actor
+from deemster.store.log_in_links import link_url
+from deemster.store.pool import Connection
+
+LINK_DAYS: Final = 14
+
+
+class CredentialsKind(StrEnum):
+    """What accounts get for which the list has no password."""
+
+    LINK = "link"
+    """A link that logs in once."""
+    PASSWORD = "password"  # noqa: S105 - no secret
+    """A generated password."""
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class ImportPlan:
+    base_url: str
+    """Of the links."""
+    credentials: CredentialsKind = CredentialsKind.LINK
+    link_days: int = LINK_DAYS
+    renew: bool = False
+    """Gives new credentials to accounts that exist; otherwise these are not changed."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class LogIn:
+    """How the owner of an imported account logs in."""
+
+    line: int
+    id: str
+    name: str
+    role: Role
+    outcome: Outcome
+    password: str | None
+    link: str | None
+    other: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ImportedClass:
+    log_ins: list[LogIn]
+    ended: list[bytes]
+    """Digests of the sessions that ended."""
+
+    def count(self, outcome: Outcome) -> int:
+        return sum(each.outcome is outcome for each in self.log_ins)
+
+
+async def import_class(
+    connection: Connection,
+    rows: Sequence[ClassListRow],
+    given_hashes: Mapping[str, str],
+    plan: ImportPlan,
+    actor: Actor,
+) -> ImportedClass:
+    """`given_hashes` has the argon2 hashes of the passwords in the list, by password."""
+    passwords = [
+        row.password
+        or (new_readable_secret() if plan.credentials is CredentialsKind.PASSWORD else None)
+        for row in rows
+    ]
+    asked = [
+        NewAccount(
+            name=row.name,
+            role=row.role,
+            tier=row.tier,
+            daily_quota=row.daily_quota,
+            password=stored_hash(row, password, given_hashes),
+            with_link=password is None and plan.credentials is CredentialsKind.LINK,
+        )
+        for row, password in zip(rows, passwords, strict=True)
+    ]
+    done = await account_import.add_all(
+        connection, asked, actor, renew=plan.renew, link_days=plan.link_days
+    )
+    log_ins = [
+        LogIn(
+            line=row.line,
+            id=imported.account.id,
+            name=imported.account.name,
+            role=imported.account.role,
+            outcome=imported.outcome,
+            password=password if imported.outcome is not Outcome.KEPT else None,
+            link=link_url(plan.base_url, imported.link_code) if imported.link_code else None,
+            other=row.other,
+        )
+        for row, password, imported in zip(rows, passwords, done.accounts, strict=True)
+    ]
+    return ImportedClass(log_ins, done.ended)
+
+
+def stored_hash(
+    row: ClassListRow, password: str | None, given_hashes: Mapping[str, str]
+) -> str | None:
+    if row.password is not None:
+        return given_hashes[row.password]
+    return hash_generated_password(password) if password is not None else None
+
+
+def given_passwords(rows: Sequence[ClassListRow]) -> list[str]:
+    """The different passwords that people chose: each needs a slow hash."""
+    return sorted({row.password for row in rows if row.password is not None})
