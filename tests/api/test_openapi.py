@@ -55,6 +55,7 @@ MEDIA_TYPES = {
     "events": "text/event-stream",
     "dolos": "application/zip",
     "{digest}": "application/x-tar",
+    "package": "application/x-tar",
     "recording": "application/x-asciicast",
     "diff": "text/x-diff",
     "analysis": "application/sarif+json",

@@ -149,3 +149,19 @@ def test_an_unknown_problem_can_not_be_retired(operate: Deemster) -> None:
     done = operate("problem", "retire", "prob_none")
     assert done.code == 2
     assert "There is no problem prob_none" in done.err
+
+
+async def test_a_draft_is_published_and_exported(
+    operate: Deemster, pool: Pool, package: Path, here: Path
+) -> None:
+    done = operate("problem", "import", str(package), "--draft")
+    assert b"not published" in done.out
+    assert b"prob_mine" not in operate("problem", "list").out
+    assert b"prob_mine" in operate("problem", "list", "--drafts").out
+    assert operate("problem", "publish", "prob_mine").out == b"prob_mine: published\n"
+    assert (await summary_of(pool)).published
+    exported = operate("problem", "export", "prob_mine")
+    assert exported.code == 0, exported.err
+    assert "exists" in operate("problem", "export", "prob_mine").err
+    again = operate("problem", "import", str(here / "prob_mine.tar"))
+    assert b"unchanged" in again.out

@@ -70,6 +70,8 @@ PERMISSIONS: Final[dict[tuple[str, str], Need]] = {
     ("POST", "/v1/problems"): PROBLEMS,
     ("PUT", "/v1/problems/{id}"): PROBLEMS,
     ("DELETE", "/v1/problems/{id}"): PROBLEMS,
+    ("POST", "/v1/problems/{id}/publish"): PROBLEMS,
+    ("GET", "/v1/problems/{id}/package"): PROBLEMS,
     ("GET", "/v1/problems/{id}/stages"): PROBLEMS,
     ("PUT", "/v1/problems/{id}/stages"): PROBLEMS,
     ("GET", "/v1/problems/{id}/scores"): PROBLEMS,

@@ -5,6 +5,7 @@ from typing import Final
 from deemster.api.http.body import to_json
 from deemster.api.http.paging import DEFAULT_LIMIT, MAX_LIMIT, cut
 from deemster.api.models.problems import (
+    ProblemOut,
     ProblemPage,
     ProblemQuery,
     problem_item,
@@ -14,7 +15,7 @@ from deemster.api.models.problems import (
 from deemster.api.state import AppState
 from deemster.cache.cache import CacheEntry, Loaded
 from deemster.cache.kinds import MY_PROBLEMS, PROBLEM, PROBLEM_LIST
-from deemster.domain.account import Account
+from deemster.domain.account import Account, Role
 from deemster.domain.errors import NotFound
 from deemster.domain.ids import ProblemId
 from deemster.store import counters, problems
@@ -30,7 +31,13 @@ async def cached_page(state: AppState, caller: Account, query: ProblemQuery) -> 
 
     async def load() -> Loaded:
         async with connection(state.pool) as acquired:
-            found = await problems.page(acquired, after=after, limit=query.limit + 1)
+            found = await problems.page(
+                acquired,
+                after=after,
+                limit=query.limit + 1,
+                drafts=query.drafts,
+                owner=caller.id if query.drafts and caller.role is not Role.ADMIN else None,
+            )
             is_known = after is None or await problems.exists(acquired, after)
             page, cursor = cut(found, query.limit, lambda item: item.id)
             items = [problem_item(item) for item in page]
@@ -45,11 +52,38 @@ async def cached_page(state: AppState, caller: Account, query: ProblemQuery) -> 
 
     version = await state.cache_invalidation.problems_version()
     selector = f"{query.limit}:{after or ''}"
-    if query.mine:
+    if query.mine or query.drafts:
+        selector = f"{version}:{selector}:{query.mine:d}{query.drafts:d}"
         return await state.cache.get_private(
-            MY_PROBLEMS, caller, f"{version}:{selector}", load, subject=caller.id
+            MY_PROBLEMS, caller, selector, load, subject=caller.id
         )
     return await state.cache.get(PROBLEM_LIST, selector, load, version=version)
+
+
+async def problem_for(state: AppState, caller: Account, problem_id: str) -> CacheEntry | None:
+    """A `ProblemOut` as JSON; None: the problem is not published, and `draft_for` shows it."""
+    try:
+        return await cached_problem(state, problem_id)
+    except NotFound:
+        if not caller.role.includes(Role.AUTHOR):
+            raise
+        return None
+
+
+async def draft_for(state: AppState, caller: Account, problem_id: str) -> ProblemOut:
+    """Shows a problem that is not published to its author and to admins."""
+    problem = checked_id(problem_id)
+    async with connection(state.pool) as acquired:
+        summary = await problems.get(acquired, problem)
+        if (
+            summary is None
+            or summary.retired
+            or summary.unlisted
+            or not summary.is_open_to(caller)
+        ):
+            raise unknown_problem()
+        submits, accepted = await counters.problem_counts(acquired, problem)
+    return problem_out(summary, submits=submits, accepted=accepted)
 
 
 async def cached_problem(state: AppState, problem_id: str) -> CacheEntry:
@@ -59,7 +93,8 @@ async def cached_problem(state: AppState, problem_id: str) -> CacheEntry:
     async def load() -> Loaded | None:
         async with connection(state.pool) as acquired:
             summary = await problems.get(acquired, problem)
-            if summary is None or summary.retired or summary.unlisted:
+            hidden = summary is None or summary.retired or not summary.published
+            if summary is None or hidden or summary.unlisted:
                 return None
             submits, accepted = await counters.problem_counts(acquired, problem)
         return Loaded(to_json(problem_out(summary, submits=submits, accepted=accepted)))

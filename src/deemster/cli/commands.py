@@ -48,7 +48,9 @@ COMMANDS: Final = {
     "evaluate": CommandEntry(
         "evaluate:app", "Check rubrics and models by which submissions are evaluated."
     ),
-    "problem": CommandEntry("problem:app", "Check, create, import, list and retire problems."),
+    "problem": CommandEntry(
+        "problem:app", "Check, create, import, publish, export, list and retire problems."
+    ),
     "exec": CommandEntry(
         "exec:execute", "Run a program on a running service, and show its output while it runs."
     ),

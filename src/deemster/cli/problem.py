@@ -1,6 +1,7 @@
-"""`deemster problem`: verifies, creates, imports, lists and retires problems."""
+"""`deemster problem`: verifies, creates, imports, publishes, exports and retires problems."""
 
 import os
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -17,6 +18,7 @@ from deemster.cli.verify_report import as_object, print_reports
 from deemster.domain.errors import Refused
 from deemster.domain.ids import ProblemId, parse_problem_id
 from deemster.domain.limits import MIB
+from deemster.problems.importing import Importer
 from deemster.problems.new_package import make_package
 from deemster.settings import load_settings
 from deemster.store.audit import Actor
@@ -25,12 +27,12 @@ from deemster.store.problems import ProblemListItem, page
 from deemster.wiring.importing import Outcome, import_all
 from deemster.wiring.privileges import enter_service, without_service
 from deemster.wiring.problems import open_importer
-from deemster.wiring.resources import open_command_database, operator
+from deemster.wiring.resources import open_artifacts, open_command_database, operator
 from deemster.wiring.verifying import verify_all
 
 PAGE = 500
 
-app = make_group("problem", "Check, create, import, list and retire problems.")
+app = make_group("problem", "Check, create, import, publish, export, list and retire problems.")
 
 
 @app.command()
@@ -102,6 +104,12 @@ def import_(
             show_default=False,
         ),
     ] = None,
+    draft: Annotated[
+        bool,
+        typer.Option(
+            "--draft", help="Show the problems only to admins until `problem publish`."
+        ),
+    ] = False,
 ) -> None:
     """Import problems into the service, where users can solve them at once.
 
@@ -117,7 +125,8 @@ def import_(
     chosen = parse_problem_id(problem_id) if problem_id is not None else None
     settings = enter_service(load_settings(), runner=True, reads=paths).settings
     with Progress() as progress:
-        outcomes = uvloop.run(import_all(settings, paths, chosen, progress))
+        work = import_all(settings, paths, chosen, progress, publish=False if draft else None)
+        outcomes = uvloop.run(work)
     for outcome in outcomes:
         print_outcome(outcome)
     if any(outcome.error for outcome in outcomes):
@@ -134,15 +143,21 @@ def print_outcome(outcome: Outcome) -> None:
     print(
         f"{problem.id}: {change}, {problem.title!r}, {problem.time_ms / 1000:g} s, "
         f"{problem.memory_bytes // MIB} MB, {problem.cases} cases"
+        f"{'' if problem.published else ', not published'}"
     )
     for warning in imported.warnings:
         print(f"  warning: {warning}")
 
 
 @app.command("list")
-def list_(as_json: AsJson = False) -> None:
+def list_(
+    drafts: Annotated[
+        bool, typer.Option("--drafts", help="List the problems that are not published.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
     """List the problems of the service."""
-    lines = uvloop.run(read_all())
+    lines = uvloop.run(read_all(drafts=drafts))
     if as_json:
         print_json({"problems": [asdict(line) for line in lines]})
         return
@@ -160,40 +175,89 @@ def list_(as_json: AsJson = False) -> None:
     Console().print(table)
 
 
-async def read_all() -> list[ProblemListItem]:
+async def read_all(*, drafts: bool) -> list[ProblemListItem]:
     lines: list[ProblemListItem] = []
     async with open_command_database(load_settings()) as pool, connection(pool) as acquired:
         while True:
             after = lines[-1].id if lines else None
-            more = await page(acquired, after=after, limit=PAGE)
+            more = await page(acquired, after=after, limit=PAGE, drafts=drafts)
             lines += more
             if len(more) < PAGE:
                 return lines
 
 
+Ids = Annotated[list[str], typer.Argument(metavar="ID…", help="Ids that `problem list` shows.")]
+
+
 @app.command()
-def retire(
-    ids: Annotated[
-        list[str], typer.Argument(metavar="ID…", help="Ids that `problem list` shows.")
+def publish(ids: Ids) -> None:
+    """Publish problems that were imported as drafts: all users see them and can solve them.
+
+    deemster problem import hello.zip --draft
+    deemster problem publish prob_hello
+    """
+    done, failed = uvloop.run(change_all(ids, Importer.publish))
+    for problem, is_new in done.items():
+        print(f"{problem}: {'published' if is_new else 'was already published'}")
+    if failed:
+        raise typer.Exit(ExitCode.UNABLE)
+
+
+@app.command()
+def export(
+    problem_id: Annotated[
+        str, typer.Argument(metavar="ID", help="Id that `problem list` shows.")
     ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.tar", help="File to write. [default: ID.tar]", show_default=False
+        ),
+    ] = None,
 ) -> None:
+    """Write the package of a problem into a tar, as it is in force now, with all test data."""
+    problem = parse_problem_id(problem_id)
+    target = output or Path(f"{problem}.tar")
+    if target.exists():
+        raise Refused(f"{target} exists: delete it first, or choose another with --output.")
+    size_bytes = uvloop.run(write_package(problem, target))
+    print(f"Wrote {target} ({size_bytes:,} bytes).")
+
+
+async def write_package(problem: ProblemId, target: Path) -> int:
+    settings = load_settings()
+    async with open_command_database(settings) as pool:
+        importer = open_importer(settings, pool)
+        found = await importer.find_package(problem, Actor(operator()), only_own=False)
+        await open_artifacts(settings).get_file(found.name, target, found.size_bytes)
+    return found.size_bytes
+
+
+@app.command()
+def retire(ids: Ids) -> None:
     """Retire problems: nobody can solve them any more, but their submissions stay readable.
 
     To bring a problem back, import it again. For example:
 
         deemster problem retire prob_sum
     """
-    done, failed = uvloop.run(retire_all([parse_problem_id(each) for each in ids]))
+    done, failed = uvloop.run(change_all(ids, Importer.retire))
     for problem, is_new in done.items():
         print(f"{problem}: {'retired' if is_new else 'was already retired'}")
     if failed:
         raise typer.Exit(ExitCode.UNABLE)
 
 
-async def retire_all(ids: list[ProblemId]) -> tuple[dict[ProblemId, bool], int]:
+async def change_all(
+    ids: list[str], change: Callable[..., Awaitable[bool]]
+) -> tuple[dict[ProblemId, bool], int]:
+    """`change` is a method of `Importer`."""
     settings, actor = load_settings(), Actor(operator())
+    problems = [parse_problem_id(each) for each in ids]
     async with open_command_database(settings) as pool:
         importer = open_importer(settings, pool)
         return await for_each(
-            "Problems", ids, lambda problem: importer.retire(problem, actor, only_own=False)
+            "Problems",
+            problems,
+            lambda problem: change(importer, problem, actor, only_own=False),
         )

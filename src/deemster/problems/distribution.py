@@ -19,6 +19,7 @@ from deemster.problems.archive.tar_archive import DIGITS
 from deemster.problems.digest import files_of
 from deemster.problems.revision import Revision, RevisionDamaged, RevisionMissing, RevisionStore
 from deemster.store.artifacts import Artifacts
+from deemster.store.artifacts.backend import ArtifactEntry
 
 FOLDER = "revisions"
 HEADERS_BYTES = 512 * MIB
@@ -52,6 +53,19 @@ class RevisionDistributor:
             tar = place / fresh_name()
             await asyncio.to_thread(pack, held.directory, tar)
             await self._artifacts.put_file(tar, name)
+
+    async def find_package(self, digest: str) -> ArtifactEntry:
+        """The tar of a published revision."""
+        found = await self._artifacts.find(tar_name(digest))
+        if found is None:
+            raise Unavailable(
+                f"The package of the revision {digest} is not in the artifact store: import it "
+                "again."
+            )
+        return found
+
+    def read_package(self, found: ArtifactEntry) -> AsyncIterator[bytes]:
+        return self._artifacts.stream(found)
 
     @asynccontextmanager
     async def opened(self, digest: str) -> AsyncIterator[Revision]:

@@ -15,6 +15,7 @@ from deemster.problems.distribution import RevisionDistributor
 from deemster.problems.revision import Revision, RevisionStore
 from deemster.problems.summary import summary_of
 from deemster.store import audit, problems
+from deemster.store.artifacts.backend import ArtifactEntry
 from deemster.store.audit import Actor
 from deemster.store.pool import Connection, Pool, connection, transaction
 from deemster.store.problems import ProblemOwnership, ProblemSummary
@@ -48,6 +49,10 @@ class ImportRequest:
     """Authors may change only their own problems, admins all."""
     unlisted: bool = False
     """The problem holds the data of heng tasks, and nobody sees it."""
+    publish: bool | None = None
+    """False: only the owner and admins see the problem. None: new problems are published,
+    others stay as they are.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +160,27 @@ class Importer:
         summary = await asyncio.to_thread(summary_of, revision, problem, time_ms=time_ms)
         return PreparedImport(summary, request, revision.problem.warnings)
 
+    async def publish(self, problem: ProblemId, actor: Actor, *, only_own: bool) -> bool:
+        """Returns whether it was not published before."""
+        await self.check(problem, actor, only_own=only_own)
+        async with transaction(self._pool) as acquired:
+            found = await problems.lock_ownership(acquired, problem)
+            if found is None or found.published:
+                return False
+            await problems.set_published(acquired, problem, published=True)
+            await audit.record(acquired, actor, "problem.publish", problem)
+        return True
+
+    async def find_package(
+        self, problem: ProblemId, actor: Actor, *, only_own: bool
+    ) -> ArtifactEntry:
+        """The package of the revision in force, as a tar in the artifact store."""
+        found = await self.check(problem, actor, only_own=only_own)
+        return await self._distributor.find_package(found.revision)
+
+    def read_package(self, found: ArtifactEntry) -> AsyncIterator[bytes]:
+        return self._distributor.read_package(found)
+
     async def retire(self, problem: ProblemId, actor: Actor, *, only_own: bool) -> bool:
         """Returns whether it was not retired before; its submissions stay readable."""
         await self.check(problem, actor, only_own=only_own)
@@ -181,12 +207,21 @@ async def put(acquired: Connection, summary: ProblemSummary, request: ImportRequ
         summary.digest,
         request.actor.account,
         unlisted=request.unlisted,
+        published=request.publish is not False,
     )
     found = await problems.lock_ownership(acquired, summary.id)
     assert found is not None, "problems are retired, never removed"
     if not fresh:
         refuse_other_owner(found, summary.id, request)
-        if found.revision == summary.digest and not found.retired:
+        if request.publish is False and found.published and not found.retired:
+            raise Conflict(
+                f"The problem {summary.id} is published, and a revision can't be hidden beside "
+                "it: import it under another id to try it, or retire the problem first."
+            )
+        shown = found.published if request.publish is None else request.publish
+        if shown != found.published:
+            await problems.set_published(acquired, summary.id, published=shown)
+        elif found.revision == summary.digest and not found.retired:
             return False
     await problems.publish(acquired, summary, by=request.actor.account)
     await audit.record(

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from deemster.domain.account import Account, Role
 from deemster.domain.ids import AccountId, ProblemId, RevisionDigest
 from deemster.domain.job import Task
 from deemster.store import installation
@@ -34,6 +35,13 @@ class ProblemSummary:
     retired: bool = False
     unlisted: bool = False
     """It holds the data of heng tasks: it is not shown, and takes no other submissions."""
+    published: bool = True
+    """False: only its owner and admins see it and submit to it."""
+    owner: AccountId | None = None
+
+    def is_open_to(self, account: Account) -> bool:
+        """Whether the account sees the problem, if it is not retired."""
+        return self.published or account.role is Role.ADMIN or account.id == self.owner
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +62,7 @@ class ProblemOwnership:
     """The account that imported it first; None: a command did, so only admins change it."""
     revision: RevisionDigest
     retired: bool
+    published: bool
 
 
 async def claim(
@@ -63,13 +72,19 @@ async def claim(
     owner: AccountId | None,
     *,
     unlisted: bool = False,
+    published: bool = True,
 ) -> bool:
     """Returns True if the problem is new and now belongs to `owner`.
 
     Of two imports at the same time, the second waits here for the first one's transaction.
     """
     done = await SQL.claim(
-        connection, id=problem, revision=revision, owner=owner, unlisted=unlisted
+        connection,
+        id=problem,
+        revision=revision,
+        owner=owner,
+        unlisted=unlisted,
+        published=published,
     )
     return rows_changed(done) > 0
 
@@ -103,6 +118,11 @@ async def publish(
         imported_by=by,
     )
     await SQL.set_revision(connection, id=summary.id, digest=summary.digest)
+    await installation.bump_version(connection, VERSION)
+
+
+async def set_published(connection: Connection, problem: ProblemId, *, published: bool) -> None:
+    await SQL.set_published(connection, id=problem, published=published)
     await installation.bump_version(connection, VERSION)
 
 
@@ -155,18 +175,27 @@ async def get(connection: Connection, problem: ProblemId) -> ProblemSummary | No
         number=row["number"],
         retired=row["retired_at"] is not None,
         unlisted=row["unlisted"],
+        published=row["published"],
+        owner=row["owner_id"],
     )
 
 
 async def page(
-    connection: Connection, *, after: ProblemId | None, limit: int
+    connection: Connection,
+    *,
+    after: ProblemId | None,
+    limit: int,
+    drafts: bool = False,
+    owner: AccountId | None = None,
 ) -> list[ProblemListItem]:
-    """Lists problems that are not retired, by id."""
-    rows = SQL.page(connection, after=after, limit=limit)
+    """Lists problems that are not retired, by id; with `drafts`, those not published."""
+    rows = SQL.page(connection, after=after, limit=limit, drafts=drafts, owner=owner)
     return [ProblemListItem(**row) async for row in rows]
 
 
 def ownership_from_row(row: Mapping[str, Any] | None) -> ProblemOwnership | None:
     if row is None:
         return None
-    return ProblemOwnership(row["owner_id"], row["revision"], row["retired_at"] is not None)
+    return ProblemOwnership(
+        row["owner_id"], row["revision"], row["retired_at"] is not None, row["published"]
+    )

@@ -32,6 +32,8 @@ async def import_all(
     paths: Sequence[Path],
     problem_id: ProblemId | None,
     progress: Progress | None = None,
+    *,
+    publish: bool | None = None,
 ) -> list[Outcome]:
     """Imports each package; one that is refused does not stop the others."""
     async with AsyncExitStack() as stack:
@@ -47,7 +49,7 @@ async def import_all(
                 done[path] = Outcome(path, error=str(fault))
         limits = await find_limits(settings, list(revisions.values()), progress or NoProgress())
         importer = open_importer(settings, pool)
-        request = ImportRequest(Actor(operator()), problem_id)
+        request = ImportRequest(Actor(operator()), problem_id, publish=publish)
         for path, revision in revisions.items():
             limit = limits[revision.digest]
             if isinstance(limit, Refused):

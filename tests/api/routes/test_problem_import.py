@@ -472,3 +472,59 @@ async def test_a_problem_imported_by_a_command_belongs_to_the_admins(
     taken = await send(eve, zipped(package), params={"id": "prob_sum"})
     assert taken.status_code == 409
     assert (await admin.delete(f"{PATH}/prob_sum")).status_code == 200
+
+
+async def test_o6_a_draft_is_seen_only_by_its_author_until_it_is_published(
+    eve: Api, mallory: Api, ada: Api, admin: Api, pool: Pool, package: Path
+) -> None:
+    path = f"{PATH}/prob_mine"
+    answer = await send(eve, zipped(package), params={"publish": "false"})
+    assert (answer.status_code, answer.json()["published"]) == (201, False)
+    for stranger in (ada, mallory):
+        assert (await stranger.get(path)).status_code == 404
+        refused = await stranger.post("/v1/submissions", program("prob_mine"))
+        assert refused.status_code == 404
+        assert (await stranger.get(f"{PATH}?drafts=true")).json()["items"] == []
+    for insider in (eve, admin):
+        assert (await insider.get(path)).json()["published"] is False
+        tried = await insider.post("/v1/submissions", program("prob_mine"))
+        assert tried.status_code == 202, tried.text
+        drafts = (await insider.get(f"{PATH}?drafts=true")).json()["items"]
+        assert [each["id"] for each in drafts] == ["prob_mine"]
+        assert (await insider.get(PATH)).json()["items"] == []
+    add_case(package)
+    revised = await send(eve, zipped(package), path, method="PUT")
+    assert (revised.json()["revision"], revised.json()["published"]) == (2, False)
+    assert (await mallory.post(f"{path}/publish")).status_code == 404
+    assert (await eve.post(f"{path}/publish")).json()["changed"] is True
+    assert (await eve.post(f"{path}/publish")).json()["changed"] is False
+    assert (await ada.get(path)).json()["published"] is True
+    assert (await ada.post("/v1/submissions", program("prob_mine"))).status_code == 202
+    assert (await eve.get(f"{PATH}?drafts=true")).json()["items"] == []
+    assert (await audit_entries(pool))[0].act == "problem.publish"
+
+
+async def test_a_published_problem_does_not_become_a_draft(eve: Api, package: Path) -> None:
+    assert (await send(eve, zipped(package))).status_code == 201
+    add_case(package)
+    refused = await send(eve, zipped(package), params={"publish": "false"})
+    assert refused.status_code == 409
+    assert "is published" in refused.json()["detail"]
+
+
+async def test_a11_only_the_author_and_admins_download_a_package(
+    eve: Api, mallory: Api, ada: Api, admin: Api, package: Path
+) -> None:
+    """The download is the same revision when it is imported again."""
+    first = (await send(eve, zipped(package))).json()
+    path = f"{PATH}/prob_mine/package"
+    assert (await ada.get(path)).status_code == 403
+    assert (await mallory.get(path)).status_code == 404
+    for insider in (eve, admin):
+        answer = await insider.get(path)
+        assert answer.headers["content-type"] == "application/x-tar"
+        assert 'filename="prob_mine.tar"' in answer.headers["content-disposition"]
+    again = await send(eve, answer.content, kind="application/x-tar")
+    assert (again.status_code, again.json()["digest"]) == (200, first["digest"])
+    with tarfile.open(fileobj=io.BytesIO(answer.content)) as tar:
+        assert "mine/problem.yaml" in tar.getnames()

@@ -53,6 +53,7 @@ async def test_a_problem_shows_statement_samples_and_limits(
             {"input": None, "output": None, "interaction": "<1\n>2\n"},
         ],
         "license": "CC0",
+        "published": True,
         "submits": 2,
         "accepted": 1,
     }

@@ -32,6 +32,8 @@ class ProblemPage(Page[ProblemItem]):
 class ProblemQuery(PageQuery):
     mine: bool = False
     """Adds to each problem whether you solved or tried it."""
+    drafts: bool = False
+    """Lists the problems that are not published: your own; for admins, all."""
 
 
 class SampleOut(ResponseModel):
@@ -67,6 +69,8 @@ class ProblemOut(ResponseModel):
     """Statements as HTML, by language of the statement."""
     samples: list[SampleOut]
     license: str | None
+    published: bool
+    """false: only the author and admins see it and submit to it."""
     submits: int
     accepted: int
 
@@ -74,6 +78,10 @@ class ProblemOut(ResponseModel):
 class ImportQuery(RequestModel):
     id: ShortText | None = None
     """Id of the problem, such as `prob_sum`; default: made from the package's name."""
+    publish: bool | None = None
+    """false: only you and admins see the problem and submit to it, until it is published.
+    Default: new problems are published, others stay as they are.
+    """
 
 
 class ImportedOut(ResponseModel):
@@ -87,8 +95,17 @@ class ImportedOut(ResponseModel):
     cases: int
     changed: bool
     """false if this revision was in force already."""
+    published: bool
+    """false: only the author and admins see it and submit to it."""
     warnings: list[str]
     """Parts of the package that were ignored or not understood."""
+
+
+class PublishedOut(ResponseModel):
+    id: str
+    published: bool
+    changed: bool
+    """false if it was published already."""
 
 
 class RetiredOut(ResponseModel):
@@ -153,6 +170,7 @@ def problem_out(summary: ProblemSummary, *, submits: int, accepted: int) -> Prob
         statements=details.get("statements", {}),
         samples=samples_of(details.get("samples", ())),
         license=details.get("license") or None,
+        published=summary.published,
         submits=submits,
         accepted=accepted,
     )
@@ -180,6 +198,7 @@ def imported_out(imported: Imported) -> ImportedOut:
         memory_bytes=summary.memory_bytes,
         cases=summary.cases,
         changed=imported.is_new,
+        published=summary.published,
         warnings=list(imported.warnings),
     )
 

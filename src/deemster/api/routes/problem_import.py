@@ -1,12 +1,13 @@
-"""`/v1/problems` for authors: import a package, revise a problem, retire a problem."""
+"""`/v1/problems` for authors: import, revise, publish, download and retire problems."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query, Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from deemster.api.authentication import Caller, actor_of
 from deemster.api.http.body import json_response
@@ -19,7 +20,13 @@ from deemster.api.http.idempotent_replay import (
 )
 from deemster.api.http.upload import ARCHIVES, check_archive, receive_into
 from deemster.api.lookups import only_own, problem_of_path
-from deemster.api.models.problems import ImportedOut, ImportQuery, RetiredOut, imported_out
+from deemster.api.models.problems import (
+    ImportedOut,
+    ImportQuery,
+    PublishedOut,
+    RetiredOut,
+    imported_out,
+)
 from deemster.api.state import app_state
 from deemster.domain.account import Account
 from deemster.domain.ids import PROBLEM, ProblemId, parse_problem_id
@@ -29,6 +36,11 @@ from deemster.store.pool import connection, transaction
 
 router = APIRouter(tags=["problems"])
 PATH: Final = "/v1/problems"
+TAR: Final = "application/x-tar"
+TAR_ANSWER: Final[dict[str, Any]] = {
+    "description": "The package",
+    "content": {TAR: {"schema": {"type": "string", "format": "binary"}}},
+}
 BODY: Final[dict[str, Any]] = {
     "requestBody": {
         "required": True,
@@ -54,7 +66,8 @@ BODY: Final[dict[str, Any]] = {
 async def import_problem(
     request: Request, caller: Caller, query: Annotated[ImportQuery, Query()]
 ) -> Response:
-    """Imports a package. The problem can be solved at once, and belongs to the caller.
+    """Imports a package. The problem can be solved at once, and belongs to the caller. With
+    `publish=false`, only its author and admins see it and submit to it until it is published.
 
     The same package is the same revision. If another revision replaced it, or the problem was
     retired, a new import puts it in force again; a repeat with the same Idempotency-Key does
@@ -64,9 +77,12 @@ async def import_problem(
     problem = parse_problem_id(query.id) if query.id is not None else None
     async with received_package(request, problem) as (archive, digest):
         content = f"{problem or ''}\n{digest}"
+        if query.publish is not None:
+            content += f"\npublish={query.publish}"
         async with connection(app_state(request).pool) as acquired:
             first = await find_first_response(request, caller, acquired, content)
-        return first or await import_once(request, caller, archive, problem, content)
+        order = replace(import_request(request, caller, problem), publish=query.publish)
+        return first or await import_once(request, caller, archive, order, content)
 
 
 @router.put(
@@ -86,6 +102,35 @@ async def revise_problem(request: Request, caller: Caller, id: str) -> Response:
         )
     forget_cached(request, problem)
     return json_response(imported_out(imported))
+
+
+@router.post(PATH + "/{id}/publish", response_model=PublishedOut, responses=errors(404))
+async def publish_problem(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
+    """Shows a problem to all users that was imported with `publish=false`."""
+    problem = problem_of_path(id)
+    importer = app_state(request).dependencies.importer
+    actor = actor_of(request, caller)
+    changed = await importer.publish(problem, actor, only_own=only_own(caller))
+    forget_cached(request, problem)
+    return json_response(PublishedOut(id=problem, published=True, changed=changed))
+
+
+@router.get(
+    PATH + "/{id}/package",
+    response_class=StreamingResponse,
+    responses={200: TAR_ANSWER, **errors(404)},
+)
+async def download_package(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
+    """Downloads the package of the revision in force as a tar, with all test data."""
+    problem = problem_of_path(id)
+    importer = app_state(request).dependencies.importer
+    actor = actor_of(request, caller)
+    found = await importer.find_package(problem, actor, only_own=only_own(caller))
+    headers = {
+        "Content-Disposition": f'attachment; filename="{problem}.tar"',
+        "Content-Length": str(found.size_bytes),
+    }
+    return StreamingResponse(importer.read_package(found), headers=headers, media_type=TAR)
 
 
 @router.delete(PATH + "/{id}", response_model=RetiredOut, responses=errors(404))
@@ -113,11 +158,10 @@ async def received_package(
 
 
 async def import_once(
-    request: Request, caller: Account, archive: Path, problem: ProblemId | None, content: str
+    request: Request, caller: Account, archive: Path, order: ImportRequest, content: str
 ) -> Response:
     """Of concurrent requests with one key, only the first puts the package in force."""
     state = app_state(request)
-    order = import_request(request, caller, problem)
     async with (
         state.dependencies.importer.prepared_import(archive, order) as ready,
         transaction(state.pool) as acquired,

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from deemster.api.authentication import Caller
-from deemster.api.http.body import to_json
+from deemster.api.http.body import json_response, to_json
 from deemster.api.http.errors import errors
 from deemster.api.http.etag import IF_NONE_MATCH, NOT_MODIFIED, etag_response
 from deemster.api.lookups import installed_versions
@@ -17,7 +17,7 @@ from deemster.api.models.problems import (
     ProblemQuery,
     language_out,
 )
-from deemster.api.problems import cached_page, cached_problem
+from deemster.api.problems import cached_page, draft_for, problem_for
 from deemster.api.state import app_state
 from deemster.cache.cache import Loaded
 from deemster.cache.kinds import LANGUAGES
@@ -44,9 +44,15 @@ async def list_problems(
     openapi_extra={"parameters": [IF_NONE_MATCH]},
     responses={**NOT_MODIFIED, **errors(404)},
 )
-async def show_problem(request: Request, _caller: Caller, id: str) -> Response:  # noqa: A002
-    """Shows the statements, samples and limits of a problem."""
-    return etag_response(request, await cached_problem(app_state(request), id))
+async def show_problem(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
+    """Shows the statements, samples and limits of a problem. Only its author and admins see a
+    problem that is not published.
+    """
+    state = app_state(request)
+    entry = await problem_for(state, caller, id)
+    if entry is None:
+        return json_response(await draft_for(state, caller, id))
+    return etag_response(request, entry)
 
 
 @router.get(

@@ -127,7 +127,12 @@ class AcceptService:
             await self._check_contest(request.contest, request)
         summary = await self._summaries.get(request.problem)
         is_heng = request.heng is not None
-        if summary is None or summary.retired or summary.unlisted is not is_heng:
+        if (
+            summary is None
+            or summary.retired
+            or summary.unlisted is not is_heng
+            or not summary.is_open_to(account)
+        ):
             raise NotFound(f"There is no problem {request.problem}: see GET /v1/problems.")
         language = self._catalogue.named(request.language)
         source = source_of(summary, language, request)

@@ -1,17 +1,17 @@
 -- name: claim!
 -- Adds a problem that is new, with its owner; its revision follows in the same transaction. No stages follow the
 -- verdicts of an unlisted one.
-INSERT INTO problem (id, revision, owner_id, unlisted, stages)
-VALUES (:id, :revision, :owner, :unlisted, CASE WHEN :unlisted THEN '{}'::text[] END)
+INSERT INTO problem (id, revision, owner_id, unlisted, published, stages)
+VALUES (:id, :revision, :owner, :unlisted, :published, CASE WHEN :unlisted THEN '{}'::text[] END)
 ON CONFLICT (id) DO NOTHING;
 
 -- name: get_ownership^
 -- Reads the owner and the current revision of a problem.
-SELECT owner_id, revision, retired_at FROM problem WHERE id = :id;
+SELECT owner_id, revision, retired_at, published FROM problem WHERE id = :id;
 
 -- name: lock_ownership^
 -- Reads the same and locks the problem's row.
-SELECT owner_id, revision, retired_at FROM problem WHERE id = :id FOR UPDATE;
+SELECT owner_id, revision, retired_at, published FROM problem WHERE id = :id FOR UPDATE;
 
 -- name: add_revision!
 -- Adds a revision with the next number, unless the problem has it.
@@ -25,6 +25,10 @@ ON CONFLICT (problem_id, digest) DO NOTHING;
 -- name: set_revision!
 -- Makes a revision the current one; a retired problem returns.
 UPDATE problem SET revision = :digest, retired_at = NULL WHERE id = :id;
+
+-- name: set_published!
+-- Shows a problem to all users, or only to its author and to admins.
+UPDATE problem SET published = :published WHERE id = :id;
 
 -- name: get_stages$
 -- Reads the stages that follow a verdict; NULL if the problem does not decide that.
@@ -44,16 +48,17 @@ SELECT EXISTS (SELECT FROM problem WHERE id = :id);
 
 -- name: get^
 -- Reads a problem with its current revision.
-SELECT p.id, p.retired_at, p.unlisted, r.* FROM problem p
+SELECT p.id, p.retired_at, p.unlisted, p.published, p.owner_id, r.* FROM problem p
   JOIN problem_revision r ON r.problem_id = p.id AND r.digest = p.revision
  WHERE p.id = :id;
 
 -- name: page
--- Lists problems by id, starting after one.
+-- Lists published problems by id, starting after one; or those that are not published, of one author or of all.
 SELECT p.id, r.title, r.time_ms, r.memory_bytes, r.cases, r.number,
        COALESCE(t.submits, 0) AS submits, COALESCE(t.accepted, 0) AS accepted
   FROM problem p
   JOIN problem_revision r ON r.problem_id = p.id AND r.digest = p.revision
   LEFT JOIN problem_tally t ON t.problem_id = p.id
- WHERE p.retired_at IS NULL AND NOT p.unlisted AND (:after::text IS NULL OR p.id > :after)
+ WHERE p.retired_at IS NULL AND NOT p.unlisted AND p.published <> :drafts
+   AND (:owner::text IS NULL OR p.owner_id = :owner) AND (:after::text IS NULL OR p.id > :after)
  ORDER BY p.id LIMIT :limit;
