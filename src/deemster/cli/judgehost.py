@@ -59,7 +59,9 @@ def judge_for_deemster(url: str | None, slots: int | None) -> None:
     configure(settings.log_level, "judgehost")
     # Before this process becomes a user who can't read the file of the key.
     settings = read_credentials(settings)
-    start_as_service_user(settings, lambda entered: run_judge_host(entered, slots), runner=True)
+    start_as_service_user(
+        "judgehost", settings, lambda entered: run_judge_host(entered, slots), runner=True
+    )
 
 
 def judge_for_domjudge(url: str, slots: int | None) -> None:

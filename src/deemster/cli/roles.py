@@ -9,6 +9,7 @@ import uvloop
 from deemster.cli.options import Slots
 from deemster.settings import Settings, load_settings
 from deemster.telemetry import configure
+from deemster.wiring.metrics_server import metrics_served
 from deemster.wiring.privileges import enter_service
 
 log = structlog.get_logger()
@@ -76,10 +77,11 @@ def start(
 ) -> None:
     settings = load_settings()
     configure(settings.log_level, role)
-    start_as_service_user(settings, work, runner=runner, listens=listens)
+    start_as_service_user(role, settings, work, runner=runner, listens=listens)
 
 
 def start_as_service_user(
+    role: str,
     settings: Settings,
     work: Callable[[Settings], Coroutine[Any, Any, None]],
     *,
@@ -89,4 +91,5 @@ def start_as_service_user(
     entered = enter_service(settings, runner=runner, listens=listens)
     if entered.weakness is not None:
         log.warning("privileges.root", reason=entered.weakness)
-    uvloop.run(work(entered.settings))
+    with metrics_served(entered.settings, role):
+        uvloop.run(work(entered.settings))

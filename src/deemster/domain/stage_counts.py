@@ -1,4 +1,4 @@
-"""Counts the jobs of a worker by task, for /metrics: workers have no HTTP server."""
+"""Counts the jobs of a worker by task, for /metrics of the API."""
 
 from bisect import bisect_left
 from collections import Counter

@@ -1,6 +1,6 @@
 """What the pipeline needs to know of a submission or an execution to run it."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 from deemster.domain.ids import AccountId, WorkId
@@ -15,6 +15,8 @@ class WorkDetails:
     attempt: int
     account: AccountId
     language: str
+    age_s: float = field(default=0.0, kw_only=True, compare=False)
+    """Seconds since the task began to wait for its first start, when this was read."""
 
     @property
     def task(self) -> Task:

@@ -1,6 +1,7 @@
 """The loop of a judge host: announces itself, sends heartbeats, takes tasks, sends results."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from typing import Final
 import structlog
 
 from deemster.domain.errors import LostRace, Unavailable
+from deemster.domain.job import QUEUE_OF, Task
 from deemster.judgehost.hosted_tasks import Admission, HostedTask, HostedTasks, SlotKind
 from deemster.judgehost.server_connection import (
     MessageRefused,
@@ -16,6 +18,7 @@ from deemster.judgehost.server_connection import (
     ServerConnection,
 )
 from deemster.judgehost.task_runner import failed
+from deemster.metrics import RUN_TIME
 from deemster.pipeline.remote.messages import (
     Announcement,
     Finish,
@@ -23,6 +26,7 @@ from deemster.pipeline.remote.messages import (
     HeartbeatRequest,
     HostOrder,
     HostTask,
+    TaskKind,
     TaskRequest,
 )
 
@@ -32,6 +36,11 @@ WAIT_S: Final = 25.0
 """A request for tasks is answered after this time, even if there is none."""
 RETRY_S: Final = 1.0
 LEAVE_S: Final = 5.0
+RUNS: Final = {
+    TaskKind.JUDGE: Task.RUN,
+    TaskKind.EXECUTE: Task.EXECUTE,
+    TaskKind.ANALYZE: Task.ANALYZE,
+}
 
 RunTask = Callable[[HostTask, Callable[[], None]], Awaitable[Finish]]
 
@@ -226,9 +235,12 @@ class JudgeHost:
     async def _handle(self, hosted: HostedTask) -> None:
         task = hosted.task
         log.info("judgehost.task_started", judgeId=task.judge_id, kind=task.kind)
+        began_s = time.monotonic()
         try:
             try:
                 finish = await self._run(hosted)
+                took_s = time.monotonic() - began_s
+                RUN_TIME.labels(QUEUE_OF[RUNS[task.kind]], task.language).observe(took_s)
             finally:
                 self.tasks.release(hosted)
             if not hosted.is_lost:

@@ -108,6 +108,12 @@ class Settings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """Lowest level of messages that are logged."""
 
+    metrics_port: Annotated[int, Field(ge=1, le=65531)] | None = None
+    """First of five ports on which roles without an API serve their metrics: relay, worker,
+    keeper, dispatcher and judge host, in this order. If unset, they serve none."""
+    metrics_host: str = "127.0.0.1"
+    """Address on which these roles serve their metrics. They ask for no token."""
+
     sign_up: bool = False
     """Whether people may create their own accounts."""
     session_hours: Positive = 24 * 7.0

@@ -63,6 +63,7 @@ async def request_details(connection: Connection, work: WorkId) -> RequestedAnal
         source=row["source"],
         revision=RevisionDigest(row["revision"]) if row["revision"] else None,
         files=bytes(row["files"]) if row["files"] is not None else None,
+        age_s=row["age_s"],
     )
 
 

@@ -154,6 +154,7 @@ async def details(connection: Connection, execution: ExecutionId) -> ExecutionDe
         io=ProgramIo(row["io"]),
         limits=ExecutionLimits(**row["limits"]),
         options=ExecutionOptions(**row["options"]),
+        age_s=row["age_s"],
     )
 
 

@@ -32,6 +32,7 @@ async def stage_details(
         stages=tuple(map(Task, row["stages"] or ())),
         stage_tries=row["stage_tries"],
         is_leased=row["is_leased"],
+        age_s=row["age_s"],
     )
 
 

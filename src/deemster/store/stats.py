@@ -1,5 +1,6 @@
 """Counts of what waits, runs and failed, for the API, the metrics and the terminal (O3)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from deemster.store.pool import Connection, statements
@@ -69,6 +70,8 @@ class Gauges:
     dead_letters: int
     """Not resolved yet."""
     outbox_unsent: int
+    oldest_waits_s: Mapping[str, float]
+    """How long the oldest submission, execution and analysis have waited, by kind."""
     webhooks_waiting: int
     """Not tried yet."""
     webhooks_retrying: int

@@ -113,6 +113,7 @@ async def submission_details(
         time_ms=row["time_ms"],
         cases=row["cases"],
         staged=row["staged"],
+        age_s=row["age_s"],
     )
 
 

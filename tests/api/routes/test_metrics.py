@@ -63,6 +63,7 @@ async def test_metrics_count_waiting_submissions_and_workers(
         "deemster_slots_busy": 1,
         "deemster_dead_letters_open": 2,
         "deemster_outbox_unsent": 4,
+        "deemster_oldest_wait_seconds execution": 0,
         "deemster_webhooks waiting": 0,
         "deemster_webhooks retrying": 0,
         "deemster_webhooks failed": 0,

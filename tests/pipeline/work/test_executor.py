@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
+from prometheus_client import REGISTRY
+
 from deemster.domain.ids import WORKER, WorkerId, WorkId, new_id
 from deemster.domain.job import Task
 from deemster.domain.judgement import JuryJudgement
@@ -29,6 +31,23 @@ WAITS = """
 SELECT count(*) FROM pg_stat_activity
  WHERE datname = current_database() AND wait_event_type = 'Lock'
 """
+
+
+def counting() -> Callable[..., float]:
+    """Reads how much metrics of this process grew, for the language of the builders."""
+    metrics = [*REGISTRY.collect()]
+    before = {
+        (sample.name, *sorted(sample.labels.items())): sample.value
+        for metric in metrics
+        for sample in metric.samples
+    }
+
+    def read(name: str, **labels: str) -> float:
+        given = {**labels, "language": "python3"}
+        now = REGISTRY.get_sample_value(name, given) or 0.0
+        return now - before.get((name, *sorted(given.items())), 0.0)
+
+    return read
 
 
 async def test_a_job_delivered_while_the_relay_marks_it_as_sent_is_started(
@@ -102,8 +121,9 @@ async def test_a_submission_cancelled_as_soon_as_it_is_judged_ends(pool: Pool) -
 async def test_clients_are_told_of_the_start_and_of_the_verdict_after_their_commits(
     pool: Pool, tmp_path: Path
 ) -> None:
-    """H1: each call comes when the event can be read by others."""
+    """H1: each call comes when the event can be read by others. O1: the metrics count it."""
     submission = await make_submission(pool)
+    count = counting()
     told: list[str] = []
     told_before_judging: list[str] = []
 
@@ -132,5 +152,8 @@ async def test_clients_are_told_of_the_start_and_of_the_verdict_after_their_comm
     await execution.run(submission, lambda _lease_s: None)
     assert told_before_judging == ["start"]
     assert told == ["start", "end"]
+    assert count("deemster_verdicts_total", verdict="accepted") == 1
+    for name in ("queue_wait", "run", "time_to_verdict"):
+        assert count(f"deemster_{name}_seconds_count", queue="default") == 1, name
     async with connection(pool) as acquired:
         assert await lock_state(acquired, submission) == (State.COMPLETED, 1)

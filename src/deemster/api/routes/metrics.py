@@ -29,6 +29,7 @@ from deemster.store.stats import Gauges, read_gauges
 
 log = structlog.get_logger()
 router = APIRouter(tags=["health"])
+KINDS: Final = ("submission", "execution", "analysis")
 MEDIA_TYPE: Final = "text/plain; version=0.0.4"
 RESPONSE: Final = {
     "description": "Metrics in the text format of Prometheus",
@@ -139,6 +140,13 @@ def database_gauges(found: Gauges | None) -> Iterator[GaugeMetricFamily]:
     )
     yield gauge(
         "outbox_unsent", "Jobs that were not yet sent to the queue store", found.outbox_unsent
+    )
+    oldest = {kind: found.oldest_waits_s.get(kind, 0) for kind in KINDS}
+    yield labelled(
+        "oldest_wait_seconds",
+        "How long the oldest one has waited that no worker has begun",
+        "kind",
+        oldest,
     )
     # Read from the database, because the process that delivers webhooks has no /metrics.
     webhooks = {

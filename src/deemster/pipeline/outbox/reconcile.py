@@ -7,6 +7,7 @@ import structlog
 from deemster.domain.errors import LostRace
 from deemster.domain.job import Job
 from deemster.domain.job_events import events_of
+from deemster.metrics import LOST_JOBS
 from deemster.pipeline.queue.producer import Producer
 from deemster.store import outbox
 from deemster.store.lifecycle import advance
@@ -31,6 +32,7 @@ async def reconcile(pool: Pool, producer: Producer, *, quiet_s: float = QUIET_S)
     for job in lost:
         await resend(pool, job)
     if lost:
+        LOST_JOBS.inc(len(lost))
         log.warning("queue.jobs_lost", jobs=len(lost), looked_at=len(waiting))
     return len(lost)
 

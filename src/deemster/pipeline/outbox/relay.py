@@ -7,6 +7,7 @@ import structlog
 
 from deemster.domain.errors import Unavailable
 from deemster.domain.lifecycle import Event
+from deemster.metrics import SENT_JOBS
 from deemster.pipeline.queue.producer import Producer
 from deemster.store import outbox
 from deemster.store.lifecycle import advance_all
@@ -61,6 +62,8 @@ class Relay:
             raise
         async with transaction(self._pool) as writing:
             await self._mark_sent(writing, rows)
+        for row in rows:
+            SENT_JOBS.labels(row.job.task).inc()
         log.info("relay.sent", jobs=len(rows))
         return len(rows)
 

@@ -12,6 +12,7 @@ import structlog
 
 from deemster.domain.errors import DeemsterError, Refused
 from deemster.domain.job import QueueName
+from deemster.metrics import EXPIRED_LOCKS
 from deemster.pipeline.queue.engine import Engine, LockedJob, LostLock, QueueDown, WakeSignal
 from deemster.pipeline.queue.fetcher import (
     DeliveredJob,
@@ -277,6 +278,7 @@ class Consumer:
                 except QueueDown as fault:
                     log.debug("queue.not_rescued", queue=queue, error=str(fault))
                     break
+                EXPIRED_LOCKS.labels(queue).inc(len(ids))
                 for job_id in ids:
                     log.warning("job.lost_its_worker", jobId=job_id, queue=queue)
             await asyncio.sleep(self._times.stalled_s)

@@ -19,6 +19,7 @@ from deemster.domain.retry_policy import (
 )
 from deemster.domain.stage import StageDetails
 from deemster.domain.work import WorkDetails
+from deemster.metrics import FAILED_JOBS, RETRIES, STALLED_JOBS
 from deemster.pipeline.verdict.follow_up import give_up_stage
 from deemster.store import dead_letters, leases, outbox, workers
 from deemster.store.leases import StaleLease
@@ -77,6 +78,7 @@ async def retry_or_fail(
             attempt=running.attempt,
             error=error,
         )
+    (RETRIES if again else FAILED_JOBS).labels(task).inc()
     return again
 
 
@@ -128,23 +130,28 @@ async def rescue(pool: Pool, *, most_tries: MostTries) -> int:
     for each in stale:
         try:
             async with transaction(pool) as writing:
-                await rescue_one(writing, each, most_tries.of(each.task))
+                again = await rescue_one(writing, each, most_tries.of(each.task))
         except LostRace:
             continue  # the job ended after all, or another keeper was first
         rescued += 1
+        STALLED_JOBS.labels(each.task).inc()
+        (RETRIES if again else FAILED_JOBS).labels(each.task).inc()
         log.warning(
             "job.rescued", **id_field(each.work), taskType=each.task, attempt=each.attempt
         )
     return rescued
 
 
-async def rescue_one(writing: Connection, stale: StaleLease, most_tries: int) -> None:
+async def rescue_one(writing: Connection, stale: StaleLease, most_tries: int) -> bool:
+    """Returns True if there will be another attempt."""
     reason = f"worker {stale.worker or '?'} stopped sending heartbeats"
     work, task, attempt = stale.work, stale.task, stale.attempt
-    if stale.tries < most_tries:
+    again = stale.tries < most_tries
+    if again:
         rescued = events_of(task).rescue
         await requeue(writing, rescued, work, task, attempt, reason=reason)
     elif stale.stages:
         await give_up_stage(writing, work, attempt, stale.stages, reason)
     else:
         await fail(writing, work, task, attempt, reason)
+    return again

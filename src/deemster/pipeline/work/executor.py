@@ -14,10 +14,12 @@ from deemster.domain.job import QUEUE_OF, Task
 from deemster.domain.job_events import events_of
 from deemster.domain.stage_counts import DONE, RETRY
 from deemster.domain.work import WorkDetails
+from deemster.metrics import RUN_TIME
 from deemster.pipeline.queue.fetcher import DeliveredJob, Done, RetryLater
 from deemster.pipeline.verdict.attempt import Caps, Full, start
 from deemster.pipeline.verdict.retry import requeue, retry_or_fail
 from deemster.pipeline.work.heartbeat import RunningJob, RunningJobs
+from deemster.pipeline.work.job_metrics import count_start, count_verdict
 from deemster.store.pool import Connection, Pool, transaction
 from deemster.telemetry import id_field
 
@@ -116,6 +118,7 @@ class JobExecutor(Generic[D, R]):
         began = time.monotonic()
         task, counts = self.stage.task, self.running_jobs.counts
         counts.start(task)
+        count_start(details)
         with self.running_jobs.tracked(details, self.stage.parts(details)) as running:
             try:
                 set_lease(self.stage.lock_s(details))
@@ -131,6 +134,9 @@ class JobExecutor(Generic[D, R]):
             self.on_end()
         took_s = time.monotonic() - began
         counts.end(task, result if result in FAILURES else DONE, took_s)
+        RUN_TIME.labels(QUEUE_OF[task], details.language).observe(took_s)
+        if result not in FAILURES:
+            count_verdict(details, result, details.age_s + took_s)
         await asyncio.sleep(0)  # clients are told before the log and the queue
         log.info(
             "job.done",

@@ -14,6 +14,7 @@ from deemster.domain.job import NO_STAGES, StagePolicy
 from deemster.domain.judge_host import Purpose
 from deemster.domain.retry_policy import MostTries
 from deemster.domain.stage import StageDetails
+from deemster.domain.stage_counts import RETRY
 from deemster.domain.stored_analysis import RequestedAnalysis
 from deemster.domain.submission import SubmissionDetails
 from deemster.domain.work import WorkDetails
@@ -27,6 +28,7 @@ from deemster.pipeline.verdict.attempt import (
     settle_requested_analysis,
 )
 from deemster.pipeline.verdict.retry import retry_or_fail
+from deemster.pipeline.work.job_metrics import count_verdict
 from deemster.pipeline.work.second_opinion import (
     Agreement,
     SecondOpinions,
@@ -45,6 +47,7 @@ WAITING_S: Final = 5.0
 """A result that has waited for so long is settled without its job, which the queue lost."""
 BATCH: Final = 100
 WAITS: Final = "waits for another host"
+FAILED: Final = "failed"
 
 
 class DropReason(StrEnum):
@@ -115,6 +118,8 @@ class Receiver:
             return
         if result != WAITS:
             self.on_end()
+        if result not in {WAITS, RETRY, FAILED}:
+            count_verdict(details, result, details.age_s)
         log.info(
             "result.received",
             **id_field(task.work),
@@ -190,7 +195,7 @@ class Receiver:
             most_tries=self.most_tries.of(task.task),
             also=ending(task),
         )
-        return "retry" if again else "failed"
+        return RETRY if again else FAILED
 
 
 def ending(task: RemoteTask) -> AlsoWrite:

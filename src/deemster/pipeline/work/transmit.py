@@ -24,6 +24,7 @@ from deemster.pipeline.remote.tasks import (
 )
 from deemster.pipeline.verdict.attempt import Caps, Full, start
 from deemster.pipeline.verdict.retry import requeue
+from deemster.pipeline.work.job_metrics import count_start
 from deemster.store import remote_tasks
 from deemster.store.pool import Pool, connection, transaction
 from deemster.store.remote_tasks import HostRoom, RemoteTask
@@ -134,6 +135,7 @@ class Transmitter:
             caps=self.caps.get(job.task.kind, Caps()),
             languages=None,
         )
+        count_start(started)
         judge_id = JudgeId(new_id(JUDGE))
         async with connection(self.pool) as acquired:
             task = await remote_tasks.register(

@@ -29,7 +29,8 @@ SELECT id FROM inserted;
 
 -- name: request_details^
 -- Reads what a worker needs for a requested analysis.
-SELECT w.id, w.state, w.attempt, w.account_id, w.language, w.main, w.subject_id, s.source, s.revision, x.files
+SELECT w.id, w.state, w.attempt, w.account_id, w.language, w.main, w.subject_id, s.source, s.revision, x.files,
+       extract(epoch FROM now() - w.submitted_at)::float AS age_s
   FROM work w
   JOIN work s ON s.id = w.subject_id
   LEFT JOIN execution x ON x.work_id = s.id

@@ -43,7 +43,7 @@ SELECT id, submitted_at, request_digest FROM work WHERE account_id = :account AN
 -- name: details^
 -- Reads what a worker needs to start.
 SELECT w.id, w.state, w.attempt, w.account_id, w.language, w.main, x.files, x.stdin, x.args, x.io, x.limits,
-       x.options
+       x.options, extract(epoch FROM now() - w.submitted_at)::float AS age_s
   FROM work w JOIN execution x ON x.work_id = w.id
  WHERE w.id = :id;
 

@@ -1,7 +1,8 @@
 -- name: stage_details^
 -- Reads what a worker needs to run the present stage of a submission.
 SELECT s.id, s.state, s.attempt, s.account_id, s.problem_id, s.revision, s.language, s.main, s.source, s.verdict,
-       s.stages, s.stage_tries, EXISTS (SELECT FROM lease l WHERE l.work_id = s.id) AS is_leased
+       s.stages, s.stage_tries, EXISTS (SELECT FROM lease l WHERE l.work_id = s.id) AS is_leased,
+       extract(epoch FROM now() - COALESCE(s.judged_at, s.submitted_at))::float AS age_s
   FROM submission s WHERE s.id = :id;
 
 -- name: count_scores!

@@ -28,6 +28,9 @@ SELECT (SELECT count(*) FROM submission WHERE state IN ('PENDING', 'QUEUED')) AS
        (SELECT count(*) FROM work WHERE stages IS NOT NULL) AS in_stages,
        (SELECT count(*) FROM dead_letter WHERE outcome IS NULL) AS dead_letters,
        (SELECT count(*) FROM outbox WHERE sent_at IS NULL) AS outbox_unsent,
+       (SELECT COALESCE(jsonb_object_agg(kind, waited_s), '{}')
+          FROM (SELECT kind, extract(epoch FROM now() - min(submitted_at))::float AS waited_s
+                  FROM work WHERE state IN ('PENDING', 'QUEUED') GROUP BY kind) o) AS oldest_waits_s,
        h.webhooks_waiting, h.webhooks_retrying, h.webhooks_overdue_s,
        (SELECT count(*) FROM webhook_delivery
          WHERE ended_at > now() - interval '1 day' AND state = 'failed') AS webhooks_failed,

@@ -150,7 +150,8 @@ SELECT count(*) FROM submission WHERE state IN ('PENDING', 'QUEUED') AND priorit
 -- name: submission_details^
 -- Reads what a worker needs to start.
 SELECT s.id, s.state, s.attempt, s.account_id, s.problem_id, s.revision, s.language, s.main, s.source,
-       s.staged_in IS NOT NULL AS staged, r.time_ms, r.cases
+       s.staged_in IS NOT NULL AS staged, r.time_ms, r.cases,
+       extract(epoch FROM now() - s.submitted_at)::float AS age_s
   FROM submission s JOIN problem_revision r ON r.problem_id = s.problem_id AND r.digest = s.revision
  WHERE s.id = :id;
 
