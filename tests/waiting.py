@@ -73,7 +73,7 @@ async def until_ready(url: str) -> None:
 
         async def is_ready() -> bool:
             try:
-                return (await client.get("/readyz")).status_code == 200
+                return bool((await client.get("/readyz")).json()["workers"]["ok"])
             except httpx.TransportError:
                 return False
 

@@ -346,3 +346,21 @@ async def test_d1_trials_of_a_rejudging_do_not_cause_load_shedding(
     async with opened(queue_high=1, queue_low=0) as client:
         ada = Api(client, await make_user(pool, "grace"))
         assert (await ada.post("/v1/submissions", program())).status_code == 202
+
+
+async def test_o2_the_log_names_the_client_the_account_and_the_limit(
+    make_dependencies: MakeDependencies, pool: Pool, log_lines: Sequence[EventDict]
+) -> None:
+    user = await make_user(pool, "ada")
+    await make_problem(pool)
+    async with running(create_app(make_dependencies(submits_per_minute_user=1))) as client:
+        for _ in range(2):
+            await client.post("/v1/submissions", json=program(), headers=user.headers)
+        body = {"name": "Ada", "password": "a wrong password"}
+        await client.post("/v1/session", json=body)
+    refused = [each for each in log_lines if each["event"] == "request.refused"]
+    assert refused[0]["limit"] == "submit.user"
+    answered = [each for each in log_lines if each["event"] == "request.answered"]
+    assert {each["client"] for each in answered} == {"127.0.0.1"}
+    failed = [each for each in log_lines if each["event"] == "log_in.failed"]
+    assert (failed[0]["account"], failed[0]["client"]) == ("Ada", "127.0.0.1")

@@ -174,3 +174,28 @@ def test_an_unknown_account_is_an_error(operate: Deemster, arguments: tuple[str,
     done = operate("user", command, "nobody", *more)
     assert done.code == 2
     assert "There is no account nobody" in done.err
+
+
+async def test_o6_a_token_has_only_the_scopes_of_the_role_by_default(
+    operate: Deemster, pool: Pool
+) -> None:
+    for role in Role:
+        await make(pool, role, role)
+        assert operate("user", "token", role).code == 0
+    shown = {
+        role: set(operate("user", "tokens", role, "--json").json["tokens"][0]["scopes"])
+        for role in Role
+    }
+    assert shown[Role.USER] == {"read", "submit", "account"}
+    assert shown[Role.AUTHOR] == {"read", "submit", "account", "problems"}
+    assert shown[Role.ADMIN] == set(Scope)
+
+
+async def test_a_table_is_not_wrapped_when_the_output_is_no_terminal(
+    operate: Deemster, pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    account = await make(pool, "a" * 64)
+    heading, row = operate("user", "list").out.decode().splitlines()
+    assert heading.split() == ["name", "role", "created", "id"]
+    assert {"a" * 64, account.id} <= set(row.split())

@@ -223,7 +223,9 @@ def refuse(decision: Decision, reason: str) -> None:
     if not decision.ok:
         wait_s = max(decision.retry_after_s, 1.0)
         message = f"{reason}: try again in {math.ceil(wait_s)} s."
-        raise RateLimited(message, wait_s, limit=decision.limit.burst)
+        raise RateLimited(
+            message, wait_s, limit=decision.limit.burst, limit_name=decision.limit.name
+        )
 
 
 def rate_limit_headers(decision: Decision) -> dict[str, str]:

@@ -16,6 +16,7 @@ from starlette.routing import Route
 from deemster import __version__
 from deemster.api.compat.enabled import compat_routes
 from deemster.api.dependencies import Dependencies
+from deemster.api.http.compression import Compression
 from deemster.api.http.direct_route import DirectGet, DirectRoute
 from deemster.api.http.errors import (
     Malformed,
@@ -161,6 +162,7 @@ def create_app(dependencies: Dependencies, pages: Sequence[Route] = ()) -> FastA
             allow_headers=["*"],
             expose_headers=["Location", "ETag", "Retry-After", "X-Request-Id"],
         )
+    app.add_middleware(Compression)
     app.add_middleware(RequestMiddleware, public_url=dependencies.settings.public_url)
     return app
 
@@ -169,7 +171,7 @@ async def on_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, DeemsterError)
     REFUSED.labels(error.code).inc()
     if isinstance(error, LimitReached):
-        log.info("request.refused", reason=error.code)
+        log.info("request.refused", reason=error.code, limit=error.limit_name)
     elif isinstance(error, Unavailable):
         log.warning("request.unavailable", reason=error.code, error=str(error))
     return error_response(error, request_id_of(request))
@@ -201,4 +203,5 @@ def allowed_methods(request: Request) -> set[str]:
     matching = [each for each in routes if each.path_regex.match(request.url.path)]
     # `/v1/executions/batch` is not an execution with the id `batch`.
     exact = [each for each in matching if each.path == request.url.path]
-    return {method for each in exact or matching for method in each.methods or ()}
+    found = {method for each in exact or matching for method in each.methods or ()}
+    return found | {"HEAD"} if "GET" in found else found

@@ -44,8 +44,11 @@ class Health:
             live_workers = group.create_task(check_part("workers", self._count_workers))
             artifacts = group.create_task(check_part("artifacts", dependencies.artifacts.ping))
         parts = [task.result() for task in (database, queue, live_workers, artifacts)]
+        # Without workers this process still accepts submissions and shows results, so a load
+        # balancer must not take it out of service.
+        needed = [each for each in parts if each is not parts[2]]
         return HealthOut(
-            ready=all(each.ok for each in parts),
+            ready=all(each.ok for each in needed),
             database=parts[0],
             queue=parts[1],
             workers=parts[2],
@@ -54,9 +57,11 @@ class Health:
 
     async def _count_workers(self) -> str:
         async with connection(self._dependencies.pool) as acquired:
-            found = [each for each in await workers.list_alive(acquired) if not each.draining]
+            alive = await workers.list_alive(acquired)
+        found = [each for each in alive if not each.draining]
         if not found:
-            raise NoLiveWorker
+            drained = f"; {len(alive)} drained" if alive else ""
+            raise NoLiveWorker(f"no worker takes jobs{drained}")
         return f"{len(found)} with {sum(each.slots for each in found)} slots"
 
 
@@ -65,8 +70,8 @@ async def check_part(name: str, check: Callable[[], Awaitable[object]]) -> PartO
     try:
         async with asyncio.timeout(TIMEOUT_S):
             detail = await check()
-    except NoLiveWorker:
-        return PartOut(ok=False, detail="no live worker")
+    except NoLiveWorker as fault:
+        return PartOut(ok=False, detail=str(fault))
     except TimeoutError:
         return PartOut(ok=False, detail=f"no answer within {TIMEOUT_S:g} s")
     except DeemsterError as fault:

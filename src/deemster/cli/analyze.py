@@ -7,13 +7,12 @@ from urllib.parse import quote
 
 import typer
 import uvloop
-from rich.console import Console
 
 from deemster.cli.analyze_report import as_object, print_report, tool_object, tools_table
 from deemster.cli.exit_codes import ExitCode
 from deemster.cli.options import AsJson
 from deemster.cli.options import Language as LanguageOption
-from deemster.cli.output import print_json
+from deemster.cli.output import print_json, table_console
 from deemster.cli.run import read_program
 from deemster.domain.analysis import Analysis, Analyzer, ToolStatus
 from deemster.domain.errors import Refused
@@ -109,7 +108,7 @@ def list_tools(analyzers: Sequence[Analyzer], *, as_json: bool) -> None:
     if as_json:
         print_json({"analyzers": [tool_object(each) for each in found]})
     else:
-        Console().print(tools_table(found))
+        table_console().print(tools_table(found))
 
 
 def missing_packages(analyzers: Sequence[Analyzer]) -> list[str]:

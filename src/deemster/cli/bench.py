@@ -31,7 +31,7 @@ from deemster.cli.bench_tables import (
     sandbox_table,
 )
 from deemster.cli.options import AsJson, make_group
-from deemster.cli.output import print_json
+from deemster.cli.output import print_json, table_console
 from deemster.cli.progress import Progress
 from deemster.domain.errors import Unavailable
 from deemster.wiring.process import run_until_signal
@@ -288,7 +288,7 @@ def show(
     if as_json:
         print_json(result)
     else:
-        Console().print(table(result))
+        table_console().print(table(result))
 
 
 def run(measure: Callable[[Progress], Work]) -> dict[str, Any]:

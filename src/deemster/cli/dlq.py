@@ -5,11 +5,10 @@ from typing import Annotated, Any
 
 import typer
 import uvloop
-from rich.console import Console
 
 from deemster.cli.exit_codes import ExitCode
 from deemster.cli.options import AsJson, make_group
-from deemster.cli.output import make_table, print_json
+from deemster.cli.output import make_table, print_json, table_console
 from deemster.cli.progress import for_each
 from deemster.domain.errors import NotFound
 from deemster.domain.ids import WorkId, kind_of
@@ -53,7 +52,7 @@ def list_(
             letter.error.partition("\n")[0],
             letter.outcome or "",
         )
-    Console().print(table if letters else "There are no dead letters.")
+    table_console().print(table if letters else "There are no dead letters.")
 
 
 @app.command()

@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from deemster.cli.exit_codes import ExitCode
 from deemster.cli.options import AsJson
-from deemster.cli.output import print_json
+from deemster.cli.output import print_json, table_console
 from deemster.programs.build.languages import load_catalogue
 from deemster.programs.build.toolchain import Missing, Toolchains
 from deemster.sandbox.checks import Check, check_sandbox
@@ -28,7 +28,7 @@ def doctor(as_json: AsJson = False) -> None:
     if as_json:
         print_json({"ok": ok, "checks": [asdict(check) for check in checks]})
     elif not ok:
-        Console().print(
+        table_console().print(
             "\nUntrusted code can't run safely on this machine yet. If you accept to run "
             "without a sandbox layer, name it in DEEMSTER_SANDBOX_WITHOUT."
         )

@@ -8,11 +8,10 @@ from typing import Annotated, Any
 
 import typer
 import uvloop
-from rich.console import Console
 from rich.table import Table
 
 from deemster.cli.options import AsJson, make_group
-from deemster.cli.output import make_table, print_json
+from deemster.cli.output import make_table, print_json, table_console
 from deemster.domain.errors import Refused
 from deemster.domain.model_tier import ModelTier, amount_of, micros_of
 from deemster.pipeline.evaluate.calibration import MemoryLedger, TierCalibration
@@ -68,7 +67,7 @@ def calibrate(
     if as_json:
         print_json({"tiers": [as_object(each) for each in found]})
     else:
-        Console().print(table_of(found))
+        table_console().print(table_of(found))
 
 
 async def compare(

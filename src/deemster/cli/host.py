@@ -6,10 +6,9 @@ from typing import Annotated, Any
 
 import typer
 import uvloop
-from rich.console import Console
 
 from deemster.cli.options import AsJson, make_group
-from deemster.cli.output import make_table, print_json
+from deemster.cli.output import make_table, print_json, table_console
 from deemster.domain.errors import Conflict
 from deemster.domain.judge_host import JudgeHostId, check_name, derive_key
 from deemster.settings import load_settings
@@ -94,7 +93,7 @@ def list_(as_json: AsJson = False) -> None:
     )
     for each in found:
         table.add_row(*row_of(each))
-    Console().print(table)
+    table_console().print(table)
 
 
 def row_of(host: JudgeHostView) -> list[str]:

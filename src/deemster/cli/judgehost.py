@@ -67,4 +67,9 @@ def judge_for_deemster(url: str | None, slots: int | None) -> None:
 def judge_for_domjudge(url: str, slots: int | None) -> None:
     from deemster.wiring.domjudge_host import run_domjudge_hosts
 
-    start("judgehost", lambda settings: run_domjudge_hosts(settings, url, slots), runner=True)
+    start(
+        "judgehost",
+        lambda settings: run_domjudge_hosts(settings, url, slots),
+        runner=True,
+        needs_database=False,
+    )

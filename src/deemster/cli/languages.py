@@ -5,13 +5,12 @@ from typing import Annotated, Any
 
 import typer
 import uvloop
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from deemster.cli.exit_codes import ExitCode
 from deemster.cli.options import AsJson
-from deemster.cli.output import make_table, print_json
+from deemster.cli.output import make_table, print_json, table_console
 from deemster.cli.progress import Progress
 from deemster.domain.language import (
     CompileStep,
@@ -59,7 +58,7 @@ def languages(
     if as_json:
         print_json({"languages": [as_object(each, results) for each in found]})
     else:
-        Console().print(as_table(found, results))
+        table_console().print(as_table(found, results))
     if any(result.problem for result in results.values()):
         raise typer.Exit(ExitCode.FAILED)
 

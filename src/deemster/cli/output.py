@@ -3,7 +3,10 @@
 import json
 import sys
 
+from rich.console import Console
 from rich.table import Table
+
+WIDEST = 10_000
 
 
 def print_json(values: object) -> None:
@@ -12,6 +15,12 @@ def print_json(values: object) -> None:
 
 def print_error(message: object) -> None:
     print(f"deemster: {message}", file=sys.stderr)
+
+
+def table_console() -> Console:
+    """Wraps tables only on a terminal: elsewhere each row is one line, for other programs."""
+    console = Console()
+    return console if console.is_terminal else Console(width=WIDEST)
 
 
 def make_table(*headings: str, numbers: tuple[str, ...] = ()) -> Table:

@@ -8,11 +8,10 @@ from typing import Annotated
 
 import typer
 import uvloop
-from rich.console import Console
 
 from deemster.cli.exit_codes import ExitCode
 from deemster.cli.options import AsJson, PackagePaths, make_group
-from deemster.cli.output import make_table, print_error, print_json
+from deemster.cli.output import make_table, print_error, print_json, table_console
 from deemster.cli.progress import Progress, for_each
 from deemster.cli.verify_report import as_object, print_reports
 from deemster.domain.errors import Refused
@@ -172,7 +171,7 @@ def list_(
             str(line.number),
             f"{line.accepted} of {line.submits}",
         )
-    Console().print(table)
+    table_console().print(table)
 
 
 async def read_all(*, drafts: bool) -> list[ProblemListItem]:

@@ -6,10 +6,9 @@ from typing import Annotated
 
 import typer
 import uvloop
-from rich.console import Console
 
 from deemster.cli.options import AsJson
-from deemster.cli.output import make_table, print_json
+from deemster.cli.output import make_table, print_json, table_console
 from deemster.domain.ids import RejudgingId
 from deemster.pipeline.verdict import rejudging_set
 from deemster.pipeline.verdict.rejudging_set import Overview
@@ -43,7 +42,7 @@ def list_(as_json: AsJson = False) -> None:
     for each in found:
         created = f"{each.made_at:%Y-%m-%d %H:%M:%S}"
         table.add_row(each.id, created, str(each.matched), state_of(each), each.reason or "")
-    Console().print(table if found else "There are no sets.")
+    table_console().print(table if found else "There are no sets.")
 
 
 def show(rejudging_id: Set, as_json: AsJson = False) -> None:

@@ -11,6 +11,7 @@ from deemster.settings import Settings, load_settings
 from deemster.telemetry import configure
 from deemster.wiring.metrics_server import metrics_served
 from deemster.wiring.privileges import enter_service
+from deemster.wiring.resources import check_database
 
 log = structlog.get_logger()
 
@@ -74,10 +75,17 @@ def start(
     *,
     runner: bool = False,
     listens: bool = False,
+    needs_database: bool = True,
 ) -> None:
     settings = load_settings()
     configure(settings.log_level, role)
-    start_as_service_user(role, settings, work, runner=runner, listens=listens)
+
+    async def run(entered: Settings) -> None:
+        if needs_database:
+            await check_database(entered)
+        await work(entered)
+
+    start_as_service_user(role, settings, run, runner=runner, listens=listens)
 
 
 def start_as_service_user(

@@ -2,10 +2,8 @@
 
 from dataclasses import asdict
 
-from rich.console import Console
-
 from deemster.cli.options import AsJson
-from deemster.cli.output import make_table, print_error, print_json
+from deemster.cli.output import make_table, print_error, print_json, table_console
 from deemster.settings import load_settings
 from deemster.settings.origins import origins, unknown_variables
 from deemster.settings.sources import CONFIG_FILE, CONFIG_VARIABLE
@@ -19,7 +17,7 @@ def settings(as_json: AsJson = False) -> None:
     table = make_table("setting", "value", "source", "description")
     for each in found:
         table.add_row(each.variable, each.value or "none", each.source, each.description)
-    Console().print(table)
+    table_console().print(table)
     for name in unknown_variables():
         print_error(f"{name} is not a setting and is ignored: unset it or correct its name.")
 

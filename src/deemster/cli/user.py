@@ -6,13 +6,12 @@ from typing import Annotated, Any
 
 import typer
 import uvloop
-from rich.console import Console
 
 from deemster.api.auth.passwords import hash_password
 from deemster.cli.options import AsJson, make_group
-from deemster.cli.output import make_table, print_json
+from deemster.cli.output import make_table, print_json, table_console
 from deemster.cli.user_import import import_users, link
-from deemster.domain.account import Account, Role, Scope, check_name
+from deemster.domain.account import DEFAULT_SCOPES, Account, Role, Scope, check_name
 from deemster.domain.errors import NotFound
 from deemster.domain.ids import TokenId
 from deemster.settings import load_settings
@@ -79,18 +78,21 @@ def token(
     ] = None,
     scope: Annotated[
         list[Scope] | None,
-        typer.Option(help="Scope of the token; can be given several times. [default: all]"),
+        typer.Option(
+            help="Scope of the token; can be given several times. [default: those of the role]"
+        ),
     ] = None,
 ) -> None:
     """Create a token for an account and print it; it can't be shown again."""
-    print(uvloop.run(create_token(name, label, days, frozenset(scope or Scope))))
+    print(uvloop.run(create_token(name, label, days, scope)))
 
 
 async def create_token(
-    name: str, label: str, days: int | None, scopes: frozenset[Scope]
+    name: str, label: str, days: int | None, asked: list[Scope] | None
 ) -> str:
     async with open_command_transaction(load_settings()) as acquired:
         account = await find_account(acquired, name)
+        scopes = frozenset(asked) if asked else DEFAULT_SCOPES[account.role]
         made = await accounts.create_token(
             acquired, account.id, label, days=days, scopes=scopes
         )
@@ -112,7 +114,7 @@ def list_(as_json: AsJson = False) -> None:
         table.add_row(
             each.name, each.role, created, each.id, "disabled" if each.disabled else ""
         )
-    Console().print(table)
+    table_console().print(table)
 
 
 async def read_accounts() -> list[AccountView]:
@@ -141,7 +143,7 @@ def tokens(name: Name, as_json: AsJson = False) -> None:
             f"{each.expires_at:%Y-%m-%d}" if each.expires_at else "",
             "revoked" if each.revoked else "expired" if each.expired else "",
         )
-    Console().print(table)
+    table_console().print(table)
 
 
 async def read_tokens(name: str) -> list[TokenView]:

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from rich.console import Console, Group
+from rich.console import Group
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from deemster.cli.output import make_table
+from deemster.cli.output import make_table, table_console
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.judge.verify.verifier import PackageReport, SubmissionReport
 
@@ -60,7 +60,7 @@ def submission_object(report: SubmissionReport) -> dict[str, Any]:
 
 
 def print_reports(reports: Sequence[PackageReport]) -> None:
-    console = Console()
+    console = table_console()
     for report in reports:
         console.print(package_view(report))
     console.print(summary(reports))

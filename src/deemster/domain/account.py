@@ -41,6 +41,13 @@ class Scope(StrEnum):
 
 
 ALL_SCOPES: Final = frozenset(Scope)
+USER_SCOPES: Final = frozenset({Scope.READ, Scope.SUBMIT, Scope.ACCOUNT})
+DEFAULT_SCOPES: Final = {
+    Role.USER: USER_SCOPES,
+    Role.AUTHOR: USER_SCOPES | {Scope.PROBLEMS},
+    Role.ADMIN: ALL_SCOPES,
+}
+"""Scopes of a token for which none are named: those that the role of its account can use."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,12 +33,19 @@ class LimitReached(Refused):
     code: ClassVar[str] = "enough"
 
     def __init__(
-        self, message: str, retry_after_s: float = 1.0, *, limit: int | None = None
+        self,
+        message: str,
+        retry_after_s: float = 1.0,
+        *,
+        limit: int | None = None,
+        limit_name: str | None = None,
     ) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s
         self.limit = limit
         """The limit that was reached, if the caller may know it."""
+        self.limit_name = limit_name
+        """Which limit it was, for the log."""
 
 
 class Unavailable(DeemsterError):

@@ -3,11 +3,11 @@
 import os
 import pwd
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 from pydantic import SecretStr
 
-from deemster.domain.errors import Refused
+from deemster.domain.errors import Refused, Unavailable
 from deemster.domain.job import TRANSMITTABLE, Task
 from deemster.domain.judge_host import JudgeOn
 from deemster.settings import Settings
@@ -74,15 +74,26 @@ async def open_database(
         yield pool
 
 
-@asynccontextmanager
-async def open_command_database(settings: Settings) -> AsyncIterator[Pool]:
-    """Opens the database for a command; refuses tables of an older version."""
-    url = database_url(settings)
+async def check_tables(url: str) -> None:
+    """Refuses tables of an older or newer version."""
     if await migrate(url, dry_run=True):
         raise Refused(
             "The database tables are older than this version of Deemster: run "
             "`deemster migrate` first."
         )
+
+
+async def check_database(settings: Settings) -> None:
+    """The same for a role, which starts also while the database is down, and waits for it."""
+    with suppress(Unavailable):
+        await check_tables(database_url(settings))
+
+
+@asynccontextmanager
+async def open_command_database(settings: Settings) -> AsyncIterator[Pool]:
+    """Opens the database for a command; refuses tables of an older version."""
+    url = database_url(settings)
+    await check_tables(url)
     async with open_pool(url, name="command", max_size=2) as pool:
         yield pool
 

@@ -96,7 +96,7 @@ async def test_a_wrong_method_names_the_allowed_ones(ada: Api) -> None:
     answer = await ada.client.put("/v1/problems", headers=ada.user.headers)
     assert answer.status_code == 405
     assert answer.json()["type"] == "urn:deemster:error:method_not_allowed"
-    assert answer.headers["allow"] == "GET, POST"
+    assert answer.headers["allow"] == "GET, HEAD, POST"
     answer = await ada.client.patch("/v1/submissions", headers=ada.user.headers)
     assert answer.headers["allow"] == "GET, POST"
     answer = await ada.client.put("/v1/submissions/sub_x", headers=ada.user.headers)
@@ -150,3 +150,16 @@ async def test_requests_after_an_internal_error_are_served(
     async with connection(pool) as acquired:
         await acquired.execute("DROP VIEW problem; ALTER TABLE hidden RENAME TO problem")
     assert (await ada.get("/v1/problems")).status_code == 200
+
+
+async def test_a6_messages_show_no_regular_expression(admin: Api) -> None:
+    """Words say what is allowed."""
+    refused = await admin.post("/v1/admin/users", {"name": "ada lovelace"})
+    assert refused.status_code == 422
+    detail = refused.json()["errors"][0]["detail"]
+    assert detail.startswith("use up to 64 letters, digits, dots")
+    refused = await admin.get("/v1/submissions?problem=a%00b")
+    assert refused.status_code == 422
+    for text in (detail, refused.text):
+        assert "pattern" not in text
+        assert "[" not in text.partition('"detail"')[2].partition('"request_id"')[0]

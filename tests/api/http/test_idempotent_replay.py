@@ -101,7 +101,7 @@ async def test_o6_a_token_with_fewer_scopes_does_not_get_the_stored_response(
 ) -> None:
     body = {"name": "for my script"}
     made = await ada.post("/v1/tokens", body, key="k")
-    assert len(made.json()["scopes"]) == len(Scope)
+    assert made.json()["scopes"] == ["account", "read", "submit"]
     async with connection(pool) as acquired:
         token = await add_token(
             acquired, ada.user.id, "less", scopes=frozenset({Scope.ACCOUNT})

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import structlog
 from starlette.requests import Request
 
 from deemster.api.auth.generated_passwords import is_generated, matches_generated
@@ -12,6 +13,8 @@ from deemster.store import accounts, sessions
 from deemster.store.accounts import Credentials
 from deemster.store.pool import connection
 from deemster.store.sessions import NewSession
+
+log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -40,6 +43,8 @@ async def log_in(request: Request, name: str, password: str) -> LoggedIn:
         is_right = await auth.passwords.verify(password, hashed)
         if not is_right or found is None or hashed is None:
             await auth.throttle.count_guess(request, name, device)
+            client = request.client.host if request.client else None
+            log.warning("log_in.failed", account=name, client=client)
             raise wrong_password()
         await auth.throttle.count_log_in(name)
         hashed = await rehash_if_outdated(state, found, hashed, password)

@@ -1,5 +1,6 @@
 """Adds a request id, a log line, a metric and security headers to every request."""
 
+import asyncio
 import functools
 import re
 import secrets
@@ -85,8 +86,13 @@ class RequestMiddleware:
                 message["headers"] = headers
             await send(message)
 
+        # The server leaves out the body of a response to HEAD; the app answers as to GET.
+        inner = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
         try:
-            await self._app(scope, receive, send_with_headers)
+            if inner is scope:
+                await self._app(scope, receive, send_with_headers)
+            else:
+                await answer_head(self._app, inner, receive, send_with_headers)
         except ClientDisconnect:
             status = CLIENT_LEFT
         except Exception as fault:
@@ -96,7 +102,7 @@ class RequestMiddleware:
             crashed = error_response(Crashed(), scope["request_id"])
             await crashed(scope, receive, send_with_headers)
         finally:
-            route = scope.get("route")
+            route = inner.get("route")
             took_s = (answered_s or time.perf_counter()) - began_s
             path = route.path if route is not None else "none"
             request_timer(scope["method"], path, status or CLIENT_LEFT).observe(took_s)
@@ -104,9 +110,38 @@ class RequestMiddleware:
                 "request.answered",
                 method=scope["method"],
                 path=route.path if route is not None else None,
+                client=client_of(scope),
                 status=status or CLIENT_LEFT,
                 ms=round((time.perf_counter() - began_s) * 1000, 2),
             )
+
+
+async def answer_head(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+    """Sends only the headers, and ends event streams, which would go on for ever."""
+    is_read = False
+    answered = asyncio.Event()
+
+    async def receive_once() -> Message:
+        nonlocal is_read
+        if not is_read:
+            is_read = True
+            return await receive()
+        await answered.wait()
+        return {"type": "http.disconnect"}
+
+    async def send_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            await send(message)
+            await send({"type": "http.response.body", "body": b""})
+            answered.set()
+
+    await app(scope, receive_once, send_headers)
+
+
+def client_of(scope: Scope) -> str | None:
+    """The client's address, after trusted proxies were taken into account."""
+    client = scope.get("client")
+    return client[0] if client else None
 
 
 @functools.lru_cache(1024)

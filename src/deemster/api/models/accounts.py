@@ -135,7 +135,8 @@ class TokenIn(RequestModel):
     name: ShortText
     """Purpose of the token."""
     scopes: Annotated[list[Scope], Field(min_length=1, max_length=2 * len(Scope))] | None = None
-    """Subset of the scopes of the token or log-in that sends the request; default: all."""
+    """Subset of the scopes of the token or log-in that sends the request; default: those
+    that the role of the account can use."""
     expires_in_days: Annotated[int, Field(ge=1, le=36_500)] | None = None
     """null: the token is valid until it is revoked."""
 

@@ -14,6 +14,9 @@ class PartOut(ResponseModel):
 
 class HealthOut(ResponseModel):
     ready: bool
+    """Whether database, queue and artifact store answer. Workers are not needed to accept
+    submissions and to show results.
+    """
     database: PartOut
     queue: PartOut
     workers: PartOut

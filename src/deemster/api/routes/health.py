@@ -22,7 +22,9 @@ async def check_alive() -> Response:
     responses={503: {"model": HealthOut, "description": "A part of the judge does not answer"}},
 )
 async def check_ready(request: Request) -> Response:
-    """Checks each part of the judge. Even if one fails, submissions may still be accepted."""
+    """Checks each part of the judge. Without workers it is ready: it accepts submissions, which
+    wait; the part `workers` tells it.
+    """
     report = await app_state(request).health.report()
     return json_response(report, 200 if report.ready else 503)
 

@@ -21,7 +21,7 @@ from deemster.api.models.accounts import (
     token_out,
 )
 from deemster.api.state import app_state
-from deemster.domain.account import Account, Scope
+from deemster.domain.account import DEFAULT_SCOPES, Account, Role, Scope
 from deemster.domain.errors import NotFound
 from deemster.domain.ids import GENERATED_ID, AccountId, TokenId
 from deemster.store import accounts, audit
@@ -53,7 +53,7 @@ async def create_own_token(request: Request, caller: Caller) -> Response:
     log-in of the request.
     """
     asked = await read_json(request, TokenIn, BODY_BYTES)
-    return await create_token(request, caller, caller.id, asked)
+    return await create_token(request, caller, caller.id, caller.role, asked)
 
 
 @router.delete(PATH + "/{id}", response_model=TokenOut, responses=errors(404))
@@ -84,9 +84,10 @@ async def create_user_token(request: Request, caller: Caller, id: str) -> Respon
     """Creates a token for an account. Only this response shows it. It can't have more scopes
     than the token or log-in of the request.
     """
-    account = await account_of(request, id)
     asked = await read_json(request, TokenIn, BODY_BYTES)
-    return await create_token(request, caller, account, asked)
+    async with connection(app_state(request).pool) as acquired:
+        account = await known_account(acquired, id)
+    return await create_token(request, caller, account.id, account.role, asked)
 
 
 @admin_router.delete(USER_PATH + "/{token}", response_model=TokenOut, responses=errors(404))
@@ -111,9 +112,9 @@ async def list_tokens(request: Request, account: AccountId, query: PageQuery) ->
 
 
 async def create_token(
-    request: Request, caller: Account, account: AccountId, asked: TokenIn
+    request: Request, caller: Account, account: AccountId, role: Role, asked: TokenIn
 ) -> Response:
-    scopes = frozenset(asked.scopes) if asked.scopes is not None else caller.scopes
+    scopes = frozenset(asked.scopes or DEFAULT_SCOPES[role] & caller.scopes)
     check_scopes(caller, scopes)
     # Part of the request's digest: the same key from a token with fewer scopes does not get the
     # stored response, which shows a token with more.

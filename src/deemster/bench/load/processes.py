@@ -7,7 +7,7 @@ import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from deemster.domain.errors import Unavailable
 from deemster.wiring.address import Address, ask, find_free
@@ -71,13 +71,20 @@ async def until_answered(
         async with asyncio.timeout(START_TIMEOUT_S):
             while process.returncode is None:
                 with suppress(OSError):
-                    status, _ = await ask(address, path)
-                    if status < 300:
+                    status, answer = await ask(address, path)
+                    # Without workers the API is ready, but a benchmark is not.
+                    if status < 300 and has_workers(answer):
                         return
                 await asyncio.sleep(POLL_S)
     raise Unavailable(
         f"A server of the benchmark did not start; its log ends with:\n{log_tail(log)}"
     )
+
+
+def has_workers(answer: Any) -> bool:
+    """True for other answers than that of /readyz."""
+    parts = answer if isinstance(answer, dict) else {}
+    return bool(parts.get("workers", {"ok": True})["ok"])
 
 
 def log_tail(log: Path) -> str:

@@ -34,7 +34,7 @@ async def find_missing(address: Address) -> str | None:
         status, parts = await ask(address, "/readyz")
     except OSError:
         return "the API does not answer"
-    return None if status == 200 else reason_of(parts)
+    return None if status == 200 and parts["workers"]["ok"] else reason_of(parts)
 
 
 def reason_of(answer: Any) -> str:
