@@ -14,7 +14,11 @@ from deemster.api import admission
 from deemster.api.app import create_app
 from deemster.domain.account import Role
 from deemster.domain.job import PriorityClass
+from deemster.domain.judgement import JuryJudgement
+from deemster.domain.verdict import Verdict
 from deemster.metrics import REFUSED
+from deemster.pipeline.verdict.attempt import settle
+from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool, connection
 from tests.api.conftest import (
     Api,
@@ -25,7 +29,7 @@ from tests.api.conftest import (
     program,
     running,
 )
-from tests.builders import make_problem, make_submission
+from tests.builders import make_problem, make_submission, start_submission
 
 Opened = Callable[..., AbstractAsyncContextManager[httpx.AsyncClient]]
 
@@ -78,6 +82,49 @@ async def test_d2_a_second_submission_for_a_problem_has_to_wait(
     assert {"event": "request.refused", "reason": "too_soon"}.items() <= next(
         line for line in log_lines if line["event"] == "request.refused"
     ).items()
+
+
+async def test_d2_a_cancelled_submission_and_a_compile_error_use_up_no_interval(
+    opened: Opened, pool: Pool, artifacts: Artifacts
+) -> None:
+    async with opened(submit_interval_s=30) as client:
+        ada = Api(client, await make_user(pool, "ada"))
+
+        async def submit() -> httpx.Response:
+            return await ada.post("/v1/submissions", program())
+
+        first = (await submit()).json()["id"]
+        assert (await submit()).status_code == 429
+        assert (await ada.delete(f"/v1/submissions/{first}")).status_code == 200
+        second = (await submit()).json()["id"]
+        details = await start_submission(pool, second)
+        await settle(pool, artifacts, details, JuryJudgement(Verdict.COMPILE_ERROR))
+        third = (await submit()).json()["id"]
+        details = await start_submission(pool, third)
+        await settle(pool, artifacts, details, JuryJudgement(Verdict.WRONG_ANSWER))
+        assert (await submit()).status_code == 429
+
+
+async def test_d2_repeats_and_refused_requests_use_up_no_rate(
+    opened: Opened, pool: Pool
+) -> None:
+    async with opened(submits_per_minute_user=2, executions_per_minute_user=2) as client:
+        ada = Api(client, await make_user(pool, "ada"))
+        for _ in range(3):
+            repeated = await ada.post("/v1/submissions", program(), key="k")
+            assert repeated.status_code == 202
+            assert (await ada.post("/v1/submissions", program("prob_x"))).status_code == 404
+            assert (await ada.post("/v1/submissions", {"x": 1})).status_code == 422
+        assert (await ada.post("/v1/submissions", program())).status_code == 202
+        assert said(await ada.post("/v1/submissions", program())) == "rate_limited"
+        execution = {"language": "python3", "source_code": "print(1)"}
+        for _ in range(3):
+            repeated = await ada.post("/v1/executions", execution, key="e")
+            assert repeated.status_code == 202, repeated.text
+            wrong = {**execution, "language": "cobol-9"}
+            assert (await ada.post("/v1/executions", wrong)).status_code == 422
+        assert (await ada.post("/v1/executions", execution)).status_code == 202
+        assert said(await ada.post("/v1/executions", execution)) == "rate_limited"
 
 
 async def test_d2_after_the_interval_the_next_submission_is_accepted(

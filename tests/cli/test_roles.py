@@ -15,10 +15,9 @@ def test_a_database_without_tables_is_refused_in_one_line(
         monkeypatch.setenv("DEEMSTER_DATABASE_URL", url)
         done = operate(role)
     assert done.code == 2
-    assert done.err.splitlines() == [
-        "deemster: The database tables are older than this version of Deemster: run "
-        "`deemster migrate` first."
-    ]
+    [line] = done.err.splitlines()
+    assert line.startswith("deemster: The database tables are older")
+    assert "run `deemster migrate` first" in line
 
 
 async def test_a_newer_database_is_refused_in_one_line(

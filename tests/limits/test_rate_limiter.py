@@ -69,6 +69,13 @@ async def test_d2_a_refusal_by_one_limit_takes_no_token_of_the_others(
     assert (await limiter.take([wide])).left == 3
 
 
+async def test_d2_tokens_that_are_given_back_can_be_taken_again(limiter: RateLimiter) -> None:
+    for _ in range(3):
+        assert (await limiter.take([limit(2), limit(2, key="bob")])).ok
+        await limiter.give_back([limit(2), limit(2, key="bob")])
+    assert [(await limiter.take([limit(2)])).ok for _ in range(3)] == [True, True, False]
+
+
 async def test_peek_takes_nothing(limiter: RateLimiter) -> None:
     for _ in range(3):
         assert (await limiter.peek([limit(1)])).ok

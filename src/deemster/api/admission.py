@@ -1,18 +1,25 @@
 """Decides whether a program is accepted now: rate limits, load, live workers (D1, D2)."""
 
 import math
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from typing import Final
 
 import structlog
-from starlette.requests import HTTPConnection, Request
+from starlette.requests import ClientDisconnect, HTTPConnection, Request
 
 from deemster.api.dependencies import Dependencies
 from deemster.api.http.errors import NoWorkers, Overloaded
 from deemster.cache.single_flight import SingleFlightCache
 from deemster.domain.account import Account, Role
-from deemster.domain.errors import LimitReached
-from deemster.limits.rate_limiter import Decision, Limit, MemoryRateLimiter, network_of
+from deemster.domain.errors import DeemsterError, LimitReached
+from deemster.limits.rate_limiter import (
+    Decision,
+    Limit,
+    MemoryRateLimiter,
+    RateLimiter,
+    network_of,
+)
 from deemster.store import executions, workers
 from deemster.store.pool import Connection, Pool, connection
 from deemster.store.submissions import count_urgent
@@ -108,6 +115,26 @@ class LiveWorkers:
             return [each for each in await workers.list_alive(acquired) if not each.draining]
 
 
+class RateTokens:
+    """The tokens that one request has taken; if it creates nothing, it gives them back (D2)."""
+
+    def __init__(self, rate_limiter: RateLimiter) -> None:
+        self._rate_limiter = rate_limiter
+        self._taken: list[Limit] = []
+
+    async def take(self, limits: Sequence[Limit], reason: str) -> Decision:
+        """Refuses with the reason if a limit is reached."""
+        decision = await self._rate_limiter.take(limits)
+        refuse(decision, reason)
+        self._taken += limits
+        return decision
+
+    async def give_back(self) -> None:
+        taken, self._taken = self._taken, []
+        if taken:
+            await self._rate_limiter.give_back(taken)
+
+
 class Admission:
     def __init__(self, dependencies: Dependencies, live_workers: LiveWorkers) -> None:
         settings = dependencies.settings
@@ -131,6 +158,16 @@ class Admission:
             }
         )
 
+    @asynccontextmanager
+    async def rate_tokens(self) -> AsyncIterator[RateTokens]:
+        """A request that is refused within uses up no rate."""
+        tokens = RateTokens(self._rate_limiter)
+        try:
+            yield tokens
+        except (DeemsterError, ClientDisconnect):
+            await tokens.give_back()
+            raise
+
     def count_request(self, caller: Account) -> None:
         """Counts any request. Each process counts for itself, because this must be cheap."""
         if caller.role is not Role.ADMIN:
@@ -138,20 +175,22 @@ class Admission:
             limit = Limit("request.user", caller.id, per_s, per_s)
             refuse(self._process_limiter.take_now([limit]), "You send requests too fast")
 
-    async def admit(self, request: Request, caller: Account) -> dict[str, str]:
+    async def admit(
+        self, request: Request, caller: Account, tokens: RateTokens
+    ) -> dict[str, str]:
         """Returns headers for the response, or refuses; a refused request creates nothing."""
         headers = {}
         if caller.role is not Role.ADMIN:
             settings = self._settings
-            decision = await self._rate_limiter.take(
+            decision = await tokens.take(
                 [
                     per_minute("submit.user", caller.id, settings.submits_per_minute_user),
                     per_minute(
                         "submit.ip", network_address(request), settings.submits_per_minute_ip
                     ),
-                ]
+                ],
+                "You send submissions too fast",
             )
-            refuse(decision, "You send submissions too fast")
             headers = {**rate_limit_headers(decision), "RateLimit-Policy": self._policy}
         await self._load_shedder.check()
         warning = await self._live_workers.warning()
@@ -164,20 +203,22 @@ class Admission:
         await self._load_shedder.check()
         await self._live_workers.warning()
 
-    async def admit_execution(self, request: HTTPConnection, caller: Account) -> None:
+    async def admit_execution(
+        self, request: HTTPConnection, caller: Account, tokens: RateTokens
+    ) -> None:
         """Refuses an execution that comes too fast, or that would wait for too many others; a
         refused request creates nothing.
         """
         if caller.role is not Role.ADMIN:
             settings = self._settings
             address = network_address(request)
-            decision = await self._rate_limiter.take(
+            await tokens.take(
                 [
                     per_minute("execute.user", caller.id, settings.executions_per_minute_user),
                     per_minute("submit.ip", address, settings.submits_per_minute_ip),
-                ]
+                ],
+                "You run programs too fast",
             )
-            refuse(decision, "You run programs too fast")
         await self._execution_shedder.check()
         await self._live_workers.warning()
 
@@ -199,14 +240,14 @@ class Admission:
         """Of the response to an accepted execution (Q15)."""
         return {} if await self._live_workers.get() else {"Warning": WARNING}
 
-    async def admit_to_problem(self, problem: str, caller: Account) -> None:
+    async def admit_to_problem(self, problem: str, caller: Account, tokens: RateTokens) -> None:
         if caller.role is Role.ADMIN:
             return
         per_problem = self._settings.submits_per_minute_problem
-        decision = await self._rate_limiter.take(
-            [per_minute("submit.problem", problem, per_problem)]
+        await tokens.take(
+            [per_minute("submit.problem", problem, per_problem)],
+            "This problem gets too many submissions",
         )
-        refuse(decision, "This problem gets too many submissions")
 
 
 def network_address(request: HTTPConnection) -> str:

@@ -171,7 +171,7 @@ async def on_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, DeemsterError)
     REFUSED.labels(error.code).inc()
     if isinstance(error, LimitReached):
-        log.info("request.refused", reason=error.code, limit=error.limit_name)
+        log.info("request.refused", reason=error.code, limit=error.limit_name or error.code)
     elif isinstance(error, Unavailable):
         log.warning("request.unavailable", reason=error.code, error=str(error))
     return error_response(error, request_id_of(request))

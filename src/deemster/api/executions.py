@@ -44,17 +44,21 @@ class Executions:
 
         A repeat with its key gets the first answer, whatever the limits are by then (I1).
         """
-        try:
-            await self.admission.admit_execution(request, caller)
-            if asked.io is not ProgramIo.BATCH:
-                await self.admission.admit_live(caller)
-        except (Refused, Unavailable):
-            first = await self.accept.first_answer(caller, asked)
-            if first is None:
-                raise
-            return first
-        accepted, _ = await self.accept.execute(caller, asked)
-        return accepted
+        async with self.admission.rate_tokens() as tokens:
+            try:
+                await self.admission.admit_execution(request, caller, tokens)
+                if asked.io is not ProgramIo.BATCH:
+                    await self.admission.admit_live(caller)
+            except (Refused, Unavailable):
+                first = await self.accept.first_answer(caller, asked)
+                if first is None:
+                    raise
+                await tokens.give_back()
+                return first
+            accepted, is_new = await self.accept.execute(caller, asked)
+            if not is_new:
+                await tokens.give_back()
+            return accepted
 
     async def accepted_response(self, accepted: AcceptedExecution) -> Response:
         headers = {"Location": f"{EXECUTIONS_PATH}/{accepted.id}"}

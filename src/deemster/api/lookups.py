@@ -115,6 +115,22 @@ async def account_filter(
     return found
 
 
+async def problem_filter(
+    acquired: Connection, caller: Account, problem: str | None
+) -> ProblemId | None:
+    """Refuses a problem that does not exist, or that the caller may not see."""
+    if problem is None:
+        return None
+    found = await problems.get(acquired, ProblemId(problem))
+    if found is None or found.unlisted or not found.is_open_to(caller):
+        raise NotFound(f"There is no problem {problem}: see GET /v1/problems.")
+    return found.id
+
+
+async def contest_filter(acquired: Connection, contest: str | None) -> ContestId | None:
+    return (await known_contest(acquired, contest)).id if contest is not None else None
+
+
 def installed_versions(workers: Iterable[WorkerView]) -> dict[str, list[str]]:
     """Versions by language, of all languages that at least one worker has."""
     found: dict[str, set[str]] = {}

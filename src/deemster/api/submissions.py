@@ -2,11 +2,18 @@
 
 from starlette.requests import Request
 
+from deemster.api.admission import RateTokens
 from deemster.api.http.body import to_json
 from deemster.api.http.idempotent_replay import pass_repeats
 from deemster.api.http.paging import cut
 from deemster.api.http.webhook_url import check_webhook_url
-from deemster.api.lookups import account_filter, unknown_submission, visible_submission
+from deemster.api.lookups import (
+    account_filter,
+    contest_filter,
+    problem_filter,
+    unknown_submission,
+    visible_submission,
+)
 from deemster.api.models.submissions import (
     SourceOut,
     Status,
@@ -22,7 +29,7 @@ from deemster.cache.cache import CacheEntry, Loaded
 from deemster.cache.kinds import MY_SUBMISSIONS, RUNNING_STATUS_S, STATUS
 from deemster.domain.account import Account, Role
 from deemster.domain.errors import NotFound
-from deemster.domain.ids import GENERATED_ID, ContestId, ProblemId, SubmissionId
+from deemster.domain.ids import GENERATED_ID, SubmissionId
 from deemster.domain.lifecycle import SETTLED, WAITING
 from deemster.domain.source import unpack_files
 from deemster.domain.submission import AcceptedSubmission
@@ -33,23 +40,25 @@ from deemster.store.pool import Connection, connection
 
 
 async def admit_submission(
-    request: Request, caller: Account, key: str | None
+    request: Request, caller: Account, key: str | None, tokens: RateTokens
 ) -> dict[str, str]:
     """Returns headers for the response. Call it before the source is read."""
     state = app_state(request)
     async with pass_repeats(state, caller, key):
-        return await state.admission.admit(request, caller)
+        return await state.admission.admit(request, caller, tokens)
     return {}  # the request repeats an earlier one
 
 
 async def accept_submission(
-    state: AppState, caller: Account, asked: SubmitRequest
+    state: AppState, caller: Account, asked: SubmitRequest, tokens: RateTokens
 ) -> AcceptedSubmission:
-    """Call it for an admitted submission; it is judged later."""
+    """Call it for an admitted submission; it is judged later. A repeat uses up no rate."""
     async with pass_repeats(state, caller, asked.idempotency_key):
         check_webhook_url(asked.webhook_url, state.settings)
-        await state.admission.admit_to_problem(asked.problem, caller)
-    accepted, _ = await state.dependencies.accept.submit(caller, asked)
+        await state.admission.admit_to_problem(asked.problem, caller, tokens)
+    accepted, is_new = await state.dependencies.accept.submit(caller, asked)
+    if not is_new:
+        await tokens.give_back()
     state.cache_invalidation.forget_list(caller.id)
     return accepted
 
@@ -107,8 +116,8 @@ async def list_visible(state: AppState, caller: Account, query: SubmissionQuery)
         async with connection(state.pool) as acquired:
             wanted = submissions.SubmissionFilter(
                 account=await account_filter(acquired, caller, query.user),
-                problem=ProblemId(query.problem) if query.problem else None,
-                contest=ContestId(query.contest) if query.contest else None,
+                problem=await problem_filter(acquired, caller, query.problem),
+                contest=await contest_filter(acquired, query.contest),
                 verdict=query.verdict,
                 language=language,
                 states=query.status.states if query.status else None,

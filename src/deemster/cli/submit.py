@@ -1,5 +1,6 @@
 """`deemster submit`: submits a program to a server, and can wait for the verdict."""
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Final
@@ -61,6 +62,8 @@ async def send(file: Path, problem: str, language: str | None, wait: bool) -> Su
     async with open_client(server_of_client(), load_settings().data_dir) as client:
         source = source_of(file.name, content)
         submission = await client.submissions.submit(problem, language, source)
+        if submission.warning:
+            print(f"deemster: warning: {submission.warning}", file=sys.stderr)
         return await until_ended(client, submission) if wait else submission
 
 

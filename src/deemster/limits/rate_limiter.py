@@ -55,6 +55,9 @@ class RateLimiter(Protocol):
     async def peek(self, limits: Sequence[Limit]) -> Decision:
         """Decides like `take`, but takes nothing."""
 
+    async def give_back(self, limits: Sequence[Limit]) -> None:
+        """Returns the tokens of a request that was taken, but did nothing."""
+
 
 class MemoryRateLimiter:
     """Keeps its buckets in this process."""
@@ -68,6 +71,11 @@ class MemoryRateLimiter:
 
     async def peek(self, limits: Sequence[Limit]) -> Decision:
         return self.peek_now(limits)
+
+    async def give_back(self, limits: Sequence[Limit]) -> None:
+        for name, key, per_s, _ in limits:
+            if (name, key) in self._full_at:
+                self._full_at[name, key] -= 1 / per_s
 
     def take_now(self, limits: Sequence[Limit]) -> Decision:
         now = self._clock()

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Final
 
 import structlog
@@ -44,9 +44,25 @@ return waits
 """
 
 
+GIVE_BACK: Final = """
+local time = redis.call('TIME')
+local now = tonumber(time[1]) + tonumber(time[2]) / 1000000
+for i, key in ipairs(KEYS) do
+    local wait = tonumber(redis.call('GET', key) or now) - now - tonumber(ARGV[i])
+    if wait > 0 then
+        local kept_ms = math.ceil(wait * 1000) + 1
+        redis.call('SET', key, string.format('%.6f', now + wait), 'PX', kept_ms)
+    else
+        redis.call('DEL', key)
+    end
+end
+"""
+
+
 class RedisRateLimiter:
     def __init__(self, redis: Redis, prefix: str) -> None:
         self._script = redis.register_script(TAKE)
+        self._give_back = redis.register_script(GIVE_BACK)
         self._prefix = prefix
         self._own = MemoryRateLimiter()
         self._paused_until = 0.0
@@ -59,10 +75,22 @@ class RedisRateLimiter:
         waits = await self._ask(limits, take=False)
         return decide(limits, waits) if waits is not None else await self._own.peek(limits)
 
+    async def give_back(self, limits: Sequence[Limit]) -> None:
+        """Nothing is lost for long if Redis does not answer: the tokens come back anyway."""
+        await self._own.give_back(limits)
+        if time.monotonic() < self._paused_until:
+            return
+        with suppress(RedisError, OSError, TimeoutError):
+            times = [limit.token_s for limit in limits]
+            await self._give_back(keys=self._keys(limits), args=times)
+
+    def _keys(self, limits: Sequence[Limit]) -> list[str]:
+        return [f"{self._prefix}:bucket:{limit.id}" for limit in limits]
+
     async def _ask(self, limits: Sequence[Limit], *, take: bool) -> list[float] | None:
         if time.monotonic() < self._paused_until:
             return None
-        keys = [f"{self._prefix}:bucket:{limit.id}" for limit in limits]
+        keys = self._keys(limits)
         numbers = [number for limit in limits for number in (limit.token_s, limit.fill_s)]
         try:
             answer = await self._script(keys=keys, args=[int(take), *numbers])

@@ -208,6 +208,11 @@ async def allowance(
     return Allowance(row["wait_s"] or 0.0, row["today"], row["day_left_s"])
 
 
+async def forget_interval(connection: Connection, submission: SubmissionId) -> None:
+    """The submission uses up no interval: its program was not tried."""
+    await SQL.forget_interval(connection, id=submission)
+
+
 async def trim(connection: Connection) -> None:
     await SQL.trim_days(connection)
 

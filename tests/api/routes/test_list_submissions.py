@@ -84,7 +84,6 @@ async def test_each_filter_selects_matching_submissions(
         (("status", "failed"),): [],
         (("verdict", "Wrong Answer"),): [wrong],
         (("problem", "prob_other"),): [accepted],
-        (("problem", "prob_none"),): [],
         (("language", "cpp"),): [waiting],
         (("language", "C++"),): [waiting],
         (("problem", "prob_sum"), ("verdict", "Accepted")): [],
@@ -148,3 +147,22 @@ async def test_problems_are_listed_by_id(ada: Api, pool: Pool) -> None:
         if cursor is None:
             break
     assert seen == ["prob_a", "prob_b", "prob_c"]
+
+
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [
+        ("user=nobody", 404),
+        ("problem=prob_nothing", 404),
+        ("contest=con_nothing", 404),
+        ("language=cobol-9", 422),
+        ("verdict=Splendid", 422),
+        ("status=asleep", 422),
+    ],
+)
+async def test_a8_a_filter_refuses_what_does_not_exist(
+    admin: Api, query: str, status: int
+) -> None:
+    """An object that does not exist is 404, a word that the judge does not know is 422."""
+    answer = await admin.get(f"/v1/submissions?{query}")
+    assert answer.status_code == status, answer.text

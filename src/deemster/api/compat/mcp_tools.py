@@ -108,8 +108,11 @@ async def submit(call: Call, asked: Submit) -> AcceptedOut:
     Returns at once with the `id` of the submission; read_verdict returns the result. The
     submission counts, and the server limits how often you may submit to a problem.
     """
-    await admit_submission(call.request, call.caller, asked.idempotency_key)
-    accepted = await accept_submission(call.state, call.caller, asked.to_submit_request())
+    async with call.state.admission.rate_tokens() as tokens:
+        await admit_submission(call.request, call.caller, asked.idempotency_key, tokens)
+        accepted = await accept_submission(
+            call.state, call.caller, asked.to_submit_request(), tokens
+        )
     return accepted_out(accepted)
 
 

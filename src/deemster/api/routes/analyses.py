@@ -95,7 +95,8 @@ async def request_execution_analysis(
     state = app_state(request)
     async with connection(state.pool) as acquired:
         view = await visible_execution(acquired, caller, id)
-    await state.admission.admit_execution(request, caller)
+    async with state.admission.rate_tokens() as tokens:
+        await state.admission.admit_execution(request, caller, tokens)
     headers = {"Location": f"{EXECUTIONS_PATH}/{view.id}/analysis"}
     async with transaction(state.pool) as writing:
 

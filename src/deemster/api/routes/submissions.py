@@ -50,9 +50,11 @@ async def submit(request: Request) -> Response:
     # Not by FastAPI's dependencies, which are slow and would read the body of any stranger.
     caller = await BEARER(request)
     key = idempotency_key(request)
-    headers = await admit_submission(request, caller, key)
-    asked = (await read_json(request, SubmissionIn)).to_submit_request(key)
-    accepted = await accept_submission(app_state(request), caller, asked)
+    state = app_state(request)
+    async with state.admission.rate_tokens() as tokens:
+        headers = await admit_submission(request, caller, key, tokens)
+        asked = (await read_json(request, SubmissionIn)).to_submit_request(key)
+        accepted = await accept_submission(state, caller, asked, tokens)
     return json_response(accepted_out(accepted), 202, {**location_of(accepted.id), **headers})
 
 

@@ -115,6 +115,8 @@ async def create_token(
     request: Request, caller: Account, account: AccountId, role: Role, asked: TokenIn
 ) -> Response:
     scopes = frozenset(asked.scopes or DEFAULT_SCOPES[role] & caller.scopes)
+    if not scopes:
+        raise Forbidden("The request has no scope that the account can use: name the scopes.")
     check_scopes(caller, scopes)
     # Part of the request's digest: the same key from a token with fewer scopes does not get the
     # stored response, which shows a token with more.

@@ -1,11 +1,13 @@
 """Submit programs, read their verdicts, cancel them (A1, A2, A10)."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from deemster.client.errors import ConflictError
 from deemster.client.event_stream import follow
 from deemster.client.exchange import Exchange, creating, given, path_of
+from deemster.client.models.parsing import parse, parse_json
 from deemster.client.models.source import Source, source_fields
 from deemster.client.models.submissions import (
     CaseProgress,
@@ -42,7 +44,14 @@ def submit(
         **source_fields(source, main),
         **given(**optional),
     }
-    return exchange.fetch(Submission, creating(path_of("submissions"), body, key))
+    answer = yield from exchange.send(creating(path_of("submissions"), body, key))
+    made = parse(Submission, parse_json(answer.body))
+    return replace(made, warning=warning_text(answer.headers.get("warning")))
+
+
+def warning_text(header: str | None) -> str | None:
+    """The text of a header such as `199 deemster "No worker takes jobs"` (RFC 9111)."""
+    return header.partition('"')[2].rpartition('"')[0] if header else None
 
 
 def judge(

@@ -66,6 +66,8 @@ class Submission(Model):
     max_score: float | None = None
     rejudge_of: str | None = None
     revision: int | None = None
+    warning: str | None = None
+    """Why the submission may wait for long; only in the answer to `submit`."""
     queue_position: int | None = None
     """The next submission has 1."""
     estimated_wait_s: float | None = None

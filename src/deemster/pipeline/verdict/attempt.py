@@ -21,7 +21,14 @@ from deemster.domain.submission import SubmissionDetails
 from deemster.domain.verdict import Verdict
 from deemster.domain.work import WorkDetails
 from deemster.pipeline.verdict.follow_up import enter_stage
-from deemster.store import analyses, counters, executions, leases, workers
+from deemster.store import (
+    analyses,
+    counters,
+    executions,
+    leases,
+    submission_inserts,
+    workers,
+)
 from deemster.store.artifacts import Artifacts
 from deemster.store.inline_artifacts import prepare
 from deemster.store.lifecycle import NewLease, StateChanged, advance, advance_all
@@ -160,6 +167,8 @@ async def settle(
         wanted = await record_judgement(connection, details.id, details.attempt, found)
         follow_up = () if details.staged else stages.follow_up(wanted)
         await enter_stage(connection, details.id, details.attempt, follow_up)
+        if found.verdict is Verdict.COMPILE_ERROR:
+            await submission_inserts.forget_interval(connection, details.id)
         if not details.staged:
             await counters.count_verdict(
                 connection, details.account, details.problem, found.verdict

@@ -1,9 +1,9 @@
 """Cancels submissions and executions; of a cancel and a start or verdict, one wins (A10)."""
 
 from deemster.domain.errors import Conflict, NotFound
-from deemster.domain.ids import WorkId, kind_of
+from deemster.domain.ids import SubmissionId, WorkId, kind_of
 from deemster.domain.lifecycle import MOVES, PUBLIC_STATUS, Event, State
-from deemster.store import audit
+from deemster.store import audit, submission_inserts
 from deemster.store.audit import Actor
 from deemster.store.lifecycle import advance, lock_state
 from deemster.store.notifications import notify_event, notify_stop
@@ -31,6 +31,8 @@ async def cancel_in(connection: Connection, work: WorkId) -> State:
     if state not in MOVES[Event.CANCEL].sources:
         raise Conflict(f"{work} is {PUBLIC_STATUS[state]}: it can no longer be cancelled.")
     await advance(connection, Event.CANCEL, work, attempt)
+    if kind_of(work) == "submission":
+        await submission_inserts.forget_interval(connection, SubmissionId(work))
     if state is State.RUNNING:
         await notify_stop(connection, work)
     await notify_event(connection)

@@ -96,6 +96,11 @@ SELECT GREATEST(0, extract(epoch FROM (SELECT last_at FROM pace WHERE account_id
        extract(epoch FROM date_trunc('day', now() AT TIME ZONE 'UTC') + interval '1 day'
                           - (now() AT TIME ZONE 'UTC'))::float AS day_left_s;
 
+-- name: forget_interval!
+-- Lets the user submit again at once: the submission was not tried (D2). A later one keeps its interval.
+DELETE FROM pace p USING submission s
+ WHERE s.id = :id AND p.account_id = s.account_id AND p.problem_id = s.problem_id AND p.last_at = s.submitted_at;
+
 -- name: trim_days!
 -- Deletes the counts of past days.
 DELETE FROM day_count WHERE day < (now() AT TIME ZONE 'UTC')::date - 1;

@@ -7,6 +7,7 @@ from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from deemster.api.admission import RateTokens
 from deemster.api.http.errors import invalid_body, kind_of
 from deemster.api.lookups import installed_versions
 from deemster.api.models.problems import ProblemOut, ProblemPage, ProblemQuery
@@ -42,7 +43,8 @@ async def submit(page: Page) -> Response:
     """The key of the form makes a submission that is sent twice count once (W5)."""
     problem = page.request.path_params["id"]
     try:
-        accepted = await submit_form(page, problem)
+        async with page.state.admission.rate_tokens() as tokens:
+            accepted = await submit_form(page, problem, tokens)
     except SHOWN as refusal:
         return await problem_page(page, problem, refusal)
     response = page.redirect(f"/submissions/{accepted}")
@@ -52,9 +54,9 @@ async def submit(page: Page) -> Response:
     return response
 
 
-async def submit_form(page: Page, problem: str) -> str:
+async def submit_form(page: Page, problem: str, tokens: RateTokens) -> str:
     key = page.form.get("key") or None
-    await admit_submission(page.request, page.account, key)
+    await admit_submission(page.request, page.account, key, tokens)
     # Browsers send forms with the line ends of Windows.
     source = page.form.get("source", "").replace("\r\n", "\n")
     try:
@@ -68,7 +70,7 @@ async def submit_form(page: Page, problem: str) -> str:
     except ValidationError as fault:
         raise invalid_body(fault) from None
     request = asked.to_submit_request(key)
-    return (await accept_submission(page.state, page.account, request)).id
+    return (await accept_submission(page.state, page.account, request, tokens)).id
 
 
 async def problem_page(
