@@ -3,14 +3,15 @@
 import json
 from dataclasses import asdict
 
-from deemster.api.models.accounts import ProfileOut
+from deemster.api.models.accounts import ProfileOut, SessionOut, me_out
 from deemster.api.state import AppState
 from deemster.cache.cache import Loaded
 from deemster.cache.kinds import PROFILE
-from deemster.domain.account import Account
+from deemster.domain.account import ALL_SCOPES, Account
 from deemster.store import counters, sessions
 from deemster.store.counters import AccountCounts
 from deemster.store.pool import connection
+from deemster.store.sessions import NewSession
 
 
 async def close_session(state: AppState, digest: bytes) -> None:
@@ -40,4 +41,13 @@ async def read_profile(state: AppState, caller: Account) -> ProfileOut:
         tried=counts.tried,
         daily_quota=quota,
         left_today=None if quota is None else max(0, quota - counts.today),
+    )
+
+
+def session_out(state: AppState, account: Account, session: NewSession) -> SessionOut:
+    return SessionOut(
+        user=me_out(account),
+        scopes=sorted(ALL_SCOPES),
+        csrf_token=state.auth.cookies.csrf_token(session.digest),
+        expires_at=session.expires_at,
     )

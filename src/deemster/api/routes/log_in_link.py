@@ -11,8 +11,7 @@ from deemster.api.http.body import json_response, read_json, request_body
 from deemster.api.http.errors import Unauthorised, errors
 from deemster.api.models.accounts import BODY_BYTES, SessionOut
 from deemster.api.models.user_import import LinkLogIn
-from deemster.api.routes.session import PATH as SESSION_PATH
-from deemster.api.routes.session import session_out
+from deemster.api.session import session_out
 from deemster.api.state import AppState, app_state
 from deemster.domain.account import Account
 from deemster.store import log_in_links, sessions
@@ -80,7 +79,7 @@ async def follow_link(request: Request, code: str) -> Response:
 
 
 @router.post(
-    SESSION_PATH + "/link",
+    "/v1/session/link",
     status_code=201,
     response_model=SessionOut,
     openapi_extra=request_body(LinkLogIn),

@@ -16,11 +16,9 @@ from deemster.api.models.accounts import (
     SessionOut,
     me_out,
 )
-from deemster.api.session import close_session, read_profile
-from deemster.api.state import AppState, app_state
-from deemster.domain.account import ALL_SCOPES, Account
+from deemster.api.session import close_session, read_profile, session_out
+from deemster.api.state import app_state
 from deemster.domain.errors import Conflict
-from deemster.store.sessions import NewSession
 
 router = APIRouter(tags=["accounts"])
 PATH: Final = "/v1/session"
@@ -44,15 +42,6 @@ async def create_session(request: Request) -> Response:
     state.auth.cookies.write(response, session.secret, keep_s=session_seconds(state))
     state.auth.devices.remember(response, account.name, logged_in.password_hash)
     return response
-
-
-def session_out(state: AppState, account: Account, session: NewSession) -> SessionOut:
-    return SessionOut(
-        user=me_out(account),
-        scopes=sorted(ALL_SCOPES),
-        csrf_token=state.auth.cookies.csrf_token(session.digest),
-        expires_at=session.expires_at,
-    )
 
 
 @router.get(PATH, response_model=SessionOut)

@@ -11,7 +11,6 @@ from deemster.api.http.body import json_response, media_type_of, read_body
 from deemster.api.http.errors import WrongMedia, errors
 from deemster.api.http.idempotent_replay import IDEMPOTENCY_KEY, respond_once
 from deemster.api.models.user_import import ImportedUserOut, ImportOut, ImportQuery
-from deemster.api.routes.users import PATH
 from deemster.api.state import AppState, app_state
 from deemster.api.user_import.class_list import read_class_list
 from deemster.api.user_import.documents import CSV_TYPE, HTML_TYPE, to_csv, to_sheet
@@ -49,7 +48,7 @@ ANSWERS: Final[dict[int | str, dict[str, Any]]] = {
 
 
 @router.post(
-    PATH + "/import",
+    "/v1/admin/users/import",
     status_code=201,
     response_model=ImportOut,
     openapi_extra={**TEXT_BODY, **IDEMPOTENCY_KEY},
