@@ -14,7 +14,8 @@ import pytest
 
 from deemster.domain.run_status import RunStatus
 from deemster.sandbox.boxes import Boxes
-from deemster.sandbox.command import Bind, Command, Layers
+from deemster.sandbox.command import Bind, Command, Layers, View
+from deemster.sandbox.root import system_view
 from tests.sandbox.conftest import RUNNER
 
 pytestmark = pytest.mark.rootless
@@ -77,7 +78,7 @@ async def open_boxes(
     cpus = sorted(os.sched_getaffinity(0))
     async with Boxes.open(
         layers=layers,
-        binds=(Bind(shared, "/shared"),),
+        script_view=View((*system_view().binds, Bind(shared, "/shared"))),
         runner=RUNNER,
         cpus=cpus if share_cpus else cpus[:1],
         share_cpus=share_cpus,
