@@ -4,11 +4,13 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#define USUAL_BYTES (1 << 16)
+
 int main(int argc, char **argv)
 {
     int ends[2];
     (void)argv;
-    while (argc > 1 && pipe(ends) == 0 && fcntl(ends[0], F_SETPIPE_SZ, 1 << 20) > 0)
+    while (argc > 1 && pipe(ends) == 0 && fcntl(ends[0], F_GETPIPE_SZ) >= USUAL_BYTES)
         ;
     if (pipe(ends))
         return 1;

@@ -78,7 +78,7 @@ async def open_boxes(
     cpus = sorted(os.sched_getaffinity(0))
     async with Boxes.open(
         layers=layers,
-        script_view=View((*system_view().binds, Bind(shared, "/etc/shared"))),
+        script_view=View((*system_view().binds, Bind(shared, "/opt/shared"))),
         runner=RUNNER,
         cpus=cpus if share_cpus else cpus[:1],
         share_cpus=share_cpus,
@@ -88,7 +88,7 @@ async def open_boxes(
 
 
 async def run(boxes: Boxes, code: Path, action: str) -> bytes:
-    command = Command(("/code/attack", action, "/etc/shared/file"), code=code)
+    command = Command(("/code/attack", action, "/opt/shared/file"), code=code)
     report = await boxes.run(command, stdin=SECRET)
     assert report.status is RunStatus.OK, report
     return report.stdout

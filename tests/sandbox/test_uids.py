@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,8 @@ async def test_a_full_pipe_quota_reaches_no_slot_of_another_runner(
 ) -> None:
     """X9: the kernel counts the pages of pipes for each uid of the host."""
     code = build(Path(__file__).parent / "pipes.c")
-    greedy = Command(("/code/attack", "fill"), limits=PATIENT, code=code)
+    many_files = replace(PATIENT, open_files=8192)
+    greedy = Command(("/code/attack", "fill"), limits=many_files, code=code)
     modest = Command(("/code/attack",), limits=PATIENT, code=code)
     reader, writer = os.pipe()
     async with (
