@@ -6,14 +6,15 @@ import pytest
 from tests.cli.conftest import Deemster
 from tests.conftest import NewDatabase
 
+# As processes: a role changes the user of its process for good.
 
-@pytest.mark.parametrize("role", ["api", "relay", "worker", "keeper", "dispatcher"])
+
+@pytest.mark.parametrize("role", ["api", "worker", "keeper"])
 def test_a_database_without_tables_is_refused_in_one_line(
-    operate: Deemster, new_database: NewDatabase, monkeypatch: pytest.MonkeyPatch, role: str
+    deemster: Deemster, new_database: NewDatabase, role: str
 ) -> None:
     with new_database("template0") as url:
-        monkeypatch.setenv("DEEMSTER_DATABASE_URL", url)
-        done = operate(role)
+        done = deemster(role, DEEMSTER_DATABASE_URL=url)
     assert done.code == 2
     [line] = done.err.splitlines()
     assert line.startswith("deemster: The database tables are older")
@@ -21,12 +22,12 @@ def test_a_database_without_tables_is_refused_in_one_line(
 
 
 async def test_a_newer_database_is_refused_in_one_line(
-    operate: Deemster, database_url: str
+    deemster: Deemster, database_url: str
 ) -> None:
     opened = await asyncpg.connect(database_url)
     await opened.execute("INSERT INTO migration VALUES (9999, '9999_later', 'x')")
     await opened.close()
-    done = operate("relay")
+    done = deemster("relay", DEEMSTER_DATABASE_URL=database_url)
     assert done.code == 2
     [line] = done.err.splitlines()
     assert "made by a newer Deemster" in line
