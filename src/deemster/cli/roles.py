@@ -11,7 +11,6 @@ from deemster.settings import Settings, load_settings
 from deemster.telemetry import configure
 from deemster.wiring.metrics_server import metrics_served
 from deemster.wiring.privileges import enter_service
-from deemster.wiring.resources import check_database
 
 log = structlog.get_logger()
 
@@ -82,6 +81,9 @@ def start(
 
     async def run(entered: Settings) -> None:
         if needs_database:
+            # Here, so that a judge host loads no driver of a database.
+            from deemster.wiring.resources import check_database
+
             await check_database(entered)
         await work(entered)
 

@@ -97,7 +97,14 @@ async def run_file(
 ) -> ExitCode:
     language, source = read_program(file, language_name)
     toolchains = Toolchains(version_box=version_box(load_settings()))
-    toolchain = await toolchains.require(language)
+    try:
+        toolchain = await toolchains.require(language)
+    except Unavailable as fault:
+        if not as_json:
+            raise
+        print_json(as_object(Report(RunStatus.INTERNAL_ERROR), None, language.id, None))
+        print_error(fault)
+        return ExitCode.UNABLE
     program = Program(source, toolchain, limits, stdin)
     return await (run_to_json(program) if as_json else run_to_terminal(program))
 
@@ -132,7 +139,8 @@ async def run_to_json(program: Program) -> ExitCode:
     except Unavailable as fault:
         unavailable = fault
         report, compilation = Report(RunStatus.INTERNAL_ERROR), None
-    print_json(as_object(report, compilation, program.toolchain))
+    toolchain = program.toolchain
+    print_json(as_object(report, compilation, toolchain.language.id, toolchain.version))
     if unavailable is not None:
         print_error(unavailable)
         return ExitCode.UNABLE

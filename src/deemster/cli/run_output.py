@@ -6,10 +6,10 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
+from deemster.domain.language import LanguageId
 from deemster.domain.limits import MIB, Limits
 from deemster.domain.run_status import RunStatus
 from deemster.programs.build.compile import Compilation
-from deemster.programs.build.toolchain import Toolchain
 from deemster.sandbox.wire import Report
 
 
@@ -49,8 +49,9 @@ class OutputStream:
 
 
 def as_object(
-    report: Report, compilation: Compilation | None, toolchain: Toolchain
+    report: Report, compilation: Compilation | None, language: LanguageId, version: str | None
 ) -> dict[str, Any]:
+    """`version` is None if the toolchain could not be asked for it."""
     return {
         "status": str(report.status),
         "exit_code": report.exit_code,
@@ -67,8 +68,8 @@ def as_object(
             "output": compilation.output,
             "ms": compilation.ms,
         },
-        "language": toolchain.language.id,
-        "version": toolchain.version,
+        "language": language,
+        "version": version,
     }
 
 
