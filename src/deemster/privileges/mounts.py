@@ -20,7 +20,9 @@ MS_NOSUID, MS_BIND, MS_REC, MS_SLAVE = 2, 4096, 16384, 1 << 19
 
 def make_reachable(paths: Collection[Path], user: ServiceUser) -> None:
     """Raises OSError if mounting is not permitted here; nothing has changed then."""
-    hidden = {path: obstacle for path in paths if (obstacle := find_obstacle(path, user))}
+    # A directory that the user may not enter itself, as PYTHONPATH may name one, is no use.
+    usable = [path for path in paths if not path.is_dir() or may_enter(path.stat(), user)]
+    hidden = {path: obstacle for path in usable if (obstacle := find_obstacle(path, user))}
     if not hidden:
         return
     call("unshare", CLONE_NEWNS)

@@ -85,17 +85,20 @@ def child_environment(**overrides: object) -> dict[str, str]:
     return environment
 
 
-def keep_settings(home: Path, **settings: object) -> None:
-    """Puts these settings, and those in files, into the environment of this process.
+def keep_named_files() -> None:
+    """Puts settings that are in files of their own into the environment of this process.
 
-    For a process that becomes another user, who has another home and can't read the files.
+    For a process that will become another user, who can't read the files.
     """
-    suffix = "_FILE"
     for name in [each for each in os.environ if each.startswith(PREFIX)]:
-        field_name = name.removeprefix(PREFIX).removesuffix(suffix).lower()
+        field_name = name.removeprefix(PREFIX).removesuffix("_FILE").lower()
         if name == named_file(field_name) and variable_of(field_name) not in os.environ:
             os.environ[variable_of(field_name)] = read_named(field_name)
             del os.environ[name]
+
+
+def keep_settings(home: Path, **settings: object) -> None:
+    """Puts these settings into the environment of this process, which has another home now."""
     for field_name, value in settings.items():
         os.environ[variable_of(field_name)] = str(value)
     os.environ["HOME"] = str(home)

@@ -19,7 +19,7 @@ from deemster.privileges.drop import (
 from deemster.privileges.service_user import can_change_user, find_service_user
 from deemster.sandbox.launched_runner import start_launcher, use_launcher
 from deemster.sandbox.runner_start import PACKAGED_RUNNER
-from deemster.settings import Settings, config_file, keep_settings
+from deemster.settings import Settings, config_file, keep_named_files, keep_settings
 from deemster.wiring.layers import layers_of
 
 FIRST_FREE_PORT: Final = 1024
@@ -76,6 +76,7 @@ def enter_service(
         launcher = start_launcher(
             settings.runner or PACKAGED_RUNNER, layers_of(settings), below, user.uid
         )
+    keep_named_files()
     reason = give_up_root(user, paths, keep)
     if reason is not None:
         give_up_the_rest()

@@ -143,8 +143,12 @@ class Child:
 
 @contextmanager
 def capabilities_of(role: str) -> Iterator[None]:
-    """Only the API gets the capability to use a port below 1024, if this process kept it."""
-    if role != LISTENS or Capability.NET_BIND_SERVICE not in held():
+    """Only the API gets the capability to use a port below 1024, if this process kept it.
+
+    If this process had to stay root, so do its children, and have all capabilities anyway.
+    """
+    is_kept = os.geteuid() != 0 and Capability.NET_BIND_SERVICE in held()
+    if role != LISTENS or not is_kept:
         yield
         return
     give_to_children(Capability.NET_BIND_SERVICE)

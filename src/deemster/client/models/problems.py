@@ -55,6 +55,8 @@ class Problem(Model):
     """Statements as HTML, by language of the statement."""
     samples: tuple[Sample, ...]
     license: str | None = None
+    published: bool = True
+    """False: only the author and admins see it and submit to it."""
     submits: int
     accepted: int
 
