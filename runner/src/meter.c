@@ -12,6 +12,8 @@
 
 /* Page cache that earlier runs left in the group is reclaimed only above this size: less is not
  * worth the time. */
+/* The kernel counts memory in batches of 64 pages for each core: less than one may not be seen. */
+#define COUNTED_BYTES ((uint64_t)64 * 4096)
 #define STALE_BYTES (UINT64_C(8) << 20)
 
 static void close_files(struct meter *m, bool v2_only)
@@ -234,6 +236,6 @@ bool meter_end(struct meter *m, struct usage *usage)
     uint64_t own = m->base_bytes;
     if (peak > own + STALE_BYTES)
         own = m->own_bytes + cached_bytes(m);
-    usage->memory_bytes = peak > own ? peak - own : 0;
+    usage->memory_bytes = peak > own + COUNTED_BYTES ? peak - own : COUNTED_BYTES;
     return read_fd_number(m->pids_now) == (m->v2[PIDS] ? 0 : 1);
 }

@@ -209,7 +209,11 @@ async def test_m5_a_third_host_decides_and_the_wrong_one_is_paused(
         assert (await client.look(disputed))["verdict"] is None
         await three.finish(third)
         await service.until_state("COMPLETED", disputed)
-        assert (await client.look(disputed))["verdict"] == "Accepted"
+
+        async def is_accepted() -> bool:
+            return bool((await client.look(disputed))["verdict"] == "Accepted")
+
+        await until(is_accepted)  # the API learns of it a moment later
         await until_at_rest(service)
         paused = await service.fetch(
             "SELECT name, pause_reason FROM judge_host WHERE paused_at IS NOT NULL"

@@ -7,6 +7,7 @@ import re
 import stat
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from deemster.privileges.drop import reason_of_failure
 from deemster.privileges.mounts import make_reachable
 from deemster.privileges.ownership import own_directory
 from deemster.privileges.service_user import ServiceUser, find_service_user
-from deemster.sandbox.command import Layers
+from deemster.sandbox.command import Bind, Layers, View
 from deemster.sandbox.launcher import Policy, check_terminal
 from tests.waiting import PATIENCE_S
 
@@ -94,19 +95,26 @@ def test_boxes_are_built_only_from_directories_of_the_system(tmp_path: Path) -> 
     request = {
         "slots": 1,
         "layers": Layers.ALL.value,
-        "binds": [[str(system / "tool"), "/tool"]],
         "cpus": [0],
         "share_cpus": False,
         "low_priority": False,
     }
     allowed = policy.check(request)
     assert (allowed.executable, allowed.below) == (Path("/runner"), (service,))
-    for source in ("/etc", str(service / "link"), str(service), f"{system}/../service"):
-        with pytest.raises(ValueError, match=r"is not in|is in"):
-            policy.check(request | {"binds": [[source, "/x"]]})
-    for wrong in ({"layers": 0}, {"slots": "many"}, {"cpus": ["a"]}, {"binds": [["/etc"]]}):
+    for wrong in ({"layers": 0}, {"slots": "many"}, {"cpus": ["a"]}):
         with pytest.raises(ValueError):  # noqa: PT011 - each has another message
             policy.check(request | wrong)
+
+    def check_source(source: Path | str) -> bytes:
+        with tempfile.TemporaryFile() as file:
+            file.write(View((Bind(Path(source), "/opt/tool"),)).pack())
+            file.flush()
+            return policy.check_views(file.fileno())
+
+    assert check_source(system / "tool") == View((Bind(system / "tool", "/opt/tool"),)).pack()
+    for source in ("/etc", service / "link", service, f"{system}/../service"):
+        with pytest.raises(ValueError, match=r"is not in|is in"):
+            check_source(source)
 
 
 def test_only_a_terminal_of_the_service_gets_another_owner(tmp_path: Path) -> None:

@@ -94,6 +94,8 @@ class ExecutionOptions:
     """Whether to return all other files, too, that the program created or changed."""
     rows: int = 24
     columns: int = 80
+    all_tools: bool = False
+    """Whether the program sees all programs of the system, not only those of its language."""
 
 
 @dataclass(frozen=True, slots=True)

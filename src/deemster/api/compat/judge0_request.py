@@ -232,6 +232,7 @@ def execute_request(
             stderr_to_stdout=flags["redirect_stderr_to_stdout"],
             return_files=[COMPILE_OUTPUT, COMPILE_FAILED] if language.is_multi_file else (),
             return_changed_files=True,
+            all_tools=language.is_multi_file,  # its scripts start compilers
         ),
         client={
             "api": API,

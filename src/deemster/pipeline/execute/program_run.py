@@ -94,6 +94,8 @@ class ProgramRun:
             tuple(details.args),
             interpreter_args=tuple(options.interpreter_args),
         )
+        if options.all_tools:
+            command = replace(command, view=None)
         main = main_file(artifact.toolchain.language, source)
         extra = {name: each for name, each in source.files.items() if name != main}
         reports = []

@@ -106,7 +106,9 @@ async def test_validators_that_loop_are_stopped_once(tmp_path: Path) -> None:
     sources = {"a.py": RIGHT, "b.py": RIGHT}
     problem = with_submissions(root, with_endless_validators(root, problem), sources)
     report = await verify(tmp_path, problem)
-    assert [text for text in errors(report) if "end" in text or "limit" in text] == [
+    # On a busy machine the wall clock ends it first.
+    found = [text.replace("wall limit", "time limit") for text in errors(report)]
+    assert [text for text in found if "end" in text or "limit" in text] == [
         "sample/1: v: time limit; it is not run on other inputs.",
         (
             "The validator does not end with data/1.ans as an output: "
