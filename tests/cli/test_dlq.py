@@ -1,6 +1,7 @@
 """`deemster dlq`: an admin lists, inspects, requeues or discards dead letters (Q7)."""
 
 import pytest
+import structlog
 
 from deemster.cli import dlq
 from deemster.domain.errors import Unavailable
@@ -20,7 +21,8 @@ async def dead(pool: Pool) -> SubmissionId:
     submission = await make_submission(pool)
     await queue_submission(pool, submission)
     running = await start_submission(pool, submission)
-    await retry_or_fail(pool, running, Unavailable("the sandbox broke"), most_tries=1)
+    with structlog.testing.capture_logs():  # the output of the command is compared
+        await retry_or_fail(pool, running, Unavailable("the sandbox broke"), most_tries=1)
     return submission
 
 
