@@ -12,9 +12,9 @@
 
 /* Page cache that earlier runs left in the group is reclaimed only above this size: less is not
  * worth the time. */
+#define STALE_BYTES (UINT64_C(8) << 20)
 /* The kernel counts memory in batches of 64 pages for each core: less than one may not be seen. */
 #define COUNTED_BYTES ((uint64_t)64 * 4096)
-#define STALE_BYTES   (UINT64_C(8) << 20)
 
 static void close_files(struct meter *m, bool v2_only)
 {
