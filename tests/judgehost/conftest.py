@@ -22,5 +22,6 @@ def stub() -> Iterator[StubServer]:
 @pytest.fixture(scope="module")
 def memory() -> Iterator[Path]:
     path = Path(tempfile.mkdtemp(dir="/dev/shm", prefix="deemster-test-"))
+    path.chmod(0o1777)  # for every user, as /dev/shm is
     yield path
     remove_tree(path)

@@ -47,6 +47,7 @@ async def test_m1_a_host_judges_and_executes_for_a_server(
     listening = {"judgehost_address": f"http://{place}", "judgehost_listen": place}
     settings = listening if is_sent_tasks else {}
     memory = Path(tempfile.mkdtemp(dir="/dev/shm", prefix="deemster-test-"))
+    memory.chmod(0o1777)  # for every user, as /dev/shm is
     async with (
         open_service(port=port, judge_on="hosts", secret_key=SECRET) as service,
         client_of(service, port) as client,

@@ -164,6 +164,7 @@ async def remote_host(
     """It is not started yet."""
     server_url = f"http://127.0.0.1:{port}"
     memory = Path(tempfile.mkdtemp(dir="/dev/shm", prefix="deemster-test-"))
+    memory.chmod(0o1777)  # for every user, as /dev/shm is
     async with (
         open_host(service, port, name) as signed,
         proxy_to(server_url, network.near_address) as proxy,
