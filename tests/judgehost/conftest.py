@@ -1,7 +1,6 @@
 """Gives tests a stub of a server, and a directory in memory."""
 
 import secrets
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pytest
 
 from deemster.directory_store import remove_tree
 from deemster.domain.judge_host import HostKey, JudgeHostId
+from tests.judgehost.host_process import new_memory_directory
 from tests.judgehost.stub_server import StubServer, serving
 
 
@@ -21,7 +21,6 @@ def stub() -> Iterator[StubServer]:
 
 @pytest.fixture(scope="module")
 def memory() -> Iterator[Path]:
-    path = Path(tempfile.mkdtemp(dir="/dev/shm", prefix="deemster-test-"))
-    path.chmod(0o1777)  # for every user, as /dev/shm is
+    path = new_memory_directory()
     yield path
     remove_tree(path)

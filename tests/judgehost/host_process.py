@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -54,6 +55,13 @@ class HostProcess:
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
+
+
+def new_memory_directory() -> Path:
+    """On a tmpfs and for every user, as /dev/shm is: a host does not stay root."""
+    path = Path(tempfile.mkdtemp(dir="/dev/shm", prefix="deemster-test-"))
+    path.chmod(0o1777)
+    return path
 
 
 @contextmanager

@@ -1,6 +1,5 @@
 """M1: a real judge host works for a real server, with nothing but its key."""
 
-import tempfile
 from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
@@ -8,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from deemster.directory_store import remove_tree
-from tests.judgehost.host_process import started_host
+from tests.judgehost.host_process import new_memory_directory, started_host
 from tests.services.ports import reserved_port
 from tests.system.client import client_of
 from tests.system.conftest import OpenService
@@ -46,8 +45,7 @@ async def test_m1_a_host_judges_and_executes_for_a_server(
     port, place = reserved_port(), f"127.0.0.1:{reserved_port()}"
     listening = {"judgehost_address": f"http://{place}", "judgehost_listen": place}
     settings = listening if is_sent_tasks else {}
-    memory = Path(tempfile.mkdtemp(dir="/dev/shm", prefix="deemster-test-"))
-    memory.chmod(0o1777)  # for every user, as /dev/shm is
+    memory = new_memory_directory()
     async with (
         open_service(port=port, judge_on="hosts", secret_key=SECRET) as service,
         client_of(service, port) as client,

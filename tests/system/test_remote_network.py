@@ -2,7 +2,6 @@
 
 import asyncio
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
@@ -21,7 +20,7 @@ from deemster.domain.verdict import Verdict
 from deemster.pipeline.remote.messages import Failure, Finish
 from deemster.store import judge_hosts
 from deemster.store.pool import connection
-from tests.judgehost.host_process import HostProcess, start_host
+from tests.judgehost.host_process import HostProcess, new_memory_directory, start_host
 from tests.services.network import Network, NoNetwork, new_network
 from tests.services.ports import reserved_port
 from tests.system.callback_proxy import CallbackProxy, Trouble, proxy_to
@@ -163,8 +162,7 @@ async def remote_host(
 ) -> AsyncIterator[RemoteHost]:
     """It is not started yet."""
     server_url = f"http://127.0.0.1:{port}"
-    memory = Path(tempfile.mkdtemp(dir="/dev/shm", prefix="deemster-test-"))
-    memory.chmod(0o1777)  # for every user, as /dev/shm is
+    memory = new_memory_directory()
     async with (
         open_host(service, port, name) as signed,
         proxy_to(server_url, network.near_address) as proxy,
