@@ -1,6 +1,7 @@
 """P3, P5: what each behaviour of a model leads to, and what it costs."""
 
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -100,7 +101,8 @@ async def test_p5_nothing_that_identifies_a_person_is_sent(open_service: OpenSer
     async with open_service(a=says(GOOD)) as running:
         request = await make_request(running.pool, source)
         await running.evaluate(request)
-    sent = texts(running.server.chats)
+    # The random boundary of the program may contain any letters.
+    sent = re.sub(r"program-[0-9a-f]+", "", texts(running.server.chats))
     for private in (
         *("ada", "Ada", "Lovelace", "example.org", "12345678", "lovelace"),
         *(request.submission, request.account, request.problem),
