@@ -27,6 +27,13 @@ from tests.waiting import until
 
 ECHO = b"print(input())\n"
 NAP = b"import time\ntime.sleep(1)\nprint(input())\n"
+LONG_FIRST = b"""
+import time
+number = input()
+time.sleep(5 if number == "0" else 0)
+print(number)
+"""
+"""Runs long enough in the first case to be found on a busy machine."""
 SLEEP = b"import time\ntime.sleep(600)\n"
 CASES = words(*[(f"{n}\n", f"{n}\n") for n in range(3)], time_limit=900)
 CALLS = (
@@ -170,7 +177,7 @@ async def test_two_processes_can_not_have_one_name(tmp_path: Path) -> None:
 
 async def test_a_runner_that_dies_costs_no_result(tmp_path: Path) -> None:
     server = DomServerStub()
-    judging = submit(server, CASES, {"a.py": NAP})
+    judging = submit(server, CASES, {"a.py": LONG_FIRST})
     of_others = runners_of(os.getpid())
     async with judging_for(server, tmp_path) as site:
         await until(lambda: any("a.py" in line for line in command_lines(os.getpid())))
