@@ -445,7 +445,7 @@ async def test_a_request_without_a_valid_signature_is_refused(
         (oj.send(asked, nonce="n" * 129), "x-heng-nonce has more than 128"),
         (oj.send(asked, x_heng_timestamp=""), "x-heng-timestamp is missing"),
         (oj.send(asked, x_heng_timestamp="soon"), "not a number of seconds"),
-        (oj.send(asked, x_heng_timestamp=str(int(now) + 1)), "signature does not match"),
+        (oj.send(asked, x_heng_timestamp=str(int(now) + 40)), "signature does not match"),
         (oj.send(asked, x_heng_signature=""), "x-heng-signature is missing"),
         (oj.send(asked, x_heng_signature="0" * 64), "signature does not match"),
         (oj.send(asked, content_type="application/json"), "signature does not match"),
