@@ -10,8 +10,8 @@
 #include "cgroup.h"
 #include "kernel.h"
 
-/* Page cache that earlier runs left in the group is reclaimed only above this size: less is not
- * worth the time. */
+/* Page cache of files is subtracted from a peak only above this size: to read how much there is
+ * takes time. */
 #define STALE_BYTES (UINT64_C(8) << 20)
 /* The kernel counts memory in batches of 64 pages for each core: less than one may not be seen. */
 #define COUNTED_BYTES ((uint64_t)64 * 4096)
