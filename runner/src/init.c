@@ -348,8 +348,10 @@ static int start_run(struct run *run, struct fault *fault)
                          CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD, run);
     if (run->program < 0)
         return fail(fault, "clone-program");
-    if (run->exec_error)
+    if (run->exec_error) {
+        run->report->ended_ns = now_ns(); /* before the other program of a pair notices it */
         return fail_with(fault, run->exec_step, run->exec_error);
+    }
     const bool paired = head->flags & REQUEST_PAIRED;
     run->check_pipes_ns = PIPE_CHECK_NS;
     if (paired && hold_pipes(run, fault))

@@ -480,12 +480,24 @@ async def test_a_pair_cancelled_at_any_moment_releases_both_boxes(pairs: PairBox
 async def test_if_one_side_cannot_start_the_other_is_ended(
     pairs: PairBoxes, missing: str
 ) -> None:
-    absent = Command(("/code/none",), limits=PATIENT, code=TALKER.parent)
+    absent = Command(("/usr/none",), limits=PATIENT, code=TALKER.parent)
     present = pairs.command("sleep")
     both = (absent, present) if missing == "program" else (present, absent)
     with pytest.raises(SandboxFault, match="program-exec"):
         await pairs.run(*both)
     assert codes(await pairs.run("echo", "ask:3 exit:42")) == (0, 42)
+
+
+@pytest.mark.parametrize("missing", ["program", "companion"])
+async def test_a_submitted_program_that_cannot_start_ended_first(
+    pairs: PairBoxes, missing: str
+) -> None:
+    absent = Command(("/code/none",), limits=PATIENT, code=TALKER.parent)
+    cat = Command(("/bin/cat",), limits=PATIENT)
+    for _ in range(20):
+        pair = await pairs.run(*((absent, cat) if missing == "program" else (cat, absent)))
+        assert codes(pair) == ((127, 0) if missing == "program" else (0, 127))
+        assert pair.ended_first == missing
 
 
 async def test_an_exception_of_a_stage_ends_both(pairs: PairBoxes) -> None:

@@ -2,7 +2,6 @@
 
 import errno
 import os
-import time
 from typing import Final
 
 from deemster.domain.run_status import RunStatus
@@ -49,5 +48,5 @@ def report_failed_start(result: SlotResult, io: RunIO) -> Report:
         RunStatus.NONZERO_EXIT,
         exit_code=NOT_FOUND_CODE if error == errno.ENOENT else NOT_EXECUTABLE_CODE,
         stderr=b"" if callable(io.stderr) else reason,
-        ended_ns=time.monotonic_ns(),
+        ended_ns=result.raw.ended_ns,
     )
