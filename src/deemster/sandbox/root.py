@@ -19,6 +19,8 @@ TOP: Final = ("/bin", "/lib", "/lib32", "/lib64", "/libx32")
 """Links into /usr on most systems, directories on the rest."""
 DATA_PATHS: Final = ("/usr/lib/locale/C.utf8", "/usr/share/zoneinfo")
 """Data files of the C library, in every view."""
+WITHOUT_BINARIES: Final = ("/usr/include", "/usr/share")
+"""By the Filesystem Hierarchy Standard, nothing below needs a library; they are large."""
 OWN: Final = frozenset({"code", "data", "dev", "proc", "run", "tmp", "work"})
 """Directories that each box has itself; those of the host are never shown."""
 UNWINDER: Final = "libgcc_s.so.1"
@@ -68,10 +70,15 @@ class _Files:
 
     def __init__(self) -> None:
         self._paths: set[Path] = set()
+        self._added: set[Path] = set()
+        """As they were named: most files need the same few libraries."""
         self._links: dict[str, str] = {}
 
     def add(self, path: Path) -> None:
         """Adds a path, and the links that it leads through."""
+        if path in self._added:
+            return
+        self._added.add(path)
         at, names = Path("/"), list(reversed(path.parts[1:]))
         while names:
             name = names.pop()
@@ -99,12 +106,13 @@ class _Files:
                 self._add_need(need)
 
     def _add_need(self, need: Path) -> None:
+        if need in self._added:
+            return
         self.add(need)
         if need.name == "libc.so.6" and (need.parent / UNWINDER).exists():
             self.add(need.parent / UNWINDER)
         place = STANDARD_DIRECTORIES[-1] / need.name
-        is_found = need.parent.resolve() in {each.resolve() for each in STANDARD_DIRECTORIES}
-        if ".so" in need.name and not is_found and not place.exists():
+        if ".so" in need.name and not _is_standard(need.parent) and not place.exists():
             # A box has no cache of the loader, which knows other directories.
             self._links.setdefault(str(place), str(need))
 
@@ -122,9 +130,16 @@ class _Files:
         return any(parent in self._paths for parent in path.parents)
 
 
+@cache
+def _is_standard(directory: Path) -> bool:
+    return directory.resolve() in {each.resolve() for each in STANDARD_DIRECTORIES}
+
+
 def _loadable_files(path: Path) -> Iterator[Path]:
     if not path.is_dir():
         yield path
+        return
+    if any(map(path.is_relative_to, WITHOUT_BINARIES)):
         return
     for folder, _, names in os.walk(path):
         for name in names:
