@@ -12,7 +12,11 @@ T = TypeVar("T")
 
 PATIENCE_S = 300
 """For what takes seconds on an idle machine: others may use this one too."""
-PACE_S = 0.01
+FIRST_PAUSE_S = 0.01
+LONGEST_PAUSE_S = 0.05
+"""To look a hundred times a second at a database or at /proc takes a part of a core."""
+PAUSE_SHARE = 0.05
+"""Of the time that has passed: a long wait ends by so much later."""
 
 
 @overload
@@ -38,12 +42,13 @@ async def until(
     """The first true answer of `look`; a failure quotes the answer of `why`."""
     try:
         async with asyncio.timeout(patience_s):
+            began = time.monotonic()
             while True:
                 seen = look()
                 found = await seen if inspect.isawaitable(seen) else seen
                 if found:
                     return found
-                await asyncio.sleep(PACE_S)
+                await asyncio.sleep(pause_s(began))
     except TimeoutError:
         raise AssertionError(late(patience_s, why)) from None
 
@@ -55,12 +60,18 @@ def wait_until(
     why: Callable[[], object] | None = None,
 ) -> T:
     """The same in a thread, or where there is no loop."""
-    end = time.monotonic() + patience_s
+    began = time.monotonic()
     while not (found := look()):
-        if time.monotonic() > end:
+        if time.monotonic() > began + patience_s:
             raise AssertionError(late(patience_s, why))
-        time.sleep(PACE_S)
+        time.sleep(pause_s(began))
     return found
+
+
+def pause_s(began: float) -> float:
+    """Until the next look of a wait that began then."""
+    share = PAUSE_SHARE * (time.monotonic() - began)
+    return min(max(FIRST_PAUSE_S, share), LONGEST_PAUSE_S)
 
 
 def late(patience_s: float, why: Callable[[], object] | None) -> str:
