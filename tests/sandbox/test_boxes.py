@@ -373,7 +373,7 @@ async def test_boxes_closed_while_their_runner_restarts_leave_no_process() -> No
             os.kill(boxes.runner_pid, signal.SIGKILL)
             for _ in range(delay):
                 await asyncio.sleep(0.0005)
-        gc.collect()  # an unreaped process would raise a warning
+    gc.collect()  # an unreaped process would raise a warning
     assert processes_under(os.getpid()) <= before
 
 

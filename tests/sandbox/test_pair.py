@@ -33,7 +33,6 @@ SHORT_S = 0.3 * SLOWNESS
 IDLE_PROCESSES = 5
 """The runner, two spawners, and the two inits that wait for the next runs."""
 ONE_CORE = "one core"
-TIMES = 200
 CHECK_US = 20_000
 """How often init checks the pipes of a pair: PIPE_CHECK_NS in init.c."""
 
@@ -187,11 +186,17 @@ ORDERS = {
 }
 
 
+many_times = pytest.mark.parametrize("times", [40, pytest.param(200, marks=pytest.mark.soak)])
+
+
 @pytest.mark.parametrize("case", ORDERS)
 @on_one_core_and_more
-async def test_a_cause_always_ends_before_its_consequence(case: str, pairs: PairBoxes) -> None:
+@many_times
+async def test_a_cause_always_ends_before_its_consequence(
+    case: str, pairs: PairBoxes, times: int
+) -> None:
     program, companion, first = ORDERS[case]
-    for _ in range(TIMES):
+    for _ in range(times):
         pair = await pairs.run(program, companion)
         assert pair.ended_first == first, pair
         assert not pair.hung
@@ -200,12 +205,13 @@ async def test_a_cause_always_ends_before_its_consequence(case: str, pairs: Pair
 
 
 @pytest.mark.parametrize("companion", ["read-all exit:1", "write-all exit:1"])
+@many_times
 async def test_a_cause_ends_first_even_during_a_check_of_the_pipes(
-    pairs: PairBoxes, companion: str
+    pairs: PairBoxes, companion: str, times: int
 ) -> None:
     """Init checks a program with a moved stdout closely; the program dies during that check."""
-    for turn in range(TIMES):
-        sleep_us = CHECK_US - 1_500 + 15 * turn
+    for turn in range(times):
+        sleep_us = CHECK_US - 1_500 + 3_000 * turn // times
         pair = await pairs.run(f"move-stdout sleep-us:{sleep_us} crash", companion)
         assert pair.ended_first == "program", pair
 

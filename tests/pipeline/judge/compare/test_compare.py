@@ -390,60 +390,74 @@ def sizes(*, small: bool) -> Iterator[None]:
 CUTS = st.lists(st.integers(1, 9), min_size=1, max_size=5)
 
 
-@given(
-    comparison=COMPARISONS,
-    pair=streams(),
-    cuts=CUTS,
-    small=st.booleans(),
+EXAMPLES = pytest.mark.parametrize(
+    "examples", [150, pytest.param(1500, marks=pytest.mark.soak)]
 )
-@example(comparison=LINES, pair=(b"a" * 8, b"a" * 7 + b" "), cuts=[3], small=True)
-@example(comparison=LINES, pair=(b"a" * 8 + b"\n", b"a" * 8 + b" " * 9), cuts=[3], small=True)
-@example(comparison=TOKENS, pair=(b"a" * 9, b"a" * 8 + b" a"), cuts=[9], small=True)
-@example(
-    comparison=tolerance(0.1), pair=(b"x" * 9 + b"1", b"x" * 9 + b"1.0"), cuts=[3], small=True
-)
-@settings(max_examples=1500, deadline=None)
+
+
+@EXAMPLES
 def test_the_comparers_agree_with_the_model_however_the_output_is_chunked(
-    comparison: Comparison, pair: tuple[bytes, bytes], cuts: list[int], small: bool
+    examples: int,
 ) -> None:
     """J4, J2: this includes long pieces, of which only a digest is kept."""
-    answer, output = pair
-    with sizes(small=small):
-        difference = compare(comparison, answer, chunked(output, cuts))
-    equal = model(comparison, answer, output)
-    assert equal or difference is not None
-    # Long numbers, and long lines in any order, are compared as text.
-    long = small and any(len(word) > 8 for word in (answer + b"\n" + output).split(b"\n"))
-    lenient = comparison.mode is Compare.SORTED_LINES or comparison.absolute is not None
-    if not (long and (lenient or comparison.relative is not None)):
-        assert not equal or difference is None
+
+    @given(comparison=COMPARISONS, pair=streams(), cuts=CUTS, small=st.booleans())
+    @example(comparison=LINES, pair=(b"a" * 8, b"a" * 7 + b" "), cuts=[3], small=True)
+    @example(
+        comparison=LINES, pair=(b"a" * 8 + b"\n", b"a" * 8 + b" " * 9), cuts=[3], small=True
+    )
+    @example(comparison=TOKENS, pair=(b"a" * 9, b"a" * 8 + b" a"), cuts=[9], small=True)
+    @example(
+        comparison=tolerance(0.1),
+        pair=(b"x" * 9 + b"1", b"x" * 9 + b"1.0"),
+        cuts=[3],
+        small=True,
+    )
+    @settings(max_examples=examples)
+    def agree(
+        comparison: Comparison, pair: tuple[bytes, bytes], cuts: list[int], small: bool
+    ) -> None:
+        answer, output = pair
+        with sizes(small=small):
+            difference = compare(comparison, answer, chunked(output, cuts))
+        equal = model(comparison, answer, output)
+        assert equal or difference is not None
+        # Long numbers, and long lines in any order, are compared as text.
+        long = small and any(len(word) > 8 for word in (answer + b"\n" + output).split(b"\n"))
+        lenient = comparison.mode is Compare.SORTED_LINES or comparison.absolute is not None
+        if not (long and (lenient or comparison.relative is not None)):
+            assert not equal or difference is None
+
+    agree()
 
 
-@given(pair=streams(), cuts=CUTS, small=st.booleans())
-@settings(max_examples=500, deadline=None)
-def test_a_difference_is_at_the_first_token_that_differs(
-    pair: tuple[bytes, bytes], cuts: list[int], small: bool
-) -> None:
-    answer, output = pair
-    with sizes(small=small):
-        difference = compare(TOKENS, answer, chunked(output, cuts))
-    words = [list(re.finditer(rb"\S+", data)) for data in pair]
-    pairs = zip_longest(*words)
-    other = next((two for two in pairs if not all(two) or two[0][0] != two[1][0]), None)
-    if other is None:
-        assert difference is None
-        return
-    assert difference is not None
-    assert difference.answer is not None
-    assert difference.output is not None
-    for data, match, position in zip(
-        pair, other, (difference.answer, difference.output), strict=True
-    ):
-        start = match.start() if match else len(data)
-        assert position.offset == start
-        assert position.line == data.count(b"\n", 0, start) + 1
-    line = answer[: difference.answer.offset].rpartition(b"\n")[2]
-    assert difference.token == len(line.split()) + 1
+@EXAMPLES
+def test_a_difference_is_at_the_first_token_that_differs(examples: int) -> None:
+    @given(pair=streams(), cuts=CUTS, small=st.booleans())
+    @settings(max_examples=examples)
+    def is_at_the_first(pair: tuple[bytes, bytes], cuts: list[int], small: bool) -> None:
+        answer, output = pair
+        with sizes(small=small):
+            difference = compare(TOKENS, answer, chunked(output, cuts))
+        words = [list(re.finditer(rb"\S+", data)) for data in pair]
+        pairs = zip_longest(*words)
+        other = next((two for two in pairs if not all(two) or two[0][0] != two[1][0]), None)
+        if other is None:
+            assert difference is None
+            return
+        assert difference is not None
+        assert difference.answer is not None
+        assert difference.output is not None
+        for data, match, position in zip(
+            pair, other, (difference.answer, difference.output), strict=True
+        ):
+            start = match.start() if match else len(data)
+            assert position.offset == start
+            assert position.line == data.count(b"\n", 0, start) + 1
+        line = answer[: difference.answer.offset].rpartition(b"\n")[2]
+        assert difference.token == len(line.split()) + 1
+
+    is_at_the_first()
 
 
 # ---- messages for the jury ----
