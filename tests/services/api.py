@@ -1,35 +1,32 @@
 """An API process of its own, on a database and a queue that tests share."""
 
-import asyncio
 import os
-import sys
-from asyncio.subprocess import Process
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from deemster.wiring.address import Address, ask, find_free
+from tests.services.role_process import RoleProcess
 from tests.waiting import until
 
 
 @asynccontextmanager
 async def api_process(
     directory: Path, database_url: str, redis_url: str, queue_env: str
-) -> AsyncIterator[tuple[Address, Process]]:
+) -> AsyncIterator[tuple[Address, RoleProcess]]:
     """Nothing is judged: there is no relay and no worker. It must end well."""
     address = find_free("127.0.0.1", 0)
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "deemster", "api"),
-        env={
-            **os.environ,
-            "DEEMSTER_DATABASE_URL": database_url,
-            "DEEMSTER_QUEUE_URL": redis_url,
-            "DEEMSTER_ENV": queue_env,
-            "DEEMSTER_DATA_DIR": str(directory / "data"),
-            "DEEMSTER_PORT": str(address.port),
-            "DEEMSTER_SUBMIT_INTERVAL_S": "0",
-        },
-    )
+    log = directory / "api.log"
+    environment = {
+        **os.environ,
+        "DEEMSTER_DATABASE_URL": database_url,
+        "DEEMSTER_QUEUE_URL": redis_url,
+        "DEEMSTER_ENV": queue_env,
+        "DEEMSTER_DATA_DIR": str(directory / "data"),
+        "DEEMSTER_PORT": str(address.port),
+        "DEEMSTER_SUBMIT_INTERVAL_S": "0",
+    }
+    process = await RoleProcess.start("api", environment, log)
 
     async def answers() -> bool:
         try:
@@ -38,9 +35,8 @@ async def api_process(
             return False
 
     try:
-        await until(answers)
+        await until(answers, why=log.read_text)
         yield address, process
     finally:
-        if process.returncode is None:
-            process.terminate()
-        assert await process.wait() == 0
+        process.terminate()
+        assert await process.wait() == 0, log.read_text()

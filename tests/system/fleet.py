@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from tests.system.role_process import RoleProcess
+from tests.services.role_process import RoleProcess
 from tests.waiting import PATIENCE_S, until
 
 TAIL_LINES = 60

@@ -12,9 +12,10 @@ from deemster.wiring.address import Address
 from tests.api.conftest import make_user
 from tests.api.feed.event_client import EventClient
 from tests.services.api import api_process
+from tests.services.role_process import RoleProcess
 from tests.waiting import PATIENCE_S
 
-Api = tuple[Address, asyncio.subprocess.Process]
+Api = tuple[Address, RoleProcess]
 
 
 @pytest.fixture

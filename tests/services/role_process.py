@@ -4,10 +4,12 @@ import asyncio
 import atexit
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Self
@@ -29,6 +31,10 @@ class RoleProcess:
     async def start(cls, role: str, environment: Mapping[str, str], log: Path) -> Self:
         """The first one waits for the imports."""
         return cls(*await asyncio.to_thread(fork, fork_server(), role, environment, log))
+
+    def terminate(self) -> None:
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGTERM)
 
     async def wait(self) -> int:
         await self._ended.wait()
@@ -68,7 +74,7 @@ def fork_server() -> socket.socket:
     """One for all tests of this process; it ends with it."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     server = subprocess.Popen(
-        [sys.executable, "-m", "tests.system.fork_server", str(theirs.fileno())],
+        [sys.executable, "-m", "tests.services.fork_server", str(theirs.fileno())],
         cwd=ROOT,
         stdin=subprocess.DEVNULL,
         pass_fds=[theirs.fileno()],
