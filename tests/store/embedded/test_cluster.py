@@ -16,6 +16,7 @@ from deemster.store.embedded import APPLICATION, program, run_cluster, running_u
 from deemster.store.embedded.endpoint import MAX_PATH_BYTES
 from deemster.store.grants import create_application
 from deemster.store.migrations import migrate
+from tests.services.clusters import place_cluster
 from tests.services.postgres import HASTY, OwnPostgres
 from tests.store.embedded.conftest import ask, fast_cluster, new_cluster
 from tests.waiting import until
@@ -73,7 +74,7 @@ async def test_both_drivers_and_psql_connect_by_the_url(tmp_path: Path) -> None:
 
 
 async def test_data_outlives_a_stop(tmp_path: Path) -> None:
-    async with new_cluster(tmp_path) as cluster:
+    async with fast_cluster(tmp_path) as cluster:
         await ask(cluster.url, "CREATE TABLE kept AS SELECT 42 AS answer")
     async with fast_cluster(tmp_path) as cluster:
         assert await ask(cluster.url, "SELECT answer FROM kept") == 42
@@ -110,11 +111,13 @@ async def test_a_restart_keeps_url_and_data(tmp_path: Path) -> None:
 
 
 async def test_settings_override_the_defaults(tmp_path: Path) -> None:
+    place_cluster(tmp_path)
     async with run_cluster(tmp_path, settings={**HASTY, "work_mem": "7MB"}) as cluster:
         assert await ask(cluster.url, "SHOW work_mem") == "7MB"
 
 
 async def test_a_wrong_setting_is_reported_with_the_servers_message(tmp_path: Path) -> None:
+    place_cluster(tmp_path)
     with pytest.raises(Unavailable, match="no_such_thing"):
         async with run_cluster(tmp_path, settings={**HASTY, "no_such_thing": "1"}):
             pytest.fail("it started")
@@ -192,7 +195,7 @@ async def test_a_socket_directory_of_another_user_is_not_used(
     foreign.mkdir(mode=0o755)
     (data_dir / "postgres").mkdir(parents=True)
     (data_dir / "postgres" / "socket").symlink_to(foreign)
-    async with new_cluster(data_dir) as cluster:
+    async with fast_cluster(data_dir) as cluster:
         assert await ask(cluster.url, "SELECT 1") == 1
         assert (data_dir / "postgres" / "socket").readlink() != foreign
     assert not list(foreign.iterdir())
@@ -230,7 +233,7 @@ async def test_a_cluster_that_trusted_everybody_is_mended_at_the_next_start(
     tmp_path: Path,
 ) -> None:
     """X11: a data directory of an earlier version, whose queue belonged to the owner."""
-    async with run_cluster(tmp_path, settings=HASTY) as cluster:
+    async with fast_cluster(tmp_path) as cluster:
         owner = await asyncpg.connect(cluster.url)
         await owner.execute("DROP ROLE IF EXISTS deemster_app")
         await owner.execute("CREATE SCHEMA queue_dev; CREATE TABLE queue_dev.job ()")
@@ -238,7 +241,7 @@ async def test_a_cluster_that_trusted_everybody_is_mended_at_the_next_start(
         await owner.close()
     hba = tmp_path / "postgres" / "cluster" / "pg_hba.conf"
     hba.write_text("local all all trust\n")
-    async with run_cluster(tmp_path, settings=HASTY) as cluster:
+    async with fast_cluster(tmp_path) as cluster:
         assert "trust" not in hba.read_text()
         for _ in range(2):
             await create_application(cluster.url, APPLICATION)

@@ -14,7 +14,8 @@ import pytest
 from deemster.domain.errors import Refused
 from deemster.store.embedded import running_url
 from deemster.store.embedded.programs import installation, libraries, wheel
-from tests.store.embedded.conftest import ask, new_cluster, supervisor
+from tests.services.clusters import place_cluster
+from tests.store.embedded.conftest import ask, fast_cluster, new_cluster, supervisor
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="about what root may do")
 
@@ -82,6 +83,7 @@ def owner(pid: int) -> pwd.struct_passwd:
 
 
 async def test_the_server_has_no_groups_and_no_capabilities(tmp_path: Path) -> None:
+    place_cluster(tmp_path)
     async with supervisor(tmp_path, before=["setpriv", "--groups=0,4"]) as running:
         status = status_of(int((await running.answer())["pid"]))
         assert status["Groups"] == ""
@@ -95,6 +97,7 @@ def status_of(pid: int) -> dict[str, str]:
 
 async def test_the_mounts_of_the_server_are_not_visible_outside(tmp_path: Path) -> None:
     """With shared mounts, as systemd sets them up, they would be visible outside."""
+    place_cluster(tmp_path)
     shared = ["unshare", "--mount", "--propagation=shared"]
     async with supervisor(tmp_path, before=shared) as running:
         answer = await running.answer()
@@ -108,7 +111,7 @@ def mounts(process: int) -> str:
 
 
 async def test_another_user_can_not_connect(public: Path) -> None:
-    async with new_cluster(public) as cluster:
+    async with fast_cluster(public) as cluster:
         server = (public / "postgres" / "cluster").stat().st_uid
         for uid in (0, server):
             with acting_as(uid):
@@ -192,7 +195,7 @@ def copy_etc_without_users(target: Path) -> None:
 
 
 async def test_a_cluster_that_belongs_to_root_is_refused(tmp_path: Path) -> None:
-    async with new_cluster(tmp_path):
+    async with fast_cluster(tmp_path):
         pass
     os.chown(tmp_path / "postgres" / "cluster", 0, 0)
     with pytest.raises(Refused, match="belongs to root"):
@@ -201,7 +204,7 @@ async def test_a_cluster_that_belongs_to_root_is_refused(tmp_path: Path) -> None
 
 
 async def test_another_users_cluster_is_refused(public: Path) -> None:
-    async with new_cluster(public):
+    async with fast_cluster(public):
         pass
     (public / "postgres").chmod(0o777)
     os.chown(public / "postgres", NOBODY, NOBODY)
