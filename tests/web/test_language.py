@@ -1,5 +1,6 @@
 """Every text of the pages is translated, and the catalogue has no other texts."""
 
+import re
 from importlib.resources import files
 from pathlib import Path
 
@@ -9,15 +10,20 @@ from babel.messages.extract import extract_from_dir
 from deemster.api.http.errors import ERROR_KINDS
 from deemster.api.models.submissions import Status
 from deemster.domain.account import Role
+from deemster.domain.analysis import Level
 from deemster.domain.verdict import Verdict
+from deemster.web.island_texts import TEXTS
 from deemster.web.language import LANGUAGES, SOURCE, language, preference
 
+ISLANDS = Path(__file__).parents[2] / "islands"
 TEMPLATES = Path(str(files("deemster.web"))) / "templates"
 NAMES = {
     *(each.value for each in Verdict),
     *(each.value for each in Status),
     *(each.value for each in Role),
     *(each.title for each in ERROR_KINDS.values()),
+    *(each.value for each in Level),
+    *TEXTS,
 }
 """Templates translate these, too, without naming them."""
 
@@ -34,6 +40,16 @@ def test_each_text_is_translated(code: str) -> None:
     missing = [each for each in texts() if catalogue.gettext(each) == each]
     same = {"Name"}  # one word in both languages
     assert set(missing) <= same
+
+
+def test_scripts_show_only_texts_that_pages_translate() -> None:
+    sources = [each.read_text() for each in ISLANDS.glob("**/*.ts") if is_own(each)]
+    found = {each for source in sources for each in re.findall(r'\btext\(\s*"([^"]+)"', source)}
+    assert found == set(TEXTS)
+
+
+def is_own(file: Path) -> bool:
+    return "node_modules" not in file.parts
 
 
 def test_weights_that_are_no_numbers_count_least() -> None:

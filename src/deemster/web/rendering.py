@@ -8,9 +8,10 @@ from markupsafe import Markup
 
 from deemster import __version__
 from deemster.web import formats
+from deemster.web.island_texts import translated_texts
 from deemster.web.language import LANGUAGES, language
 from deemster.web.math import with_mathml
-from deemster.web.static_files import url_of
+from deemster.web.static_files import script_url, url_of
 
 TEMPLATES: Final = "templates"
 
@@ -29,7 +30,9 @@ def environment(code: str) -> Environment:
     made.install_gettext_translations(chosen.translations, newstyle=True)  # type: ignore[attr-defined]
     made.globals.update(
         url_of=url_of,
+        script_url=script_url,
         language_code=code,
+        island_texts=translated_texts(chosen),
         page_languages=LANGUAGES,
         looks=formats.LOOKS,
         version=__version__,

@@ -77,8 +77,8 @@ class Up:
                 start_new_session=True,
             )
 
-    async def start(self) -> None:
-        self.begin()
+    async def start(self, **variables: str) -> None:
+        self.begin(**variables)
         await until(self._answers, why=lambda: self.output)
         assert self.process.poll() is None, self.output
 

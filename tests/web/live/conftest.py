@@ -1,0 +1,82 @@
+"""A whole service, and people who use its pages with Chromium.
+
+All tests of a file share the service and the browser; each person has a context of their own.
+"""
+
+import asyncio
+import os
+import shutil
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, BrowserContext, Page, async_playwright
+
+from tests.api.browser import PASSWORD
+from tests.cli.up.service import Up, all_gone
+from tests.waiting import PATIENCE_S
+
+CHROMIUM = shutil.which("chromium")
+ARGUMENTS = ("--disable-gpu", "--disable-dev-shm-usage")
+"""A container's /dev/shm may be small."""
+AS_ROOT = ("--no-sandbox",)
+
+Enter = Callable[..., Awaitable[Page]]
+
+
+@pytest.fixture(scope="module")
+def judge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
+    service = Up(tmp_path_factory.mktemp("judge"))
+    try:
+        asyncio.run(service.start(DEEMSTER_SIGN_UP="true"))
+        yield service
+    finally:
+        processes = service.processes()
+        service.process.send_signal(signal.SIGTERM)
+        asyncio.run(service.ended())
+        asyncio.run(all_gone(processes))
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def chromium() -> AsyncIterator[Browser]:
+    if CHROMIUM is None:
+        pytest.skip("Chromium is not installed: ./dev test installs it if it may")
+    arguments = [*ARGUMENTS, *(AS_ROOT if os.geteuid() == 0 else ())]
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield browser
+        await browser.close()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def enter(chromium: Browser, judge: Up) -> AsyncIterator[Enter]:
+    """Opens a page as somebody new, who signs up. No script or style may be refused."""
+    contexts: list[BrowserContext] = []
+    faults: list[str] = []
+
+    async def sign_up(name: str, path: str = "/problems", **options: Any) -> Page:
+        context = await chromium.new_context(
+            base_url=judge.url, **{"viewport": {"width": 1440, "height": 900}, **options}
+        )
+        context.set_default_timeout(PATIENCE_S * 1000)
+        contexts.append(context)
+        page = await context.new_page()
+        page.on("pageerror", lambda fault: faults.append(str(fault)))
+        page.on(
+            "console",
+            lambda line: faults.append(line.text) if "Content Security" in line.text else None,
+        )
+        await page.goto("/signup")
+        await page.fill("[name=name]", name)
+        await page.fill("[name=password]", PASSWORD)
+        await page.click("main button")
+        await page.wait_for_url("**/problems")
+        await page.goto(path)
+        return page
+
+    yield sign_up
+    for each in contexts:
+        await each.close()
+    assert not faults
