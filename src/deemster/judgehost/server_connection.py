@@ -36,6 +36,7 @@ from deemster.pipeline.remote.messages import (
     Tasks,
     Update,
 )
+from deemster.text_form import fault_text
 
 log = structlog.get_logger()
 
@@ -231,7 +232,7 @@ def parsed(kind: type[M], answer: httpx.Response) -> M:
         place = ".".join(map(str, first["loc"]))
         raise Unavailable(
             f"{answer.url} answered what this version of Deemster does not understand "
-            f"({place}: {first['msg']}): update the judge host or the server."
+            f"({place}: {fault_text(first)}): update the judge host or the server."
         ) from None
 
 

@@ -21,6 +21,7 @@ from deemster.settings.sources import (
     outside_sources,
     variable_of,
 )
+from deemster.text_form import fault_text
 
 CompatApi = Literal["heng", "judge0", "jobe", "mcp", "piston", "sandboxfusion"]
 StageName = Literal["analyze", "evaluate_ai"]
@@ -334,8 +335,9 @@ def load_settings(**overrides: object) -> Settings:
     except ValidationError as fault:
         first = fault.errors()[0]
         if not first["loc"]:
-            message = first["msg"].removeprefix("Value error, ")
-            raise Refused(f"The settings contradict each other: {message}.") from fault
+            raise Refused(
+                f"The settings contradict each other: {fault_text(first)}."
+            ) from fault
         name = str(first["loc"][0])
         if first["type"] == "extra_forbidden":
             raise Refused(
@@ -343,7 +345,7 @@ def load_settings(**overrides: object) -> Settings:
                 "correct its name (`deemster settings` lists all)."
             ) from fault
         raise Refused(
-            f"The setting {name} ({variable_of(name)}) is not valid: {first['msg']}."
+            f"The setting {name} ({variable_of(name)}) is not valid: {fault_text(first)}."
         ) from fault
 
 

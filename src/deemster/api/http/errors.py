@@ -10,7 +10,6 @@ from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
 from deemster.api.models.kinds import ResponseModel
-from deemster.domain.account import NAME_PATTERN
 from deemster.domain.errors import (
     Conflict,
     DeemsterError,
@@ -21,17 +20,13 @@ from deemster.domain.errors import (
     Unavailable,
 )
 from deemster.domain.request_signature import SignatureFault
+from deemster.text_form import fault_text
 
 MEDIA_TYPE: Final = "application/problem+json"
 RETRY_AFTER_S: Final = 5
 MAX_FAULTS: Final = 100
 """A request with more invalid fields gets one message instead of a list."""
 MAX_FIELD_CHARS: Final = 100
-FORMS: Final = {
-    f"^{NAME_PATTERN.pattern}$": "use up to 64 letters, digits, dots, dashes and underscores, "
-    "and begin with a letter or digit",
-}
-"""What patterns of fields allow, in words."""
 
 
 class Unauthorised(Refused):
@@ -315,11 +310,7 @@ def fault_detail(error: Mapping[str, Any]) -> str:
         return "unknown field, leave it out"
     if error["type"] == "missing":
         return "this field is required"
-    if error["type"] == "string_pattern_mismatch":
-        # The pattern itself would help nobody.
-        pattern = error.get("ctx", {}).get("pattern", "")
-        return FORMS.get(pattern, "it has characters that are not allowed here")
-    text = str(error["msg"]).removeprefix("Value error, ").rstrip(".")
+    text = fault_text(error).rstrip(".")
     return text[:1].lower() + text[1:]
 
 

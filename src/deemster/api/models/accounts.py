@@ -10,6 +10,7 @@ from deemster.api.http.paging import Page, PageQuery
 from deemster.api.models.kinds import RequestModel, ResponseModel, ShortText
 from deemster.domain.account import NAME_PATTERN, Account, Role, Scope
 from deemster.store.accounts import AccountUpdate, AccountView, TokenView
+from deemster.text_form import text_form
 
 BODY_BYTES: Final = 32 * 1024
 """Largest body of a request without a caller; other account requests have it too."""
@@ -19,7 +20,15 @@ NewPassword = Annotated[
     # check_password counts the normalised characters, so only the document states the limits.
     WithJsonSchema({"type": "string", "minLength": MIN_CHARS, "maxLength": MAX_CHARS}),
 ]
-NewName = Annotated[str, StringConstraints(pattern=f"^{NAME_PATTERN.pattern}$", max_length=64)]
+NewName = Annotated[
+    str,
+    text_form(
+        f"^{NAME_PATTERN.pattern}$",
+        "use up to 64 letters, digits, dots, dashes and underscores, and begin with a letter "
+        "or digit",
+        max_length=64,
+    ),
+]
 Quota = Annotated[int, Field(ge=0, le=2**31 - 1)]
 Tier = Annotated[int, Field(ge=0, le=1)]
 

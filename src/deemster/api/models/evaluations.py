@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import Field, StringConstraints
+from pydantic import Field
 
 from deemster.api.models.kinds import RequestModel, ResponseModel
 from deemster.domain.evaluation import (
@@ -19,14 +19,10 @@ from deemster.domain.evaluation import (
 )
 from deemster.domain.model_tier import amount_of
 from deemster.domain.rubric import Rubric
+from deemster.text_form import NO_NUL, text_form
 
 Score = Annotated[float, Field(ge=0, le=100)]
-Reason = Annotated[
-    str,
-    StringConstraints(
-        min_length=1, max_length=1000, strip_whitespace=True, pattern=r"^[^\x00]*$"
-    ),
-]
+Reason = Annotated[str, text_form(NO_NUL, min_length=1, max_length=1000, strip_whitespace=True)]
 
 
 class CorrectionIn(RequestModel):

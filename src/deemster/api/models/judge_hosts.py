@@ -7,6 +7,7 @@ from pydantic import Field, StringConstraints
 
 from deemster.api.models.kinds import RequestModel, ResponseModel
 from deemster.store.judge_hosts import HostState, JudgeHostView
+from deemster.text_form import ONE_LINE, text_form
 
 BODY_BYTES: Final = 32 * 1024
 
@@ -17,9 +18,7 @@ class JudgeHostIn(RequestModel):
 
 
 class PauseIn(RequestModel):
-    reason: (
-        Annotated[str, StringConstraints(max_length=500, pattern=r"^[^\x00-\x1f\x7f]*$")] | None
-    ) = None
+    reason: Annotated[str, text_form(ONE_LINE, max_length=500)] | None = None
     """Shown to admins in the list of hosts."""
 
 

@@ -11,12 +11,12 @@ from pydantic import (
     ConfigDict,
     Field,
     GetJsonSchemaHandler,
-    StringConstraints,
 )
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from deemster.domain.docstrings import attribute_docstrings
+from deemster.text_form import ONE_LINE, text_form
 
 FIRST_YEAR: Final = 1970
 LAST_YEAR: Final = 9000
@@ -48,9 +48,7 @@ class RequestModel(ResponseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-ShortText = Annotated[
-    str, StringConstraints(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]*$")
-]
+ShortText = Annotated[str, text_form(ONE_LINE, min_length=1, max_length=128)]
 """A name or an id; Postgres can't store control characters."""
 TerminalSide = Annotated[int, Field(ge=1, le=1000)]
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, model_validator
 
 from deemster.api.http.paging import Page
 from deemster.api.models.kinds import RequestModel, ResponseModel, ShortText, Timestamp
@@ -15,11 +15,10 @@ from deemster.domain.lifecycle import PUBLIC_STATUS, State
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.verdict.rejudging_set import Overview
 from deemster.store.rejudgings import ChangedPair, Rejudging, VerdictPairCount
+from deemster.text_form import ONE_LINE, text_form
 
 MAX_IDS: Final = 10_000
-Reason = Annotated[
-    str, StringConstraints(min_length=1, max_length=1000, pattern=r"^[^\x00-\x1f\x7f]*$")
-]
+Reason = Annotated[str, text_form(ONE_LINE, min_length=1, max_length=1000)]
 
 
 class RejudgingIn(RequestModel):

@@ -3,7 +3,6 @@
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Query, Request
-from pydantic import StringConstraints
 from starlette.responses import RedirectResponse, Response
 
 from deemster.api.auth.log_in import begin_session, session_seconds
@@ -18,11 +17,14 @@ from deemster.api.auth.oidc import (
 from deemster.api.http.errors import errors
 from deemster.api.state import AppState, app_state
 from deemster.domain.errors import NotFound, Refused
+from deemster.text_form import text_form
 
 router = APIRouter(tags=["accounts"])
 LOGIN: Final = "/v1/oidc/login"
 SEE_OTHER: Final = 303
-Parameter = Annotated[str, StringConstraints(max_length=4096, pattern=r"^[\x20-\x7e]*$")]
+Parameter = Annotated[
+    str, text_form(r"^[\x20-\x7e]*$", "use printable ASCII characters", max_length=4096)
+]
 """OAuth parameters are ASCII; longer ones could make a URL that no server accepts."""
 
 

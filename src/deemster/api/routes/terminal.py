@@ -26,6 +26,7 @@ from deemster.domain.execution import ExecutionView, OutputChunk, status_of
 from deemster.domain.lifecycle import TERMINAL
 from deemster.metrics import STREAMS
 from deemster.store.pool import connection, transaction
+from deemster.text_form import fault_text
 
 SUBPROTOCOL: Final = "deemster.terminal"
 CODES: Final[Mapping[type[DeemsterError], int]] = {
@@ -97,7 +98,7 @@ class TerminalConnection:
             try:
                 await self._type(*input_of(message))
             except ValidationError as fault:
-                await self._complain(str(fault.errors()[0]["msg"]))
+                await self._complain(fault_text(fault.errors()[0]))
             except Refused as fault:
                 await self._complain(str(fault))
 

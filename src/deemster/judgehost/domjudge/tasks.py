@@ -19,6 +19,7 @@ from pydantic import (
 )
 
 from deemster.domain.errors import Unavailable
+from deemster.text_form import fault_text
 
 IDENTIFIER: Final = re.compile(r"[A-Za-z0-9_.-]+")
 DEFAULT_OVERSHOOT: Final = "1s|10%"
@@ -192,5 +193,6 @@ def parse(kind: type[T], found: Any) -> T:
         first = fault.errors()[0]
         place = ".".join(map(str, first["loc"]))
         raise ServerUnavailable(
-            f"The DOMjudge server sent what this version can't read ({place}: {first['msg']})."
+            "The DOMjudge server sent what this version can't read "
+            f"({place}: {fault_text(first)})."
         ) from fault

@@ -36,6 +36,7 @@ from deemster.programs.build.languages import (
     refuse_unknown_placeholders,
     shipped_directory,
 )
+from deemster.text_form import text_form
 
 OUTPUT_BYTES = 4 * MIB
 """The most that an analyser may print; more is a failure of the tool."""
@@ -117,7 +118,9 @@ class CommandTable(Table):
 
 class OutputTable(Table):
     format: str
-    stream: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z.]*$")] = "stdout"
+    stream: Annotated[
+        str, text_form(r"^[a-z][a-z.]*$", "use stdout, stderr or the name of a file")
+    ] = "stdout"
     columns: Literal["characters", "bytes", "utf16"] = "characters"
     rule_pattern: Pattern = ""
     line_pattern: Pattern = ""
@@ -131,16 +134,20 @@ class AnalyzerFile(Table):
 
     id: Name
     name: Text
-    url: Annotated[str, StringConstraints(pattern="^https://")]
+    url: Annotated[str, text_form("^https://", "begin with https://")]
     also_reads: frozenset[Extension] = frozenset()
     packages: tuple[Name, ...] = ()
     wheels: tuple[Name, ...] = ()
     mounts: tuple[
-        Annotated[str, StringConstraints(pattern=r"^\{(scripts|packages)\}/")], ...
+        Annotated[
+            str,
+            text_form(r"^\{(scripts|packages)\}/", "begin with {scripts}/ or {packages}/"),
+        ],
+        ...,
     ] = ()
     shows: Paths = ()
     shows_like: tuple[Name, ...] = ()
-    suppressions: tuple[Annotated[str, StringConstraints(pattern=r"[A-Za-z]")], ...] = ()
+    suppressions: tuple[Annotated[str, text_form(r"[A-Za-z]", "use a letter")], ...] = ()
     languages: Annotated[dict[Name, tuple[str, ...]], Field(min_length=1)]
     tools: Annotated[dict[str, Texts], Field(min_length=1)]
     version: VersionTable

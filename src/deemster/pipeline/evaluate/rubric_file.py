@@ -21,13 +21,25 @@ from deemster.domain.rubric import (
 from deemster.domain.verdict import Verdict
 from deemster.problems.formats.yaml_file import FileModel, checked, mapping_of, parse_yaml
 from deemster.programs.build.languages import shipped_directory
+from deemster.text_form import text_form
 
 MAX_CHARACTERS: Final = 64 * 1024
 MAX_QUESTIONS: Final = 40
 GENERAL_FILE: Final = "general.yaml"
 
-Slug = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
-Locale = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$")]
+Slug = Annotated[
+    str,
+    text_form(
+        r"^[a-z][a-z0-9_]{0,39}$",
+        "use up to 40 of a-z, 0-9 and _, and begin with a letter",
+    ),
+]
+Locale = Annotated[
+    str,
+    text_form(
+        r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$", "use the code of a language, such as en or pt-BR"
+    ),
+]
 Title = Annotated[str, StringConstraints(min_length=1, max_length=120, strip_whitespace=True)]
 Text = Annotated[str, StringConstraints(min_length=1, max_length=500, strip_whitespace=True)]
 Weight = Annotated[int, Field(ge=1, le=100, strict=True)]

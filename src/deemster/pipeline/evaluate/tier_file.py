@@ -15,20 +15,25 @@ from deemster.domain.model_tier import (
     cheapest_first,
 )
 from deemster.problems.formats.yaml_file import FileModel, checked, mapping_of, read_yaml
+from deemster.text_form import ONE_LINE, text_form
 
 MAX_AMOUNT: Final = 1_000_000
 PLACES: Final = Decimal("0.000001")
 
 Amount = Annotated[float, Field(ge=0, le=MAX_AMOUNT, allow_inf_nan=False)]
-ShortName = Annotated[
-    str, StringConstraints(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]*$")
-]
+ShortName = Annotated[str, text_form(ONE_LINE, min_length=1, max_length=128)]
 
 
 class TierFields(FileModel):
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
-    name: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,39}$")]
+    name: Annotated[
+        str,
+        text_form(
+            r"^[a-z0-9][a-z0-9._-]{0,39}$",
+            "use up to 40 of a-z, 0-9 and . _ -, and begin with one of a-z, 0-9",
+        ),
+    ]
     base_url: Annotated[str, StringConstraints(min_length=8, max_length=500)]
     """Such as https://api.example.org/v1; requests go to /chat/completions below it."""
     model: ShortName

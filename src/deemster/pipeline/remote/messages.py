@@ -14,6 +14,7 @@ from deemster.domain.execution import (
 from deemster.domain.judgement import JuryJudgement
 from deemster.domain.limits import MIB
 from deemster.domain.stored_analysis import AnalysisRecord
+from deemster.text_form import ID, NO_NUL, text_form
 
 LONGEST_WAIT_S: Final = 30.0
 """A host's request for tasks is answered after this time, even if there is none."""
@@ -22,11 +23,18 @@ MOST_DATA: Final = 10_000
 MESSAGE_BYTES: Final = 64 * MIB
 """The largest message of a host."""
 
-Id = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9_.-]+$")]
-Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-Version = Annotated[str, Field(max_length=500, pattern=r"^[^\x00]*$")]
+Id = Annotated[str, text_form(ID, min_length=1, max_length=200)]
+Digest = Annotated[str, text_form(r"^[0-9a-f]{64}$", "use 64 digits, 0 to 9 and a to f")]
+Version = Annotated[str, text_form(NO_NUL, max_length=500)]
 """Postgres can't store NUL."""
-Address = Annotated[str, Field(max_length=1000, pattern=r"^https?://[^\s/?#@]+(/[^\s?#]*)?$")]
+Address = Annotated[
+    str,
+    text_form(
+        r"^https?://[^\s/?#@]+(/[^\s?#]*)?$",
+        "use the URL of a web server, such as https://host.example.org",
+        max_length=1000,
+    ),
+]
 Count = Annotated[int, Field(ge=0, lt=2**31)]
 
 

@@ -39,6 +39,7 @@ from deemster.store.artifacts import Artifacts
 from deemster.store.pool import AlsoWrite, Connection, Pool, connection, transaction
 from deemster.store.remote_tasks import RemoteTask
 from deemster.telemetry import id_field
+from deemster.text_form import fault_text
 
 log = structlog.get_logger()
 
@@ -105,7 +106,9 @@ class Receiver:
         try:
             finish = Finish.model_validate_json(body)
         except ValidationError as fault:
-            log.warning("result.unreadable", judgeId=task.judge_id, error=str(fault)[:500])
+            log.warning(
+                "result.unreadable", judgeId=task.judge_id, error=fault_text(fault.errors()[0])
+            )
             await self.drop(task, DropReason.UNREADABLE)
             return
         if details is None or details.attempt != task.attempt:

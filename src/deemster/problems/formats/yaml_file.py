@@ -12,6 +12,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from deemster.domain.errors import Refused
+from deemster.text_form import fault_text
 
 MAX_BYTES = 256 * 1024
 MAX_NODES = 50_000
@@ -187,9 +188,11 @@ def refusal(
         return key_error(file, key, f"is not known{hint}: correct or remove it.")
     if first["type"] == "missing":
         return key_error(file, key, "is missing: add it.")
-    said = first["msg"].removeprefix("Value error, ").removeprefix("Input ")
+    said = fault_text(first).removeprefix("Input ")
     if first["type"] == "value_error":
         return key_error(file, key, said)
+    if first["type"] == "string_pattern_mismatch":
+        return key_error(file, key, f"is {shown(first['input'])}: {said}.")
     return key_error(file, key, f"{said}, and is {shown(first['input'])}: correct it.")
 
 

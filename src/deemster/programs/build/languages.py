@@ -37,6 +37,7 @@ from deemster.domain.language import (
     placeholders,
 )
 from deemster.domain.limits import MIB, Limits
+from deemster.text_form import fault_text, text_form
 
 COMPILER_OUTPUT_BYTES = MIB
 """The most that a compiler may print."""
@@ -111,7 +112,7 @@ def describe(fault: ValidationError) -> str:
     key = ".".join(str(part) for part in first["loc"])
     if first["type"] == "extra_forbidden":
         return f"the key {key} is unknown: remove it or correct its name."
-    return f"the key {key} is invalid: {first['msg']}."
+    return f"the key {key} is invalid: {fault_text(first)}."
 
 
 def check_placeholders(file: Path, language: Language) -> None:
@@ -149,13 +150,37 @@ def is_error_name(text: str) -> str:
     return text
 
 
-Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9+_.#-]*$")]
-Extension = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9+_]+$")]
-NpmPackage = Annotated[
-    str, StringConstraints(pattern=r"^(@[a-z0-9._-]+/)?[a-z0-9._-]+@\d+\.\d+\.\d+$")
+Name = Annotated[
+    str,
+    text_form(
+        r"^[a-z0-9][a-z0-9+_.#-]*$",
+        "use a-z, 0-9 and + _ . # -, and begin with one of a-z, 0-9",
+    ),
 ]
-Environment = dict[Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9_]*$")], str]
-Paths = tuple[Annotated[str, StringConstraints(pattern=r"^(/|\{\w+_dir\}/)")], ...]
+Extension = Annotated[
+    str, text_form(r"^[A-Za-z0-9+_]+$", "use letters, digits, + and _, without the dot")
+]
+NpmPackage = Annotated[
+    str,
+    text_form(
+        r"^(@[a-z0-9._-]+/)?[a-z0-9._-]+@\d+\.\d+\.\d+$",
+        "name a package of npm with its version, such as typescript@5.9.3",
+    ),
+]
+Variable = Annotated[
+    str, text_form(r"^[A-Z][A-Z0-9_]*$", "name variables with A-Z, 0-9 and _ only")
+]
+Environment = dict[Variable, str]
+Paths = tuple[
+    Annotated[
+        str,
+        text_form(
+            r"^(/|\{\w+_dir\}/)", "begin with / or with the directory of a tool, {NAME_dir}/"
+        ),
+    ],
+    ...,
+]
+OUTPUT_NAME = "name one file with letters, digits and . _ -"
 Pattern = Annotated[str, AfterValidator(is_pattern)]
 Texts = Annotated[tuple[str, ...], Field(min_length=1)]
 
@@ -174,7 +199,7 @@ class PermissionsTable(Table):
 
 class CompileTable(Table):
     argv: Texts
-    output: Annotated[str, StringConstraints(pattern=r"^([A-Za-z0-9_][A-Za-z0-9_.-]*)?$")] = ""
+    output: Annotated[str, text_form(r"^([A-Za-z0-9_][A-Za-z0-9_.-]*)?$", OUTPUT_NAME)] = ""
     profile: Literal["program", "compiler"] = "compiler"
     permissions: PermissionsTable = PermissionsTable()
     environment: Environment = {}
@@ -204,7 +229,9 @@ class PrecompileTable(Table):
     when: Annotated[str, StringConstraints(min_length=1)]
     files: Annotated[dict[str, str], Field(min_length=1)]
     argv: Texts
-    output: Annotated[str, StringConstraints(pattern=r"^\w[\w.+-]*(/\w[\w.+-]*)*$")]
+    output: Annotated[
+        str, text_form(r"^\w[\w.+-]*(/\w[\w.+-]*)*$", "name a file inside the directory")
+    ]
     use: Texts
     cpu_s: PositiveInt
     memory_mb: PositiveInt

@@ -4,10 +4,11 @@ import platform
 from collections.abc import Iterator
 from typing import Annotated, Final, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic import model_validator as check_after
 
 from deemster.domain.limits import MIB
+from deemster.text_form import NO_NUL, text_form
 
 MOST_CASES: Final = 1000
 MOST_FILES: Final = 2 * MOST_CASES
@@ -17,9 +18,13 @@ MOST_OUTPUT_BYTES: Final = 256 * MIB
 SYSTEM: Final = "Linux"
 ARCH: Final = {"aarch64": "arm"}.get(platform.machine(), "x64")
 
-Name = Annotated[str, StringConstraints(min_length=1, max_length=1000, pattern=r"^[^\x00]*$")]
-Url = Annotated[str, StringConstraints(max_length=2000, pattern=r"^https?://[!-~]+$")]
-HashSum = Annotated[str, StringConstraints(pattern="^[0-9a-fA-F]{64}$", to_lower=True)]
+Name = Annotated[str, text_form(NO_NUL, min_length=1, max_length=1000)]
+Url = Annotated[
+    str, text_form(r"^https?://[!-~]+$", "use an http:// or https:// URL", max_length=2000)
+]
+HashSum = Annotated[
+    str, text_form("^[0-9a-fA-F]{64}$", "use the 64 digits of a SHA-256", to_lower=True)
+]
 Memory = Annotated[int, Field(ge=MIB, le=MOST_MEMORY_BYTES)]
 CpuTime = Annotated[int, Field(ge=1, le=MOST_CPU_MS, alias="cpuTime")]
 Output = Annotated[int, Field(ge=1, le=MOST_OUTPUT_BYTES)]

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from deemster.domain.errors import Refused
 from deemster.domain.problem import (
@@ -18,13 +18,20 @@ from deemster.domain.problem import (
     ProtocolName,
 )
 from deemster.domain.source import SOURCE_BYTES
+from deemster.text_form import fault_text, text_form
 
 FILE: Final = "heng.json"
 FILES: Final = "files"
 """The directory with inputs, answers and the jury's program."""
 TITLE: Final = "Task of a heng client"
 
-FileName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$")]
+FileName = Annotated[
+    str,
+    text_form(
+        r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$",
+        "use up to 100 letters, digits and . _ -, and begin with a letter, a digit or _",
+    ),
+]
 
 
 class Part(BaseModel):
@@ -64,7 +71,9 @@ def read_package(root: Path) -> Problem:
     try:
         found = HengPackage.model_validate_json((root / FILE).read_bytes())
     except ValidationError as fault:
-        raise Refused(f"{FILE} is not valid: {fault.errors()[0]['msg']}.") from fault
+        first = fault.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise Refused(f"{FILE} is not valid ({place}): {fault_text(first)}.") from fault
     check = jury_check(found.jury) if found.jury else None
     interactive = found.type == "interactive"
     return Problem(
