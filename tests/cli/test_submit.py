@@ -23,6 +23,7 @@ from tests.builders import make_problem
 from tests.cli.conftest import Deemster
 from tests.client.servers import make_token
 from tests.services.api import api_process
+from tests.waiting import until
 
 QUICK = Retries(pauses_s=(0.01, 0.01))
 
@@ -85,15 +86,31 @@ async def test_the_command_submits_and_prints_the_answer(
 
 
 async def test_h1_the_command_waits_until_the_submission_has_ended(
-    api: Address, pool: Pool, tmp_path: Path
+    api: Address, pool: Pool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """A4: stderr is no terminal here, so a line tells each new place in the queue."""
     await make_problem(pool)
     server = Server(api.url, await make_token(pool))
+    told = ""
+
+    def is_told(text: str) -> bool:
+        nonlocal told
+        told += capsys.readouterr().err
+        return text in told
+
     async with open_client(server, tmp_path) as client, asyncio.TaskGroup() as group:
-        made = await client.submissions.submit("prob_sum", "python3", "print(1)\n")
-        waiting = group.create_task(until_ended(client, made))
-        await cancel(pool, SubmissionId(made.id))
+        first, second = [
+            await client.submissions.submit("prob_sum", "python3", f"print({number})\n")
+            for number in (1, 2)
+        ]
+        waiting = group.create_task(until_ended(client, second))
+        await until(lambda: is_told("deemster: waiting at position 2"), why=lambda: told)
+        await cancel(pool, SubmissionId(first.id))
+        await until(lambda: is_told("deemster: waiting at position 1"), why=lambda: told)
+        await cancel(pool, SubmissionId(second.id))
     assert waiting.result().status == "cancelled"
+    assert not is_told("cancelled")
+    assert len(told.splitlines()) == 2
 
 
 async def test_a_server_that_does_not_answer_is_an_error(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """`deemster submit`: submits a program to a server, and can wait for the verdict."""
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Final
@@ -13,16 +12,15 @@ from rich.text import Text
 from deemster.cli.client import open_client
 from deemster.cli.exit_codes import ExitCode
 from deemster.cli.options import AsJson, Language
-from deemster.cli.output import print_json
+from deemster.cli.output import print_error, print_json
 from deemster.cli.progress import Progress
 from deemster.cli.run import read_source
 from deemster.client import AsyncDeemster, Submission
 from deemster.client.models.source import Source
-from deemster.client.waiting import LONG_POLL_S
 from deemster.programs.build.languages import load_catalogue
 from deemster.settings import load_settings, server_of_client
 
-WAIT_WITH_PROGRESS_S: Final = 1.0
+POLL_S: Final = 1.0
 STYLES: Final = {"Accepted": "bold green", "Partial": "bold yellow"}
 
 
@@ -63,7 +61,7 @@ async def send(file: Path, problem: str, language: str | None, wait: bool) -> Su
         source = source_of(file.name, content)
         submission = await client.submissions.submit(problem, language, source)
         if submission.warning:
-            print(f"deemster: warning: {submission.warning}", file=sys.stderr)
+            print_error(f"warning: {submission.warning}")
         return await until_ended(client, submission) if wait else submission
 
 
@@ -75,14 +73,19 @@ def source_of(name: str, content: bytes) -> Source:
 
 
 async def until_ended(client: AsyncDeemster, submission: Submission) -> Submission:
+    """Shows a bar on a terminal, and elsewhere a line when the place in the queue changes."""
     with Progress() as bars:
         task = bars.add_task("sent", total=None)
-        every_s = LONG_POLL_S if bars.disable else WAIT_WITH_PROGRESS_S
-        async for each in client.submissions.watch(submission.id, every_s=every_s):
+        shown = None
+        async for each in client.submissions.watch(submission.id, every_s=POLL_S):
             submission = each
             done = submission.progress
             case, total = (done.case, done.of or None) if done else (0, None)
             bars.update(task, description=describe(submission), completed=case, total=total)
+            place = (submission.status, submission.queue_position)
+            if bars.disable and place != shown and not submission.has_ended:
+                shown = place
+                print_error(describe(submission))
     return submission
 
 
