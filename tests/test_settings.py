@@ -6,7 +6,14 @@ from pathlib import Path
 import pytest
 
 from deemster.domain.errors import Refused
-from deemster.settings import child_environment, load_settings, server_of_client, sources
+from deemster.settings import (
+    child_environment,
+    keep_files,
+    load_settings,
+    server_of_client,
+    sources,
+)
+from deemster.settings.artifact_directory import directory_in
 from deemster.settings.origins import origins, unknown_variables
 
 
@@ -140,3 +147,34 @@ def test_every_setting_is_described_in_one_sentence_or_two() -> None:
     for each in origins(load_settings()):
         assert each.description.endswith("."), each.name
         assert each.description[0].isupper() or "://" in each.description, each.name
+
+
+def test_x11_settings_in_files_are_kept_for_a_user_who_cannot_read_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(os, "environ", dict(os.environ))
+    file = tmp_path / "deemster.toml"
+    file.write_text(
+        'env = "prod"\nport = 9\nsign_up = true\nstages = ["analyze"]\nslots = 3\n'
+        "[most_running_by_language]\njava = 2\n"
+    )
+    (tmp_path / "slots").write_text("4\n")
+    os.environ["DEEMSTER_SLOTS_FILE"] = str(tmp_path / "slots")
+    os.environ["DEEMSTER_PORT"] = "8"
+    before = load_settings()
+    assert (before.slots, before.port, before.most_running_by_language) == (4, 8, {"java": 2})
+    keep_files()
+    file.unlink()
+    (tmp_path / "slots").unlink()
+    assert load_settings() == before
+
+
+@pytest.mark.parametrize("url", ["file://srv/x", "file:///", "file:///x?y=1"])
+def test_an_artifact_url_that_names_no_directory_is_refused(url: str) -> None:
+    with pytest.raises(Refused, match="DEEMSTER_ARTIFACTS_URL does not name a directory"):
+        directory_in(url)
+
+
+def test_j11_an_artifact_url_can_name_a_directory() -> None:
+    assert directory_in("file:///srv/a%20b") == Path("/srv/a b")
+    assert directory_in("s3://bucket/x") is None

@@ -5,7 +5,7 @@ import pwd
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -31,6 +31,21 @@ def other_binaries() -> list[Path]:
 @contextmanager
 def other_server(binaries: Path) -> Iterator[str]:
     """Yields the URL of an empty database on a fresh server of that version."""
+    with fresh_server(binaries) as socket:
+        with psycopg.connect(address(socket, "postgres"), autocommit=True) as link:
+            link.execute(f"CREATE ROLE {OWNER} LOGIN")
+            link.execute(f"CREATE DATABASE {DATABASE} OWNER {OWNER}")
+        yield address(socket, OWNER, DATABASE)
+
+
+@contextmanager
+def fresh_server(
+    binaries: Path, options: Sequence[str] = (), access: str = ""
+) -> Iterator[str]:
+    """Yields the directory of the socket, on which everybody is whom they say.
+
+    `options` are settings of the server, and `access` is a line for its pg_hba.conf.
+    """
     as_other: list[str] = []
     directory = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))
     try:
@@ -45,14 +60,14 @@ def other_server(binaries: Path) -> Iterator[str]:
         made = [*as_other, str(binaries / "initdb"), "-D", str(data), "-U", "postgres", "-A"]
         subprocess.run([*made, "trust", "-N", "-E", "UTF8", "--locale=C"], check=True, cwd="/")
         control = [*as_other, str(binaries / "pg_ctl"), "-D", str(data), "-w"]
-        options = f"-c listen_addresses= -c unix_socket_directories={socket} -c fsync=off"
+        rules = data / "pg_hba.conf"
+        rules.write_text(f"{access}\n{rules.read_text()}")  # the first that matches counts
+        ours = ("listen_addresses=", f"unix_socket_directories={socket}", "fsync=off")
+        given = " ".join(f"-c {each}" for each in (*ours, *options))
         log = ["-l", str(directory / "log"), "-t", str(int(PATIENCE_S))]
-        subprocess.run([*control, *log, "-o", options, "start"], check=True, cwd="/")
+        subprocess.run([*control, *log, "-o", given, "start"], check=True, cwd="/")
         try:
-            with psycopg.connect(address(socket, "postgres"), autocommit=True) as link:
-                link.execute(f"CREATE ROLE {OWNER} LOGIN")
-                link.execute(f"CREATE DATABASE {DATABASE} OWNER {OWNER}")
-            yield address(socket, OWNER, DATABASE)
+            yield socket
         finally:
             subprocess.run([*control, "-m", "immediate", "stop"], check=True, cwd="/")
     finally:

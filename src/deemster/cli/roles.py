@@ -85,6 +85,7 @@ def start(
             from deemster.wiring.resources import check_database
 
             await check_database(entered)
+        log.info("role.started", env=entered.env, data_dir=str(entered.data_dir))
         await work(entered)
 
     start_as_service_user(role, settings, run, runner=runner, listens=listens)

@@ -41,6 +41,12 @@ def own_directory(path: Path, user: ServiceUser) -> None:
             own_entries(directory, user, only_of_root=False)
             os.fchown(directory, user.uid, user.gid)
         os.fchmod(directory, 0o700)
+    except PermissionError as fault:
+        # Such as NFS, which takes the root of its clients for an ordinary user.
+        raise Refused(
+            f"The directory {path} can't be given to the user {user.name} ({fault.strerror}): "
+            f"make it one of that user's, with mode 0700, or name another."
+        ) from fault
     finally:
         os.close(directory)
 

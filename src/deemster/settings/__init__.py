@@ -9,7 +9,7 @@ from deemster.settings.sources import (
     child_environment,
     config_file,
     forget_variables,
-    keep_named_files,
+    keep_files,
     keep_settings,
     server_of_client,
 )
@@ -24,7 +24,7 @@ __all__ = [
     "config_file",
     "forget_variables",
     "given_secrets",
-    "keep_named_files",
+    "keep_files",
     "keep_settings",
     "load_settings",
     "server_of_client",

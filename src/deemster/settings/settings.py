@@ -89,7 +89,8 @@ class Settings(BaseSettings):
     cache_url: SecretStr | None = None
     """redis:// URL of a cache that API processes share. If unset, each has its own."""
     artifacts_url: SecretStr | None = None
-    """s3://bucket/prefix for large artifacts. If unset, they are files in data_dir."""
+    """s3://bucket/prefix, or file:///directory, for test data and large artifacts. All machines
+    need the same. If unset, they are files in data_dir."""
     secret_key: SecretStr | None = None
     """Secret from which all signing keys are derived. If unset, one is kept in data_dir."""
 

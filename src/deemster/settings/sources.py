@@ -33,16 +33,20 @@ class NamedFiles(PydanticBaseSettingsSource):
 
 class TomlFile(PydanticBaseSettingsSource):
     def __call__(self) -> dict[str, Any]:
-        file = config_file()
-        if file is None:
-            return {}
-        try:
-            return tomllib.loads(file.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as fault:
-            raise Refused(f"Can't read the settings file {file}: {fault}.") from fault
+        return read_config_file()
 
     def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
         raise NotImplementedError("all values are read at once")
+
+
+def read_config_file() -> dict[str, Any]:
+    file = config_file()
+    if file is None:
+        return {}
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as fault:
+        raise Refused(f"Can't read the settings file {file}: {fault}.") from fault
 
 
 def read_named(field_name: str) -> str:
@@ -85,8 +89,8 @@ def child_environment(**overrides: object) -> dict[str, str]:
     return environment
 
 
-def keep_named_files() -> None:
-    """Puts settings that are in files of their own into the environment of this process.
+def keep_files() -> None:
+    """Puts settings that are in files into the environment of this process.
 
     For a process that will become another user, who can't read the files.
     """
@@ -95,6 +99,18 @@ def keep_named_files() -> None:
         if name == named_file(field_name) and variable_of(field_name) not in os.environ:
             os.environ[variable_of(field_name)] = read_named(field_name)
             del os.environ[name]
+    for field_name, value in read_config_file().items():
+        os.environ.setdefault(variable_of(field_name), as_variable(value))
+    os.environ[CONFIG_VARIABLE] = os.devnull
+
+
+def as_variable(value: object) -> str:
+    """The value of a key as it is written in an environment variable."""
+    if isinstance(value, list):
+        return ",".join(map(str, value))
+    if isinstance(value, dict):
+        return ",".join(f"{name}={number}" for name, number in value.items())
+    return str(value)
 
 
 def keep_settings(home: Path, **settings: object) -> None:

@@ -48,14 +48,31 @@ OUTAGES = (
 a deadlock."""
 
 
+REFUSALS = (
+    asyncpg.InvalidAuthorizationSpecificationError,  # also a wrong password
+    asyncpg.InsufficientPrivilegeError,
+)
+"""The server answers, but not to this role, or not with what the role asks for."""
+
+
 class DatabaseDown(Unavailable):
     code: ClassVar[str] = "database_down"
+
+
+class DatabaseRefuses(DatabaseDown):
+    """The server runs, and waiting alone will not help."""
 
 
 @contextmanager
 def outages_as_errors() -> Iterator[None]:
     try:
         yield
+    except REFUSALS as fault:
+        raise DatabaseRefuses(
+            f"The database refuses this ({fault}): check the role and the password in "
+            "DEEMSTER_DATABASE_URL and DEEMSTER_MIGRATION_DATABASE_URL; `deemster migrate` "
+            "grants what the role of the service needs."
+        ) from fault
     except OUTAGES as fault:
         raise DatabaseDown(
             f"The database can't be used ({type(fault).__name__}: {fault}): check that "

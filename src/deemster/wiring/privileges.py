@@ -19,7 +19,8 @@ from deemster.privileges.drop import (
 from deemster.privileges.service_user import can_change_user, find_service_user
 from deemster.sandbox.launched_runner import start_launcher, use_launcher
 from deemster.sandbox.runner_start import PACKAGED_RUNNER
-from deemster.settings import Settings, config_file, keep_named_files, keep_settings
+from deemster.settings import Settings, keep_files, keep_settings
+from deemster.settings.artifact_directory import directory_in
 from deemster.wiring.layers import layers_of
 
 FIRST_FREE_PORT: Final = 1024
@@ -62,6 +63,8 @@ def enter_service(
     owned = [settings.data_dir, settings.work_dir, settings.core_locks]
     if (database := settings.data_dir / "postgres").exists():
         owned.append(database)
+    if (shared := artifact_directory(settings)) is not None:
+        owned.append(shared)
     given = [path.absolute() for path in reads if path.exists()]
     paths = ServicePaths(owned, [*read_paths(settings), *given])
     keep = set[Capability]()
@@ -76,7 +79,7 @@ def enter_service(
         launcher = start_launcher(
             settings.runner or PACKAGED_RUNNER, layers_of(settings), below, user.uid
         )
-    keep_named_files()
+    keep_files()
     reason = give_up_root(user, paths, keep)
     if reason is not None:
         give_up_the_rest()
@@ -109,11 +112,16 @@ def weakness_of(user: str, reason: str) -> str:
 
 
 def read_paths(settings: Settings) -> list[Path]:
-    """The settings file, and the directories of Unix sockets that URLs name."""
+    """The directories of Unix sockets that URLs name."""
     urls = (settings.database_url, settings.queue_url, settings.cache_url)
     found = [path for url in urls if url is not None for path in socket_directories(url)]
-    file = config_file()
-    return [path for path in (*found, *([file] if file else [])) if path.exists()]
+    return [path for path in found if path.exists()]
+
+
+def artifact_directory(settings: Settings) -> Path | None:
+    """The directory that all machines share, if there is one."""
+    url = settings.artifacts_url
+    return None if url is None else directory_in(url.get_secret_value())
 
 
 def socket_directories(url: SecretStr) -> list[Path]:

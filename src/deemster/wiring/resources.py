@@ -3,7 +3,7 @@
 import os
 import pwd
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 
 from pydantic import SecretStr
 
@@ -15,7 +15,7 @@ from deemster.store.artifacts import Artifacts
 from deemster.store.embedded import APPLICATION, OWNER, running_url
 from deemster.store.grants import create_application, role_of
 from deemster.store.migrations import Migration, migrate
-from deemster.store.pool import Connection, Pool, open_pool, transaction
+from deemster.store.pool import Connection, DatabaseRefuses, Pool, open_pool, transaction
 
 
 def database_url(settings: Settings) -> str:
@@ -85,8 +85,12 @@ async def check_tables(url: str) -> None:
 
 async def check_database(settings: Settings) -> None:
     """The same for a role, which starts also while the database is down, and waits for it."""
-    with suppress(Unavailable):
+    try:
         await check_tables(database_url(settings))
+    except DatabaseRefuses:
+        raise  # nobody mends a wrong password by waiting
+    except Unavailable:
+        pass
 
 
 @asynccontextmanager

@@ -99,11 +99,7 @@ class Up:
 
     def processes(self) -> dict[str, int]:
         """All of its descendants, by names that no other process has."""
-        parents = read_parents()
-        known = {self.process.pid}
-        while more := {pid for pid, parent in parents.items() if parent in known} - known:
-            known |= more
-        names = {process_name(pid): pid for pid in known}
+        names = {process_name(pid): pid for pid in with_descendants(self.process.pid)}
         return {name: pid for name, pid in names.items() if name is not None}
 
     def child(self, name: str) -> int | None:
@@ -142,6 +138,14 @@ class Up:
             answer = await client.get(path)
             assert answer.status_code == 200, answer.text
             return answer.json()
+
+
+def with_descendants(pid: int) -> set[int]:
+    parents = read_parents()
+    known = {pid}
+    while more := {each for each, parent in parents.items() if parent in known} - known:
+        known |= more
+    return known
 
 
 def read_parents() -> dict[int, int]:

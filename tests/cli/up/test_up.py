@@ -4,15 +4,14 @@ import os
 import signal
 import socket
 import stat
-from pathlib import Path, PurePath
+from pathlib import Path
 
 import asyncpg
 import pytest
 
 from deemster.privileges.service_user import find_service_user
-from deemster.sandbox.launcher import CAPABILITIES
 from deemster.store.embedded import APPLICATION, running_url
-from tests.cli.up.privileges import FIRST_BOX_UID, read_privileges
+from tests.cli.up.privileges import check_least_privileges, has_runner_and_boxes
 from tests.cli.up.service import Up, all_gone, as_json
 from tests.waiting import until
 
@@ -72,29 +71,13 @@ async def test_o7_a_second_start_keeps_the_data_of_the_first(up: Up) -> None:
 def check_privileges(up: Up) -> None:
     """X11: /proc/PID/status of every process; only the launcher and the runners are root."""
     assert stat.S_IMODE(up.data.stat().st_mode) == 0o700
-    found = [each for pid in up.processes().values() if (each := read_privileges(pid))]
-    assert all(each.no_new for each in found), found
-    outside = [each for each in found if not each.own_namespace]
+    found = check_least_privileges(up.processes().values())
     if os.geteuid() != 0:
-        assert all(each.uids == {os.geteuid()} for each in outside)
         return
-    allowed = sum(1 << capability for capability in CAPABILITIES)
-    service = find_service_user()
-    assert up.data.stat().st_uid == service.uid
-    roots = [each for each in outside if 0 in each.uids]
-    assert {PurePath(each.argv.split()[0]).name for each in roots} >= {"deemster-runner"}
-    for each in roots:
-        assert "deemster-runner" in each.argv or "deemster.sandbox.launcher" in each.argv, each
-        assert all(mask & ~allowed == 0 for mask in each.capabilities), each
-    others = [each for each in outside if 0 not in each.uids]
+    assert up.data.stat().st_uid == find_service_user().uid
+    assert has_runner_and_boxes(found)
     for name in (" up ", " api", " relay", " worker", " keeper", "postgres"):
-        assert any(name in f"{each.argv.rstrip()} " for each in others), name
-    for each in others:
-        assert each.uids == {service.uid}, each
-        assert (each.groups, set(each.capabilities)) == ("", {0}), each
-    boxes = [each for each in found if each.own_namespace]
-    assert boxes
-    assert all(min(each.uids) >= FIRST_BOX_UID for each in boxes), boxes
+        assert any(name in f"{each.argv.rstrip()} " for each in found if not each.is_root), name
 
 
 async def check_database_role(up: Up) -> None:

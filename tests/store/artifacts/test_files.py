@@ -78,7 +78,7 @@ async def test_a_directory_that_can_not_be_written_is_reported(tmp_path: Path) -
     (tmp_path / "file").touch()
     artifacts = Artifacts.open(None, tmp_path / "file")
     for call in (artifacts.put(b"content"), artifacts.ping()):
-        with pytest.raises(Unavailable, match="DEEMSTER_DATA_DIR"):
+        with pytest.raises(Unavailable, match="DEEMSTER_ARTIFACTS_URL"):
             await call
 
 

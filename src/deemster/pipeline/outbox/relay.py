@@ -32,6 +32,7 @@ class Relay:
 
     async def run(self, listener: Listener) -> None:
         """Runs for ever; a notification wakes it, and polling bounds the wait."""
+        await self._look_at_queue()
         pause_s = POLL_S
         while True:
             try:
@@ -46,6 +47,13 @@ class Relay:
                 log.exception("relay.crashed")
                 await asyncio.sleep(pause_s)
             await listener.wait(POLL_S)
+
+    async def _look_at_queue(self) -> None:
+        """So that a wrong URL is in the log before the first submission comes."""
+        try:
+            await self._producer.ping()
+        except Unavailable as fault:
+            log.warning("relay.unavailable", error=str(fault))
 
     async def send_batch(self) -> int:
         """Returns how many rows were due. A relay may die after any line: the next goes on."""

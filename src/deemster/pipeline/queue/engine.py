@@ -300,7 +300,8 @@ class Engine:
             raise QueueDown(
                 f"The queue store {self._store.shown} does not answer "
                 f"({type(fault).__name__}: {what}). Jobs wait in the database: check that "
-                "the store runs and that this machine reaches it."
+                "the store runs, that this machine reaches it, and that DEEMSTER_QUEUE_URL is "
+                "right."
             ) from fault
 
 

@@ -12,6 +12,7 @@ from typing import BinaryIO, TypeVar
 
 from deemster.domain.errors import Unavailable
 from deemster.domain.limits import MIB
+from deemster.settings.artifact_directory import directory_in
 from deemster.store.artifacts.backend import (
     CHUNK_BYTES,
     ArtifactBackend,
@@ -50,9 +51,7 @@ class Artifacts:
     @classmethod
     def open(cls, url: str | None, data_dir: Path, *, timeout_s: float = 20) -> "Artifacts":
         """Without a URL, uses files below `data_dir`. Connects to nothing yet."""
-        if url is None:
-            return cls(FileBackend(data_dir / "artifacts"), timeout_s)
-        return cls(S3Backend(parse_address(url), timeout_s), timeout_s)
+        return cls(open_backend(url, data_dir, timeout_s), timeout_s)
 
     # ---- by content ----
 
@@ -153,6 +152,14 @@ class Artifacts:
             ) from None
         finally:
             stop.set()
+
+
+def open_backend(url: str | None, data_dir: Path, timeout_s: float) -> ArtifactBackend:
+    directory = data_dir / "artifacts" if url is None else directory_in(url)
+    if directory is not None:
+        return FileBackend(directory)
+    assert url is not None
+    return S3Backend(parse_address(url), timeout_s)
 
 
 def stoppable(chunks: Iterable[bytes], stop: Event) -> Iterator[bytes]:

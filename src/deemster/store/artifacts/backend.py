@@ -64,4 +64,7 @@ def content_name(digest: str) -> str:
 
 
 def artifact_missing(name: str, place: str) -> ArtifactMissing:
-    return ArtifactMissing(f"There is no {name} in {place}: it was removed, or never stored.")
+    return ArtifactMissing(
+        f"There is no {name} in {place}: it was removed, or another machine stored it in "
+        "another place. With several machines, all need the same DEEMSTER_ARTIFACTS_URL."
+    )

@@ -27,7 +27,9 @@ INCOMING = ".incoming"
 
 
 class FileBackend:
-    """Several processes of one machine may use it at the same time."""
+    """Several processes may use it at the same time; if they are on several machines, the
+    file system must offer locks between them, as NFS does.
+    """
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -118,7 +120,7 @@ class FileBackend:
         except OSError as fault:
             raise Unavailable(
                 f"Artifacts can't be stored in {self._root} ({fault.strerror}): free some "
-                "space, or name another directory with DEEMSTER_DATA_DIR."
+                "space, or name another directory with DEEMSTER_ARTIFACTS_URL."
             ) from fault
 
 

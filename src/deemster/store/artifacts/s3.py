@@ -67,7 +67,7 @@ def parse_address(url: str) -> BucketAddress:
     if bucket is None or parts.scheme != "s3" or not BUCKET.fullmatch(bucket):
         raise Refused(
             f"{VARIABLE} is not the address of a bucket: write s3://KEY:SECRET@bucket/prefix, "
-            "with %2F for / and %2B for + in KEY and SECRET."
+            "with %2F for / and %2B for + in KEY and SECRET, or file:///DIRECTORY."
         )
     unknown = sorted(given.keys() - OPTIONS)
     if unknown or not given.get("endpoint", "http://").startswith(("http://", "https://")):

@@ -6,9 +6,8 @@ from typing import Final
 
 from deemster.domain.errors import Refused
 from deemster.settings import Settings
+from deemster.store.artifacts.artifacts import open_backend
 from deemster.store.artifacts.backend import ArtifactBackend
-from deemster.store.artifacts.files import FileBackend
-from deemster.store.artifacts.s3 import S3Backend, parse_address
 from deemster.store.data_lock import lock_data_dir
 from deemster.store.embedded import run_cluster, running_url
 from deemster.store.pool import Connection, connect, statements
@@ -130,6 +129,5 @@ async def connected(url: str) -> AsyncIterator[Connection]:
 
 
 def open_artifacts(settings: Settings) -> ArtifactBackend:
-    if settings.artifacts_url is None:
-        return FileBackend(settings.data_dir / "artifacts")
-    return S3Backend(parse_address(settings.artifacts_url.get_secret_value()), TIMEOUT_S)
+    url = settings.artifacts_url.get_secret_value() if settings.artifacts_url else None
+    return open_backend(url, settings.data_dir, TIMEOUT_S)

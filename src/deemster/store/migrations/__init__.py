@@ -10,7 +10,7 @@ import asyncpg
 
 from deemster.domain.errors import Refused
 from deemster.store.grants import grant_rows
-from deemster.store.pool import OwnConnection, connect
+from deemster.store.pool import OwnConnection, connect, outages_as_errors
 
 HERE = Path(__file__).parent
 LOCK: Final = 0x6465656D
@@ -54,13 +54,14 @@ async def migrate(
     """
     connection = await connect(url)
     try:
-        async with connection.transaction():
-            await connection.execute("SELECT pg_advisory_xact_lock($1)", LOCK)
-            missing = await find_missing(connection, shipped())
-            if not dry_run:
-                await apply(connection, missing)
-                if application is not None:
-                    await grant_rows(connection, application)
+        with outages_as_errors():
+            async with connection.transaction():
+                await connection.execute("SELECT pg_advisory_xact_lock($1)", LOCK)
+                missing = await find_missing(connection, shipped())
+                if not dry_run:
+                    await apply(connection, missing)
+                    if application is not None:
+                        await grant_rows(connection, application)
         return missing
     finally:
         await connection.close()
