@@ -31,6 +31,7 @@ SYSTEM_HOOK = (
     ' && rm -rf "$1"/var/cache/apt/* "$1"/var/lib/apt/lists/*'
 )
 VENV = "/opt/venv"
+PLATFORM = "x86_64-manylinux_2_36"
 LAUNCHER = f"#!/bin/sh\nexec {VENV}/bin/python -m deemster " + '"$@"\n'
 # The working tree is on another disk, so the environment only refers to it.
 PATHS = "/repo/src\n/vm/site\n"
@@ -124,13 +125,10 @@ def _package_sources() -> list[Path]:
 def _fill_venv(tree: Path, lock: Path, python: str) -> None:
     packages = tree / "lib" / f"python{python}" / "site-packages"
     packages.mkdir(parents=True)
-    glibc = [f"manylinux_2_{minor}_x86_64" for minor in range(36, 4, -1)]
-    platforms = [*glibc, "manylinux2014_x86_64", "manylinux1_x86_64", "linux_x86_64"]
     run(
-        *(_python_with_pip(), "-m", "pip", "install", "--target", packages),
-        *("--only-binary", ":all:", "--implementation", "cp", "--python-version", python),
-        *(f"--platform={name}" for name in platforms),
-        *("--require-hashes", "--requirement", lock),
+        *(_uv(), "pip", "install", "--quiet", "--no-deps", "--target", packages),
+        *("--python-version", python, "--python-platform", PLATFORM),
+        *("--require-hashes", "--requirements", lock),
     )
     programs = tree / "bin"
     if (packages / "bin").exists():
@@ -147,15 +145,12 @@ def _fill_venv(tree: Path, lock: Path, python: str) -> None:
     (tree / "pyvenv.cfg").write_text(f"home = /usr/bin\nversion = {python}\n")
 
 
-def _python_with_pip() -> str:
-    for python in ("python3", "/usr/bin/python3"):
-        try:
-            run(python, "-m", "pip", "--version")
-        except VmError:
-            continue
-        return python
-    require({"pip3": "python3-pip"})
-    return "/usr/bin/python3"
+def _uv() -> Path:
+    """Unlike pip, it also builds packages that have no wheel for the machine's platform."""
+    uv = REPOSITORY / ".venv" / "bin" / "uv"
+    if not uv.exists():
+        raise VmError("the environment .venv is missing: run ./dev setup first")
+    return uv
 
 
 def _make_ext4(tree: Path, image: Path) -> None:
