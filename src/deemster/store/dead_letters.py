@@ -63,9 +63,9 @@ async def get(connection: Connection, letter: int) -> DeadLetter | None:
     return letter_from_row(row) if row else None
 
 
-async def error_of(connection: Connection, work: WorkId) -> str | None:
-    """Why the last attempt failed; None: there is no dead letter."""
-    error: str | None = await SQL.error_of(connection, id=work)
+async def latest_error(connection: Connection, work: WorkId) -> str | None:
+    """Why the last attempt of a job failed for good; None: there is no dead letter."""
+    error: str | None = await SQL.latest_error(connection, id=work)
     return error
 
 

@@ -49,5 +49,5 @@ async def failure_of(reading: Connection, caller: Account, view: SubmissionView)
         return None
     error = None
     if caller.role is Role.ADMIN:
-        error = await dead_letters.error_of(reading, view.id)
+        error = await dead_letters.latest_error(reading, view.id)
     return error or view.failure

@@ -23,6 +23,6 @@ RETURNING id;
 -- Lists the events of a submission or execution, in order.
 SELECT event, state, attempt, reason, at FROM work_event WHERE work_id = :id ORDER BY id;
 
--- name: error_of$
+-- name: latest_error$
 -- Reads the newest error of a submission or execution that failed.
 SELECT error FROM dead_letter WHERE work_id = :id ORDER BY id DESC LIMIT 1;
