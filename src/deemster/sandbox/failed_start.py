@@ -29,6 +29,8 @@ CAUSED_BY_FILE: Final = frozenset(
 NOT_FOUND_CODE: Final = 127
 NOT_EXECUTABLE_CODE: Final = 126
 """The exit codes by which a shell reports the same."""
+CANNOT_START: Final = b"The program can't be started: "
+"""Begins what such a program has on stderr."""
 
 
 def is_fault_of_program(raw: RawReport, command: Command) -> bool:
@@ -41,7 +43,7 @@ def is_fault_of_program(raw: RawReport, command: Command) -> bool:
 def report_failed_start(result: SlotResult, io: RunIO) -> Report:
     """The reason goes to the sink for stderr; without a sink it is in the report."""
     error = result.raw.error
-    reason = f"The program can't be started: {os.strerror(error)}.\n".encode()
+    reason = CANNOT_START + f"{os.strerror(error)}.\n".encode()
     if callable(io.stderr):
         io.stderr(reason)
     return Report(

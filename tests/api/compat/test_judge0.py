@@ -715,6 +715,22 @@ def test_base64_covers_the_message_and_has_short_lines() -> None:
     assert [len(line) for line in found["stdout"].split("\n")] == [60, 8, 0]
 
 
+@pytest.mark.parametrize(("said", "status"), [("started: Exec format error", 14), ("", 11)])
+def test_f1_a_program_that_the_kernel_cannot_execute_has_status_14(
+    said: str, status: int
+) -> None:
+    stderr = f"The program can't be {said}.\n".encode()
+    ended = shown(ExecutionResult(RunStatus.NONZERO_EXIT, exit_code=126), stderr=stderr).view
+    view = dataclasses.replace(ended, id=new_execution_id(), client={"checks_syntax": False})
+    submission = Judge0Submission(view, {Stream.STDERR: stderr})
+    assert submission.status == status
+    assert submission.message == (
+        "The program can't be started: Exec format error."
+        if status == 14
+        else "Exited with error status 126"
+    )
+
+
 OK = RunStatus.OK
 ENDS: dict[str, tuple[State, ExecutionResult | None, str, int, dict[str, Any]]] = {
     "waiting": (State.QUEUED, None, "", 1, {"finished_at": None}),

@@ -23,6 +23,7 @@ from deemster.pipeline.deliver.judge0_values import (
     timestamp,
     zipped,
 )
+from deemster.sandbox.failed_start import CANNOT_START, NOT_EXECUTABLE_CODE, NOT_FOUND_CODE
 from deemster.store.executions import ExecutionSource
 
 MULTI_FILE_MAIN: Final = "judge0_multi_file.sh"
@@ -49,7 +50,7 @@ STATUSES: Final = {
     14: "Exec Format Error",
 }
 QUEUED, PROCESSING, ACCEPTED, WRONG_ANSWER, TIME_LIMIT, COMPILE_ERROR = range(1, 7)
-FILE_TOO_LARGE, NONZERO_EXIT, OTHER_ERROR, INTERNAL_ERROR = 8, 11, 12, 13
+FILE_TOO_LARGE, NONZERO_EXIT, OTHER_ERROR, INTERNAL_ERROR, EXEC_FORMAT = 8, 11, 12, 13, 14
 OF_SIGNAL: Final = {11: 7, 25: 8, 8: 9, 6: 10}
 OF_FAILURE: Final = {
     RunStatus.TIME_LIMIT: TIME_LIMIT,
@@ -142,7 +143,15 @@ class Judge0Submission:
             return INTERNAL_ERROR
         if result.status is RunStatus.OK:
             return ACCEPTED if self._is_expected() else WRONG_ANSWER
+        if self._could_not_start(result):
+            return EXEC_FORMAT
         return status_of_failure(result, checks_syntax=self.client["checks_syntax"])
+
+    def _could_not_start(self, result: ExecutionResult) -> bool:
+        """Whether the kernel could not execute the program."""
+        stderr = self._output.get(Stream.STDERR, b"")
+        codes = (NOT_EXECUTABLE_CODE, NOT_FOUND_CODE)
+        return result.exit_code in codes and stderr.startswith(CANNOT_START)
 
     def _is_expected(self) -> bool:
         expected = self.expected_output
@@ -200,6 +209,8 @@ class Judge0Submission:
         if self.view.state is State.CANCELLED:
             return "The submission was cancelled."
         result = self._result
+        if self.status == EXEC_FORMAT:
+            return self.stderr.decode(errors="replace").strip()
         words = {
             RunStatus.TIME_LIMIT: "Time limit exceeded",
             RunStatus.WALL_LIMIT: "Time limit exceeded (wall clock)",
