@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from deemster.domain.limits import MIB
+from deemster.domain.problem import Group
 from deemster.domain.problem_ceilings import ProblemCeilings
 from deemster.domain.source import Source
 from deemster.domain.verdict import Verdict
@@ -32,7 +33,9 @@ async def test_x5_a_worker_clamps_the_time_and_memory_of_a_package(tmp_path: Pat
     spool.mkdir()
     greedy = sum_problem(root)
     limits = replace(greedy.limits, time_ms=600_000, memory_bytes=4096 * MIB)
-    greedy = replace(greedy, limits=limits)
+    cases = [replace(case, time_ms=600_000) for case in greedy.tests.cases()]
+    tests = Group("", (Group("secret", tuple(cases)),))
+    greedy = replace(greedy, limits=limits, tests=tests)
 
     @asynccontextmanager
     async def opened(digest: str) -> AsyncIterator[Revision]:
@@ -61,7 +64,7 @@ async def test_x5_a_worker_clamps_the_time_and_memory_of_a_package(tmp_path: Pat
             for source in (ENDLESS, LARGE)
         ]
     assert [each.verdict for each in found] == [Verdict.TIME_LIMIT, Verdict.MEMORY_LIMIT]
-    # A slow judge host gets its factor beyond the ceiling: it changes no verdict.
+    # A slow judge host gets its factor beyond the ceiling, also for the limit of a case.
     assert found[0].cases[0].limit_ms == 400
 
 

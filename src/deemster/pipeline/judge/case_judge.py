@@ -90,6 +90,8 @@ class CaseJudge:
     spool_dir: Path
     data_files: Mapping[str, bytes]
     """Files of the submission that are put into the program's working directory."""
+    time_factor: float = 1.0
+    """Every time limit is multiplied by it."""
 
     async def judge(self, boxes: Boxes, case: Case) -> CaseOutcome:
         checker = case.checker or self.problem.checker
@@ -247,7 +249,7 @@ class CaseJudge:
         return command_for(self.artifact, self._limits(case), case.args)
 
     def _limits(self, case: Case) -> Limits:
-        time_ms = case.time_ms or self.time_ms
+        time_ms = self._time_ms(case)
         limits = self.problem.limits
         return Limits(
             cpu_ms=measured_cpu_ms(time_ms),
@@ -270,7 +272,10 @@ class CaseJudge:
 
     def _limit_ms(self, case: Case) -> int:
         allowance = self.artifact.toolchain.language.run.extra_cpu_ms
-        return (case.time_ms or self.time_ms) + allowance
+        return self._time_ms(case) + allowance
+
+    def _time_ms(self, case: Case) -> int:
+        return max(1, round((case.time_ms or self.time_ms) * self.time_factor))
 
     def _ended_in_time(self, case: Case, report: Report) -> bool:
         slow = is_too_slow(report.cpu_ns / 1e6, self._limit_ms(case))

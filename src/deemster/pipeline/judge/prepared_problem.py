@@ -62,10 +62,14 @@ class PreparedProblem:
         source: Source,
         *,
         time_ms: int,
+        time_factor: float = 1.0,
         width: int = 1,
         on_case: OnCase = ignore,
     ) -> JuryJudgement:
-        """Compiles the program, then runs up to `width` cases at once, each on its own lane."""
+        """Compiles the program, then runs up to `width` cases at once, each on its own lane.
+
+        All time limits, also those of single cases, are multiplied by `time_factor`.
+        """
         judge = SubmissionJudge(
             self.lanes, self.problem, self.programs, self.build_tools.work_dir, width, on_case
         )
@@ -81,6 +85,7 @@ class PreparedProblem:
                 cases = not_run(self.problem)
                 return JuryJudgement(Verdict.COMPILE_ERROR, cases, compiled=record)
             case_judge = self._case_judge(build.artifact, language, source, time_ms)
+            case_judge = replace(case_judge, time_factor=time_factor)
             record = replace(record, run_argv=case_judge.command_line())
             return await judge.judge(case_judge, source, language, record)
 

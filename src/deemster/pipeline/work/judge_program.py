@@ -38,10 +38,9 @@ class ProgramJudge:
         on_part: Callable[[], None],
         time_factor: float = 1.0,
     ) -> JudgeResult:
-        """A jury's program that fails gives the verdict Judge Error. The time limit is
-        multiplied by `time_factor` after it was clamped.
+        """A jury's program that fails gives the verdict Judge Error. Time limits are
+        multiplied by `time_factor` after they were clamped.
         """
-        limit_ms = max(1, round(min(time_ms, self.most_time_ms) * time_factor))
         catalogue = self.build_tools.catalogue
         named = catalogue.named(language)
         try:
@@ -50,7 +49,11 @@ class ProgramJudge:
                     contestant_source, problem.root, problem.problem, named, source, catalogue
                 )
                 judgement = await problem.judge(
-                    named, complete_source, time_ms=limit_ms, on_case=lambda _: on_part()
+                    named,
+                    complete_source,
+                    time_ms=min(time_ms, self.most_time_ms),
+                    time_factor=time_factor,
+                    on_case=lambda _: on_part(),
                 )
                 if judgement.compiled is not None:
                     retry_if_starved(judgement.compiled.starved, tries)
