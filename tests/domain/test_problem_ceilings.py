@@ -10,7 +10,7 @@ from deemster.domain.problem import Case, Group, Problem, ProblemLimits
 from deemster.domain.problem_ceilings import ProblemCeilings
 
 CEILINGS = ProblemCeilings(
-    time_ms=10_000, memory_bytes=512 * MIB, output_bytes=16 * MIB, cases=3
+    time_ms=10_000, memory_bytes=512 * MIB, output_bytes=16 * MIB, cases=3, passes=4
 )
 FITTING = ProblemLimits(time_ms=10_000, memory_bytes=512 * MIB, output_bytes=16 * MIB)
 CASE = Case("", "", "")
@@ -42,6 +42,7 @@ def problem(
         ),
         (problem(output_bytes=17 * MIB), "raise the setting problem_output_mb"),
         (problem(cases=4), "number of test cases of the package is 4 cases, but at most 3"),
+        (problem(passes=5), "number of passes of the package is 5 passes, but at most 4"),
         (problem(validation_ms=86_400_000), "limit validation_ms of the jury's programs"),
         (problem(compile_memory_bytes=1 << 40), "limit compile_memory_bytes of the jury's"),
     ],

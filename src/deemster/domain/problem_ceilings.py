@@ -15,6 +15,7 @@ class ProblemCeilings:
     memory_bytes: int = 4096 * MIB
     output_bytes: int = 256 * MIB
     cases: int = 5_000
+    passes: int = 100
 
     def violations(self, problem: Problem, time_ms: int) -> Iterator[str]:
         """Sentences that each name a limit above its ceiling, and the setting."""
@@ -33,6 +34,8 @@ class ProblemCeilings:
             yield too_much("output limit", asked, self.output_bytes / MIB, "MB", "output_mb")
         if len(cases) > self.cases:
             yield too_much("number of test cases", len(cases), self.cases, "cases", "cases")
+        if limits.passes > self.passes:
+            yield too_much("number of passes", limits.passes, self.passes, "passes", "passes")
         for name, most in self._jury_ceilings().items():
             if getattr(limits, name) > most:
                 yield f"The limit {name} of the jury's programs is above {most:,}."
@@ -50,6 +53,7 @@ class ProblemCeilings:
             time_ms=time_ms,
             memory_bytes=min(limits.memory_bytes, self.memory_bytes),
             output_bytes=min(limits.output_bytes, self.output_bytes),
+            passes=min(limits.passes, self.passes),
             **jury,
         )
         return replace(problem, limits=lower, tests=self._clamped_group(problem.tests))

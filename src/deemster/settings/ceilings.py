@@ -12,6 +12,7 @@ def problem_ceilings(settings: Settings) -> ProblemCeilings:
         memory_bytes=settings.problem_memory_mb * MIB,
         output_bytes=settings.problem_output_mb * MIB,
         cases=settings.problem_cases,
+        passes=settings.problem_passes,
     )
 
 

@@ -272,6 +272,8 @@ class Settings(BaseSettings):
     """Highest output limit that a problem package may ask for, in MB."""
     problem_cases: AtLeast1 = 5000
     """Maximum number of test cases of a problem."""
+    problem_passes: AtLeast1 = 100
+    """Maximum number of passes that a multi-pass problem may ask for."""
     judgehost_name: str | None = None
     """Name of a judge host at its server. If unset, it is the name of this machine."""
     domjudge_user: str = "judgehost"
