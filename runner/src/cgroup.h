@@ -72,7 +72,7 @@ int cgroups_enter_slot(struct cgroups *groups, unsigned slot, pid_t spawner,
 void cgroups_remove_slot(struct cgroups *groups, unsigned slot);
 void meter_close(struct meter *meter);
 
-/* In the spawner, before it makes the next init. */
+/* Before the next run. */
 int meter_ready(struct meter *meter, struct fault *fault);
 /* In init, just before and during a run. */
 int meter_begin(struct meter *meter, uint64_t memory_bytes, uint32_t processes,
@@ -81,9 +81,10 @@ uint64_t meter_cpu_ns(struct meter *meter);
 bool meter_oom(struct meter *meter);
 bool meter_refused(struct meter *meter);
 void meter_sample(struct meter *meter);
-/* In the spawner, after the run's processes are dead. False: the group still has members. */
-bool meter_end(struct meter *meter, struct usage *usage);
-/* In the spawner, after that. `one_core`: the program can't have run on another than this. */
+/* After the run's processes are dead, while `inits` processes other than the spawner are alive.
+ * False: the group still has other members. */
+bool meter_end(struct meter *meter, unsigned inits, struct usage *usage);
+/* After that. `one_core`: the program can't have run on another than this. */
 int page_cache_give_back(struct meter *meter, bool one_core);
 
 #endif

@@ -8,10 +8,11 @@
  *             namespace, in the slot's mount, net, uts and user namespaces and its cgroups. It
  *             talks to Python over the slot's own channel, so that a run does not involve the
  *             runner.
- *   init      one per run, made before its request arrives (init.c): pid 1 of a new pid
- *             namespace. It reads the request, starts and watches the program, and answers the
- *             calls that the notify filter passes on. When it exits, the kernel kills everything
- *             that is left in the namespace.
+ *   init      made before the request of a run arrives (init.c): pid 1 of a new pid namespace. It
+ *             reads the request, starts and watches the program, and answers the calls that the
+ *             notify filter passes on. When it exits, the kernel kills everything that is left in
+ *             the namespace. It serves several runs, one after another, as long as none leaves a
+ *             process.
  *   program   pid 2. It sets its limits, drops its privileges and calls execve.
  *
  * Descriptors

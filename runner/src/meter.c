@@ -224,7 +224,7 @@ static uint64_t cached_bytes(struct meter *m)
     return files > shared ? files - shared : 0;
 }
 
-bool meter_end(struct meter *m, struct usage *usage)
+bool meter_end(struct meter *m, unsigned inits, struct usage *usage)
 {
     *usage = (struct usage){0};
     if (!m->on)
@@ -237,5 +237,5 @@ bool meter_end(struct meter *m, struct usage *usage)
     if (peak > own + STALE_BYTES)
         own = m->own_bytes + cached_bytes(m);
     usage->memory_bytes = peak > own + COUNTED_BYTES ? peak - own : COUNTED_BYTES;
-    return read_fd_number(m->pids_now) == (m->v2[PIDS] ? 0 : 1);
+    return read_fd_number(m->pids_now) == inits + (m->v2[PIDS] ? 0 : 1);
 }

@@ -1,13 +1,15 @@
-/* The spawner's loop: makes an init before each run arrives, waits until the run has ended, reads
- * the counters, sends the report, and removes everything that the run left.
+/* The spawner's loop: makes an init before each run arrives and waits until that has ended. After
+ * each run, the spawner (or an init that stays for the next run, see init.c) reads the counters,
+ * sends the report, and removes everything that the run left.
  *
  * Processes and privileges
  *   The spawner is root of the slot's user namespace. It never runs while an init exists (see
  *   kernel_vfork), so the two never use the channel or the shared memory at the same time.
  *
  * Descriptors
- *   the slot's channel, the listener of the notify filter, the slot's /proc, the files of the
- *   meter, the file of uids.c, and the lowest /proc that is still mounted for a dead run. */
+ *   the slot's channel, the listener of the notify filter, the slot's /proc, its ns_last_pid, the
+ *   files of the meter, the file of uids.c, and the lowest /proc that is still mounted for a dead
+ *   init. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sched.h>
@@ -23,21 +25,13 @@
 #include "init.h"
 #include "kernel.h"
 
-#define PROC_STACK  16  /* runs until their /proc mounts are unmounted */
+#define PROC_STACK  16  /* inits until their /proc mounts are unmounted */
 #define LEAVE_TRIES 200 /* 1 ms apart, until the group no longer counts dead processes */
 
-/* The state of an unused scratch, to tell whether a run has changed it. */
-struct scratch_state {
-    struct timespec changed;
-    mode_t mode;
-    uint64_t blocks, inodes;
-};
-
-/* What the spawner remembers between runs. */
-struct serving {
-    struct scratch_state clean;
-    int lowest; /* the lowest /proc in the stack of dead runs */
-    int stacked;
+/* The /proc mounts of dead inits, one on top of another. */
+struct proc_stack {
+    int lowest;
+    int count;
 };
 
 static int read_scratch_state(struct scratch_state *state)
@@ -118,14 +112,14 @@ static int send_report(struct slot *slot)
 
 /* Reads the counters after the run's processes are dead. The group counts a process for a moment
  * after it was reaped, so this waits until the count is right. */
-static bool collect_usage(struct slot *slot)
+static bool collect_usage(struct slot *slot, unsigned inits)
 {
     struct report *report = &slot->shared->report;
     struct usage usage;
-    bool empty = meter_end(&slot->shared->meter, &usage);
+    bool empty = meter_end(&slot->shared->meter, inits, &usage);
     for (int tries = 0; !empty && tries < LEAVE_TRIES; tries++) {
         usleep(1000);
-        empty = meter_end(&slot->shared->meter, &usage);
+        empty = meter_end(&slot->shared->meter, inits, &usage);
     }
     if (slot->shared->meter.on) {
         report->cpu_ns = usage.cpu_ns;
@@ -134,6 +128,22 @@ static bool collect_usage(struct slot *slot)
         report->process_refusals = usage.process_refusals;
     }
     return empty;
+}
+
+/* Opens the file with which an init gives its next program pid 2 again. Returns -1 where every run
+ * needs an init of its own: without cgroups init can't tell that nothing is left, and without root
+ * it has the uid of the programs. */
+static int open_last_pid(const struct slot *slot)
+{
+    const struct options *options = slot->options;
+    if (!options->privileged || !(options->layers & LAYER_PID) || !slot->shared->meter.on)
+        return -1;
+    int file = openat(slot->proc, "sys/kernel/ns_last_pid", O_WRONLY | O_CLOEXEC);
+    if (file >= 0 && write_fd_text(file, "1")) { /* here it sets the spawner's own next pid */
+        close(file);
+        return -1;
+    }
+    return file;
 }
 
 /* Makes an init and waits until it and all processes of its run are dead. */
@@ -164,70 +174,84 @@ static int spawn_and_reap(struct slot *slot, struct run *run)
     return 0;
 }
 
-/* The /proc of a dead run is empty, and that of the next run covers it. An unmount takes half as
+/* The /proc of a dead init is empty, and that of the next one covers it. An unmount takes half as
  * long as the rest of a run, however many mounts it removes, so this removes sixteen at once. A path
  * always leads to the topmost mount: to remove the whole stack, this moves it below another mount
  * and unmounts that one. */
-static int unmount_proc_stack(struct serving *serving, uint64_t token)
+static int unmount_proc_stack(struct proc_stack *stack, uint64_t token)
 {
-    if (serving->stacked++ == 0) {
-        serving->lowest = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-        return serving->lowest < 0 ? -1 : 0;
+    if (stack->count++ == 0) {
+        stack->lowest = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        return stack->lowest < 0 ? -1 : 0;
     }
-    if (serving->stacked < PROC_STACK)
+    if (stack->count < PROC_STACK)
         return 0;
-    serving->stacked = 0;
+    stack->count = 0;
     bool gone = kernel_mount("tmpfs", "/run", "tmpfs", 0, "size=4k,nr_inodes=4", token) == 0 &&
                 mkdir("/run/stack", 0700) == 0 &&
-                kernel_move_mount(serving->lowest, AT_FDCWD, "/run/stack", token) == 0 &&
+                kernel_move_mount(stack->lowest, AT_FDCWD, "/run/stack", token) == 0 &&
                 kernel_unmount("/run", token) == 0;
-    close(serving->lowest);
+    close(stack->lowest);
     return gone ? 0 : -1;
 }
 
-/* Removes everything that the run left. */
-static int clean_up(struct slot *slot, struct serving *serving)
+/* Removes everything that the run left, except processes. */
+static int clean_up(struct run *run)
 {
-    const unsigned layers = slot->options->layers;
-    if (layers & LAYER_PID && unmount_proc_stack(serving, slot->token))
-        return fail(&slot->shared->fault, "unmount-proc");
-    if (layers & LAYER_IPC && kernel_count_ipc(slot->token) &&
+    struct slot *slot = run->slot;
+    const struct options *options = slot->options;
+    if (options->layers & LAYER_IPC && kernel_count_ipc(slot->token) &&
         kernel_unshare(CLONE_NEWIPC, slot->token))
         return fail(&slot->shared->fault, "renew-ipc");
-    if (renew_scratch(slot, &serving->clean))
+    if (renew_scratch(slot, &run->clean))
         return fail(&slot->shared->fault, "renew-scratch");
-    const struct options *options = slot->options;
     const bool one_core = options->cpu_count && !options->share_cpus;
     if (!options->keep_page_cache && page_cache_give_back(&slot->shared->meter, one_core))
         return fail(&slot->shared->fault, "give-back-page-cache");
     return 0;
 }
 
+int run_get_ready(struct run *run)
+{
+    struct shared *shared = run->slot->shared;
+    memset(&shared->report, 0, sizeof shared->report);
+    shared->report.magic = WIRE_MAGIC;
+    shared->flags = 0;
+    shared->requested = false;
+    run->exec_error = 0; /* the last run used the same memory */
+    return meter_ready(&shared->meter, &shared->fault);
+}
+
+int run_finish(struct run *run, unsigned inits)
+{
+    struct shared *shared = run->slot->shared;
+    bool empty = collect_usage(run->slot, inits);
+    if (send_report(run->slot)) {
+        shared->closed = true;
+        return -1;
+    }
+    if (!empty)
+        return fail_with(&shared->fault, "group-not-empty", EBUSY);
+    if (shared->init_died) /* it may have left anything */
+        return fail_with(&shared->fault, "init-died", ECHILD);
+    return clean_up(run);
+}
+
 static int serve(struct slot *slot, struct run *run)
 {
     struct shared *shared = slot->shared;
-    struct serving serving = {0};
-    if (read_scratch_state(&serving.clean))
+    struct proc_stack stack = {0};
+    if (read_scratch_state(&run->clean))
         return fail(&shared->fault, "begin-serving");
     run->slot = slot;
     run->report = &shared->report;
+    run->last_pid = open_last_pid(slot);
     for (;;) {
-        memset(&shared->report, 0, sizeof shared->report);
-        shared->report.magic = WIRE_MAGIC;
-        shared->flags = 0;
-        shared->requested = false;
-        run->exec_error = 0; /* the last init used the same memory */
-        if (meter_ready(&shared->meter, &shared->fault) || spawn_and_reap(slot, run))
+        run->init_reused = false;
+        if (run_get_ready(run) || spawn_and_reap(slot, run) || run_finish(run, 0))
             return shared->closed ? 0 : -1;
-        bool empty = collect_usage(slot);
-        if (send_report(slot))
-            return 0;
-        if (!empty)
-            return fail_with(&shared->fault, "group-not-empty", EBUSY);
-        if (shared->init_died) /* it may have left anything */
-            return fail_with(&shared->fault, "init-died", ECHILD);
-        if (clean_up(slot, &serving))
-            return -1;
+        if (slot->options->layers & LAYER_PID && unmount_proc_stack(&stack, slot->token))
+            return fail(&shared->fault, "unmount-proc");
     }
 }
 

@@ -19,7 +19,7 @@ from deemster.domain.errors import Refused
 from deemster.domain.limits import MIB, Limits
 from deemster.domain.run_status import RunStatus
 from deemster.sandbox.boxes import Boxes
-from deemster.sandbox.command import Command, Profile
+from deemster.sandbox.command import Command, Layers, Profile
 from deemster.sandbox.runner import PACKAGED_RUNNER, SandboxFault
 from tests.sandbox.conftest import PATIENT, RUNNER, open_files, processes_under, shell, started
 from tests.waiting import PATIENCE_S, until
@@ -156,6 +156,32 @@ async def test_a_waiting_run_can_be_cancelled() -> None:
         await first
         os.close(reader)
         assert (await boxes.run(shell("echo y"))).stdout == b"y\n"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="without root every run has an init of its own")
+async def test_x2_an_init_stays_only_if_its_run_has_left_no_process() -> None:
+    """The next run can't tell: it has the same pids and nothing open."""
+    look = shell("echo $$; true & echo $!; wait; ls /proc | grep -c '^[0-9]'; ls /proc/self/fd")
+    async with Boxes.open(runner=RUNNER) as boxes:
+        seen, inits, files = [], [], []
+        for script in ("true", "for i in 1 2 3; do /bin/true; done", "sleep 1000 &", "exit 3"):
+            await boxes.run(shell(script))
+            seen.append((await boxes.run(look)).stdout.split())
+            inits.append(max(processes_under(boxes.runner_pid)))
+            files.append(open_files(inits[-1]))
+    assert seen == [[b"2", b"3", *seen[0][2:]]] * len(seen)
+    assert inits[0] == inits[1] != inits[2] == inits[3]
+    assert (files[0], files[2]) == (files[1], files[3]), "nothing of a run stays open"
+
+
+async def test_x2_ipc_objects_are_gone_for_all_later_runs() -> None:
+    """Also for those with another init: a run that leaves a process gets a new one made."""
+    async with Boxes.open(layers=Layers.ALL & ~Layers.SECCOMP, runner=RUNNER) as boxes:
+        made = await boxes.run(shell("ipcmk -Q && ipcs -q | grep 0x"))
+        await boxes.run(shell("sleep 1000 &"))
+        left = await boxes.run(shell("ipcs -q | grep 0x"))
+    assert b"0x" in made.stdout
+    assert left.stdout == b""
 
 
 async def test_x2_code_is_mounted_read_only_and_unmounted_again(tmp_path: Path) -> None:
