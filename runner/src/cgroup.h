@@ -49,7 +49,9 @@ struct meter {
     int cpu_usage, cpu_quota;
     bool own_known;
     uint64_t own_bytes; /* memory of the slot itself, before its first run */
-    uint64_t base_bytes, base_cpu_ns, base_ooms, base_refusals, sampled_peak;
+    uint64_t base_bytes, base_cpu_ns, base_ooms, base_refusals;
+    /* The largest use of memory by programs so far, without page cache, and the last sample. */
+    uint64_t sampled_peak, sampled_cache, sampled_usage, sampled_highest;
     uint32_t quota_permille;
 };
 

@@ -52,9 +52,10 @@
 #define SAMPLE_NS UINT64_C(5000000)
 /* Shortest interval between checks of the CPU time. */
 #define MIN_TICK_NS UINT64_C(1000000)
-/* Version 1 counts refused forks without an event: init checks soon, then less and less often. */
-#define FIRST_REFUSAL_NS UINT64_C(2000000)
-#define LAST_REFUSAL_NS  UINT64_C(20000000)
+/* What the kernel does not tell by an event (the peak of the memory without page cache; in version
+ * 1, refused forks): init checks soon, then less and less often. */
+#define FIRST_CHECK_NS   UINT64_C(2000000)
+#define LONGEST_CHECK_NS UINT64_C(20000000)
 /* Interval of checks of the pipes of a pair: a closed pipe stays unnoticed for so long. */
 #define PIPE_CHECK_NS UINT64_C(20000000)
 
@@ -347,6 +348,7 @@ static int start_run(struct run *run, struct fault *fault)
         return -1;
     if (run->init_reused && write_fd_text(run->last_pid, "1"))
         return fail(fault, "reset-pid");
+    run->sample_ns = FIRST_CHECK_NS;
     run->started_ns = now_ns();
     run->program = clone(start_program, run->stack + sizeof run->stack,
                          CLONE_VM | CLONE_VFORK | SIGCHLD, run);
@@ -471,6 +473,13 @@ static uint64_t max_cores(const struct run *run)
     return quota && quota < cores ? quota : cores;
 }
 
+static uint64_t growing_interval(uint64_t elapsed_ns)
+{
+    return elapsed_ns < FIRST_CHECK_NS     ? FIRST_CHECK_NS
+           : elapsed_ns < LONGEST_CHECK_NS ? elapsed_ns
+                                           : LONGEST_CHECK_NS;
+}
+
 /* When to check again: at the wall limit, or when the program could reach its CPU limit. */
 static uint64_t next_check_ns(const struct run *run, uint64_t cpu_ns, uint64_t elapsed_ns)
 {
@@ -485,11 +494,8 @@ static uint64_t next_check_ns(const struct run *run, uint64_t cpu_ns, uint64_t e
             left = MIN_TICK_NS;
         if (left < wait)
             wait = left;
-        uint64_t refusals = elapsed_ns < FIRST_REFUSAL_NS  ? FIRST_REFUSAL_NS
-                            : elapsed_ns < LAST_REFUSAL_NS ? elapsed_ns
-                                                           : LAST_REFUSAL_NS;
-        if (!run->slot->shared->meter.v2[PIDS] && refusals < wait)
-            wait = refusals;
+        if (growing_interval(elapsed_ns) < wait)
+            wait = growing_interval(elapsed_ns);
         if (run->slot->shared->meter.peak < 0 && SAMPLE_NS < wait)
             wait = SAMPLE_NS;
     } else if (SAMPLE_NS < wait) {
@@ -520,7 +526,10 @@ static bool limit_reached(struct run *run, uint64_t *wait)
     struct meter *meter = &run->slot->shared->meter;
     uint64_t elapsed = now_ns() - run->started_ns;
     uint64_t cpu = meter_cpu_ns(meter);
-    meter_sample(meter);
+    if (elapsed >= run->sample_ns) {
+        meter_sample(meter);
+        run->sample_ns = elapsed + (meter->peak < 0 ? SAMPLE_NS : growing_interval(elapsed));
+    }
     if (meter->on && cpu >= run->request.head.cpu_ns) {
         end_run(run, END_CPU, 0);
         return true;

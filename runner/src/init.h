@@ -39,6 +39,7 @@ struct run {
     const char *exec_step;
     pid_t program;
     uint64_t started_ns;
+    uint64_t sample_ns;        /* when to measure the memory again, since started_ns */
     struct held_pipe pipes[2]; /* with PAIRED: stdin and stdout */
     uint64_t check_pipes_ns;   /* when to check them again, since started_ns */
     char packet[WIRE_MAX_REQUEST + 1];

@@ -162,10 +162,15 @@ static int set_quota(struct meter *m, uint32_t permille)
     return write_fd_text(m->cpu_quota, text);
 }
 
+static int reset_peak(struct meter *m)
+{
+    return m->peak_resets ? write_fd_text(m->peak, m->v2[MEMORY] ? "reset" : "0") : 0;
+}
+
 int meter_begin(struct meter *m, uint64_t memory_bytes, uint32_t processes,
                 uint32_t cpu_permille, struct fault *fault)
 {
-    m->sampled_peak = 0;
+    m->sampled_peak = m->sampled_cache = m->sampled_usage = m->sampled_highest = 0;
     if (!m->on)
         return 0;
     m->base_bytes = read_fd_number(m->usage);
@@ -176,7 +181,7 @@ int meter_begin(struct meter *m, uint64_t memory_bytes, uint32_t processes,
         return fail(fault, "limit-processes");
     if (set_quota(m, cpu_permille))
         return fail(fault, "limit-cpu-quota");
-    if (m->peak_resets && write_fd_text(m->peak, m->v2[MEMORY] ? "reset" : "0"))
+    if (reset_peak(m))
         return fail(fault, "reset-peak");
     m->base_cpu_ns = 0;
     m->base_cpu_ns = meter_cpu_ns(m);
@@ -202,17 +207,7 @@ bool meter_refused(struct meter *m)
     return m->on && count_refusals(m) > m->base_refusals;
 }
 
-/* Before Linux 5.19 there is no memory.peak; samples miss what happens between them. */
-void meter_sample(struct meter *m)
-{
-    if (!m->on || m->peak >= 0)
-        return;
-    uint64_t now = read_fd_number(m->usage);
-    if (now > m->sampled_peak)
-        m->sampled_peak = now;
-}
-
-/* Returns how much of the peak is page cache of files, not memory of the program. Both numbers
+/* Returns how much of the memory is page cache of files, not memory of the program. Both numbers
  * come from one read, because the kernel may update them between two. */
 static uint64_t cached_bytes(struct meter *m)
 {
@@ -224,6 +219,49 @@ static uint64_t cached_bytes(struct meter *m)
     return files > shared ? files - shared : 0;
 }
 
+/* Returns the peak since the last sample; `now` if it is not known. */
+static uint64_t recent_peak(struct meter *m, uint64_t now)
+{
+    if (m->peak < 0) /* before Linux 5.19 */
+        return now;
+    const uint64_t peak = read_fd_number(m->peak);
+    if (m->peak_resets)
+        return peak;
+    const bool higher = peak > m->sampled_highest;
+    m->sampled_highest = peak;
+    return higher ? peak : now;
+}
+
+/* The kernel's peak includes page cache, and no file has the peak without it. So this takes the
+ * peak since the last sample, and subtracts the cache at the begin or at the end of that time: what
+ * a program reads later does not lower what it used before. */
+static void sample_memory(struct meter *m)
+{
+    const uint64_t now = read_fd_number(m->usage);
+    const uint64_t peak = recent_peak(m, now);
+    if (now == m->sampled_usage && peak == now)
+        return;
+    m->sampled_usage = now;
+    uint64_t own = m->base_bytes;
+    if (peak > own + STALE_BYTES) {
+        const uint64_t cached = cached_bytes(m);
+        own = m->own_bytes + (cached > m->sampled_cache ? cached : m->sampled_cache);
+        if (now > m->own_bytes + cached && now - m->own_bytes - cached > m->sampled_peak)
+            m->sampled_peak = now - m->own_bytes - cached;
+        m->sampled_cache = cached;
+    }
+    if (peak > own && peak - own > m->sampled_peak)
+        m->sampled_peak = peak - own;
+}
+
+void meter_sample(struct meter *m)
+{
+    if (!m->on)
+        return;
+    sample_memory(m);
+    (void)reset_peak(m);
+}
+
 bool meter_end(struct meter *m, unsigned inits, struct usage *usage)
 {
     *usage = (struct usage){0};
@@ -232,10 +270,7 @@ bool meter_end(struct meter *m, unsigned inits, struct usage *usage)
     usage->cpu_ns = meter_cpu_ns(m);
     usage->oom_kills = (uint32_t)(count_ooms(m) - m->base_ooms);
     usage->process_refusals = (uint32_t)(count_refusals(m) - m->base_refusals);
-    uint64_t peak = m->peak >= 0 ? read_fd_number(m->peak) : m->sampled_peak;
-    uint64_t own = m->base_bytes;
-    if (peak > own + STALE_BYTES)
-        own = m->own_bytes + cached_bytes(m);
-    usage->memory_bytes = peak > own + COUNTED_BYTES ? peak - own : COUNTED_BYTES;
+    sample_memory(m);
+    usage->memory_bytes = m->sampled_peak > COUNTED_BYTES ? m->sampled_peak : COUNTED_BYTES;
     return read_fd_number(m->pids_now) == inits + (m->v2[PIDS] ? 0 : 1);
 }

@@ -4,6 +4,7 @@
  *   load FILE    reads the page of each 1 of stdin, in several processes
  *   nowait FILE  prints what preadv2 tells: 1 or 0 for each page, or ? if the call is refused
  *   faults FILE  prints what the count of major faults tells, which is what their timing tells
+ *   spend FILE   uses 48 MiB of memory for a while, frees it, then reads the file
  *
  * The pages of two bits are so far apart that reading one does not load the other. */
 #define _GNU_SOURCE
@@ -79,6 +80,18 @@ static void count_faults(int file)
     }
 }
 
+static void spend(int file)
+{
+    static char buffer[1 << 16];
+    const size_t bytes = 48 << 20;
+    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memset(memory, 1, bytes);
+    usleep(200000);
+    munmap(memory, bytes);
+    while (read(file, buffer, sizeof buffer) > 0)
+        ;
+}
+
 int main(int count, char **arguments)
 {
     char bits[BITS + 1] = "";
@@ -90,6 +103,9 @@ int main(int count, char **arguments)
         return fread(bits, 1, BITS, stdin) == BITS ? evict(file, bits), 0 : 1;
     case 'l':
         return fread(bits, 1, BITS, stdin) == BITS ? load(file, bits), 0 : 1;
+    case 's':
+        spend(file);
+        return 0;
     case 'n':
         ask_without_waiting(file);
         return 0;

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from deemster.domain.limits import MIB
 from deemster.domain.run_status import RunStatus
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Bind, Command, Layers, View
@@ -154,6 +155,18 @@ async def test_pages_that_a_trusted_program_has_read_stay_in_memory(
         assert await run(boxes, code, "faults") == SECRET
         await wait_until_clean(boxes)
     assert bits_in_memory(shared) == SECRET
+
+
+async def test_j7_reading_a_file_does_not_lower_the_peak_of_the_memory(
+    shared: Path, build: Callable[[Path], Path]
+) -> None:
+    """The page cache at the end is not subtracted from an earlier peak."""
+    command = Command(("/code/attack", "spend", "/opt/shared/file"), code=build(SOURCE))
+    forget(shared)
+    async with open_boxes(shared) as boxes:
+        report = await boxes.run(command)
+    assert report.status is RunStatus.OK, report
+    assert 46 * MIB < report.memory_bytes < 56 * MIB
 
 
 async def test_without_control_groups_pages_carry_a_message(
