@@ -51,6 +51,8 @@ def test_an_unprivileged_process_has_boxes_and_nothing_else_of_root(
     assert "got hello" in seen["terminal"]
     assert seen["cores"] == "0"
     assert seen["restarted"] == "again\n"
+    assert seen["without launcher"] == ["sandbox_fault", "again\n"]
+    assert "start this command again" in seen["end"]
     assert all("attach-directory" in each for each in seen["refused"]), seen["refused"]
     assert "layers" in seen["fewer layers"]
 

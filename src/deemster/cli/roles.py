@@ -11,6 +11,7 @@ from deemster.settings import Settings, load_settings
 from deemster.telemetry import configure
 from deemster.wiring.metrics_server import metrics_served
 from deemster.wiring.privileges import enter_service
+from deemster.wiring.process import end_with_launcher
 
 log = structlog.get_logger()
 
@@ -103,4 +104,4 @@ def start_as_service_user(
     if entered.weakness is not None:
         log.warning("privileges.root", reason=entered.weakness)
     with metrics_served(entered.settings, role):
-        uvloop.run(work(entered.settings))
+        uvloop.run(end_with_launcher(work(entered.settings)))

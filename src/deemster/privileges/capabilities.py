@@ -25,7 +25,7 @@ class Capability(IntEnum):
 
 PR_SET_PDEATHSIG, PR_GET_PDEATHSIG = 1, 2
 PR_SET_KEEPCAPS, PR_CAPBSET_READ, PR_CAPBSET_DROP = 8, 23, 24
-PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT = 38, 47
+PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT = 36, 38, 47
 PR_CAP_AMBIENT_RAISE, PR_CAP_AMBIENT_CLEAR_ALL = 2, 4
 VERSION: Final = 0x20080522
 LIBC: Final = ctypes.CDLL(None, use_errno=True)
@@ -106,6 +106,11 @@ def drop_bounding_set(kept: Collection[Capability] = ()) -> None:
 def forbid_new_privileges() -> None:
     """From now on no setuid program gives this process or its children more privileges."""
     call("prctl", PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+
+
+def become_subreaper() -> None:
+    """Orphaned descendants become children of this process, not of the system's init."""
+    call("prctl", PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def call(name: str, *arguments: Any) -> None:

@@ -5,6 +5,9 @@ one end of a socket and can ask for four things: a runner with the arguments tha
 and checked options; the end of such a runner; other CPU cores for its boxes; and a terminal for
 a program in them. Whatever they send, nothing but the runner's executable is started, and a
 runner sees only the directories that were given at the start.
+
+A child of this process serves the requests. If it is killed, its runners end and another child
+takes its place; the service only sees that its runners have ended.
 """
 
 import json
@@ -24,13 +27,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from deemster.privileges.capabilities import (
     Capability,
+    become_subreaper,
     drop_bounding_set,
     forbid_new_privileges,
     held,
     keep_only,
 )
 from deemster.sandbox.command import Bind, Layers, unpack_views
-from deemster.sandbox.cores import move_descendants
+from deemster.sandbox.cores import children_of, move_descendants
 from deemster.sandbox.launched_runner import MAX_MESSAGE
 from deemster.sandbox.runner_start import RunnerOptions, as_file, spawn_runner
 
@@ -49,6 +53,8 @@ CAPABILITIES: Final = frozenset(
 )
 """What the launcher and the runners keep."""
 
+RESTART_PAUSE_S: Final = 0.1
+"""Pause before another child serves, in case it fails again and again."""
 END_S: Final = 30.0
 """Time in which a runner must end after the process that asked for it has gone."""
 VIEWS: Final = 4
@@ -232,6 +238,29 @@ class Launcher:
             running.channel = None
 
 
+def keep_serving(policy: Policy, requests: socket.socket) -> None:
+    """Serves in a child process, and starts another one if that is killed.
+
+    The runners of a killed one become children of this process, which ends them: nobody could
+    move them or ask for their end any more.
+    """
+    become_subreaper()
+    while True:
+        serving = os.fork()
+        if serving == 0:
+            Launcher(policy, requests).serve()
+            return
+        ended, status = os.wait()
+        while ended != serving:
+            ended, status = os.wait()
+        if status == 0:
+            return
+        for runner in children_of(os.getpid()):
+            with suppress(ProcessLookupError):
+                os.kill(runner, signal.SIGTERM)
+        time.sleep(RESTART_PAUSE_S)
+
+
 def answer(channel: socket.socket, **content: object) -> None:
     with suppress(OSError):
         channel.send(json.dumps(content).encode())
@@ -260,8 +289,7 @@ def main() -> None:
     drop_bounding_set(CAPABILITIES)
     keep_only(CAPABILITIES & held())
     forbid_new_privileges()
-    requests = socket.socket(fileno=int(sys.argv[1]))
-    Launcher(policy, requests).serve()
+    keep_serving(policy, socket.socket(fileno=int(sys.argv[1])))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""Process control of a role: ends it on SIGTERM or SIGINT, and when its parent ends."""
+"""Process control of a role: ends it on SIGTERM or SIGINT, and when its parent or the launcher
+ends.
+"""
 
 import asyncio
 import ctypes
@@ -8,6 +10,9 @@ import sys
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final, TypeVar
+
+from deemster.domain.errors import Unavailable
+from deemster.sandbox.launched_runner import launcher_in_use
 
 T = TypeVar("T")
 
@@ -45,6 +50,37 @@ async def run_until_signal(work: Coroutine[Any, Any, T]) -> T | None:
         with signals_handled(end), suppress(asyncio.CancelledError):
             return await asyncio.shield(task)
     return None
+
+
+async def end_with_launcher(work: Coroutine[Any, Any, T]) -> T:
+    """If the launcher and its parent were killed, the work ends as after SIGTERM, and fails.
+
+    Nothing that this process can do starts another launcher: only root can.
+    """
+    launcher = launcher_in_use()
+    if launcher is None:
+        return await work
+    loop = asyncio.get_running_loop()
+    is_gone = False
+
+    def end() -> None:
+        nonlocal is_gone
+        is_gone = True
+        loop.remove_reader(launcher.descriptor)
+        signal.raise_signal(signal.SIGTERM)
+
+    # Answers come by other sockets: this one becomes readable only when it is closed.
+    loop.add_reader(launcher.descriptor, end)
+    try:
+        result = await work
+    finally:
+        loop.remove_reader(launcher.descriptor)
+    if is_gone:
+        raise Unavailable(
+            "The process that starts the sandbox's runners was killed, and no program can run "
+            "without it: start this command again. All submissions are kept."
+        )
+    return result
 
 
 def die_with_parent(parent: int) -> None:

@@ -12,6 +12,7 @@ from deemster.cli.up.supervisor import supervise
 from deemster.sandbox.launched_runner import launcher_in_use
 from deemster.settings import load_settings
 from deemster.wiring.privileges import enter_service
+from deemster.wiring.process import end_with_launcher
 from deemster.wiring.strongest_sandbox import choose_layers
 
 
@@ -60,5 +61,7 @@ def up(
     if os.geteuid() != 0 and launcher_in_use() is None:
         settings, weakness = uvloop.run(choose_layers(settings))
     uvloop.run(
-        supervise(settings, weakness=weakness, names_data_dir=data_dir != usual_data_dir)
+        end_with_launcher(
+            supervise(settings, weakness=weakness, names_data_dir=data_dir != usual_data_dir)
+        )
     )
