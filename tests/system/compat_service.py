@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import secrets
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -38,13 +39,18 @@ async def serving(
     address = free_address()
     where = {"host": address.host, "port": address.port}
     async with open_service(compat=compat, **where, **settings) as service:
-        account = await make_account(service.pool, "client", Role.USER)
-        async with connection(service.pool) as acquired:
-            token = await accounts.add_token(acquired, account, "test")
+        token = await make_client(service)
         service.start("api", "relay", "keeper", "worker")
         await until_ready(address.url)
         await service.until_workers(1)
         yield CompatService(service, address.url, token)
+
+
+async def make_client(service: Service) -> str:
+    """Returns the token of a new user."""
+    account = await make_account(service.pool, f"client-{secrets.token_hex(4)}", Role.USER)
+    async with connection(service.pool) as acquired:
+        return await accounts.add_token(acquired, account, "test")
 
 
 async def run_client(*argv: str | Path, env: Mapping[str, str] | None = None) -> Any:

@@ -3,15 +3,19 @@
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from deemster.api.models.executions import execution_out
 from deemster.domain.execution import ExecutionLimits, ExecutionOptions
 from deemster.domain.limits import MIB
 from deemster.pipeline.verdict.cancel import cancel
 from deemster.store import executions
 from deemster.store.pool import connection
-from tests.system.conftest import OpenService
+from tests.system.conftest import OpenService, RunningService
 from tests.system.service import Service
 from tests.waiting import until
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 LIMITS = ExecutionLimits(memory_bytes=64 * MIB, output_bytes=2048)
 SHORT = replace(LIMITS, wall_ms=4000)
@@ -109,63 +113,64 @@ PROGRAMS: dict[str, tuple[str, str, dict[str, Any], dict[str, Any]]] = {
 }
 
 
-async def test_e4_each_way_a_program_ends_has_its_status(open_service: OpenService) -> None:
-    async with open_service() as service:
-        service.start("relay", "keeper", "worker")
-        started = {
-            name: await service.execute(language, source, **{"limits": LIMITS, **options})
-            for name, (language, source, options, _) in PROGRAMS.items()
-        }
-        for name, execution in started.items():
-            shown = await service.execution(execution)
-            seen = execution_out(shown.view, shown.output).model_dump(mode="json")
-            expected = PROGRAMS[name][3]
-            assert {key: seen[key] for key in expected} == expected, (name, seen)
+async def test_e4_each_way_a_program_ends_has_its_status(
+    running_service: RunningService,
+) -> None:
+    service = running_service.service
+    started = {
+        name: await service.execute(language, source, **{"limits": LIMITS, **options})
+        for name, (language, source, options, _) in PROGRAMS.items()
+    }
+    for name, execution in started.items():
+        shown = await service.execution(execution)
+        seen = execution_out(shown.view, shown.output).model_dump(mode="json")
+        expected = PROGRAMS[name][3]
+        assert {key: seen[key] for key in expected} == expected, (name, seen)
 
 
 async def test_files_are_in_the_program_s_directory_and_can_be_returned(
-    open_service: OpenService,
+    running_service: RunningService,
 ) -> None:
     source = "import os\nos.mkdir('d')\nopen('d/out', 'w').write(open('in.txt').read() * 2)\n"
     source += "os.symlink('/etc/passwd', 'link')"
-    async with open_service() as service:
-        service.start("relay", "worker")
-        request = {"main.py": source.encode(), "in.txt": b"ab"}
-        execution = await service.execute(
-            "python3",
-            files=request,
-            main="main.py",
-            options=ExecutionOptions(return_files=["d/out", "link", "../x", "missing"]),
-        )
-        result = (await service.execution(execution)).view.result
-        assert result is not None
-        assert result.returned_files == {"d/out": b"abab"}
-        source = "open('same', 'a'); open('new', 'w'); open('changed', 'a').write('2')"
-        execution = await service.execute(
-            "python3",
-            files={"main.py": source.encode(), "same": b"1", "changed": b"1"},
-            main="main.py",
-            options=ExecutionOptions(return_changed_files=True),
-        )
-        result = (await service.execution(execution)).view.result
-        assert result is not None
-        assert result.returned_files == {"new": b"", "changed": b"12"}
+    service = running_service.service
+    request = {"main.py": source.encode(), "in.txt": b"ab"}
+    execution = await service.execute(
+        "python3",
+        files=request,
+        main="main.py",
+        options=ExecutionOptions(return_files=["d/out", "link", "../x", "missing"]),
+    )
+    result = (await service.execution(execution)).view.result
+    assert result is not None
+    assert result.returned_files == {"d/out": b"abab"}
+    source = "open('same', 'a'); open('new', 'w'); open('changed', 'a').write('2')"
+    execution = await service.execute(
+        "python3",
+        files={"main.py": source.encode(), "same": b"1", "changed": b"1"},
+        main="main.py",
+        options=ExecutionOptions(return_changed_files=True),
+    )
+    result = (await service.execution(execution)).view.result
+    assert result is not None
+    assert result.returned_files == {"new": b"", "changed": b"12"}
 
 
-async def test_e5_output_can_be_read_while_the_program_runs(open_service: OpenService) -> None:
+async def test_e5_output_can_be_read_while_the_program_runs(
+    running_service: RunningService,
+) -> None:
     source = "import time\nprint('first', flush=True)\ntime.sleep(600)"
-    async with open_service() as service:
-        service.start("relay", "worker")
-        execution = await service.execute("python3", source)
+    service = running_service.service
+    execution = await service.execute("python3", source)
 
-        async def chunks() -> list[bytes]:
-            async with connection(service.pool) as acquired:
-                found = await executions.output_after(acquired, execution)
-            return [each.content for each in found]
+    async def chunks() -> list[bytes]:
+        async with connection(service.pool) as acquired:
+            found = await executions.output_after(acquired, execution)
+        return [each.content for each in found]
 
-        assert await until(chunks) == [b"first\n"]
-        await cancel(service.pool, execution)
-        assert (await service.execution(execution)).view.state == "CANCELLED"
+    assert await until(chunks) == [b"first\n"]
+    await cancel(service.pool, execution)
+    assert (await service.execution(execution)).view.state == "CANCELLED"
 
 
 async def test_ended_executions_are_deleted_with_all_their_rows(

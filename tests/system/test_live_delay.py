@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import secrets
 import statistics
 import time
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -11,14 +12,15 @@ from typing import Any
 import httpx
 import pytest
 
-from deemster.bench.load.processes import free_address
 from deemster.store.notifications import Listener
 from deemster.store.pool import connection
-from tests.system.conftest import OpenService
+from tests.system.conftest import RunningService
 from tests.system.service import Service
 from tests.system.test_terminal import Client as Terminal
 from tests.system.test_terminal import make_token
-from tests.waiting import PATIENCE_S, until_ready
+from tests.waiting import PATIENCE_S
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 LINES = 40
 ALLOWED_S = 0.1
@@ -98,22 +100,18 @@ class EventReader:
 
 @asynccontextmanager
 async def serving(
-    open_service: OpenService,
+    running: RunningService,
 ) -> AsyncIterator[tuple[Service, httpx.AsyncClient, str]]:
-    """A running service, a client of it, and the client's token."""
-    address = free_address()
-    async with open_service(host=address.host, port=address.port) as service:
-        token = await make_token(service, "ada")
-        service.start("api", "relay", "worker")
-        await until_ready(address.url)
-        headers = {"Authorization": f"Bearer {token}"}
-        async with (
-            httpx.AsyncClient(
-                base_url=address.url, headers=headers, timeout=PATIENCE_S
-            ) as http,
-            asyncio.timeout(PATIENCE_S),
-        ):
-            yield service, http, token
+    """The service, a client of it who is new, and the client's token."""
+    token = await make_token(running.service, f"user-{secrets.token_hex(4)}")
+    headers = {"Authorization": f"Bearer {token}"}
+    async with (
+        httpx.AsyncClient(
+            base_url=running.address.url, headers=headers, timeout=PATIENCE_S
+        ) as http,
+        asyncio.timeout(PATIENCE_S),
+    ):
+        yield running.service, http, token
 
 
 async def execute(http: httpx.AsyncClient, language: str, source: str, **more: object) -> str:
@@ -158,9 +156,9 @@ def assert_soon(delays_s: list[float], notices_s: list[float]) -> None:
 
 @pytest.mark.parametrize("language", PROGRAMS)
 async def test_e5_output_arrives_within_100_ms_of_being_printed(
-    open_service: OpenService, language: str
+    running_service: RunningService, language: str
 ) -> None:
-    async with serving(open_service) as (service, http, _):
+    async with serving(running_service) as (service, http, _):
         delays_s: list[float] = []
         async with measuring_notices(service) as notices_s:
             execution = await execute(http, language, PROGRAMS[language])
@@ -174,8 +172,10 @@ async def test_e5_output_arrives_within_100_ms_of_being_printed(
         assert_soon(delays_s, notices_s)
 
 
-async def test_e7_a_typed_line_is_answered_within_100_ms(open_service: OpenService) -> None:
-    async with serving(open_service) as (service, http, token):
+async def test_e7_a_typed_line_is_answered_within_100_ms(
+    running_service: RunningService,
+) -> None:
+    async with serving(running_service) as (service, http, token):
         execution = await execute(http, "python3", ECHO, io="terminal")
         terminal = Terminal(str(http.base_url), token)
         delays_s: list[float] = []
@@ -193,9 +193,9 @@ async def test_e7_a_typed_line_is_answered_within_100_ms(open_service: OpenServi
 
 
 async def test_e8_a_client_that_is_cut_off_misses_nothing_and_gets_nothing_twice(
-    open_service: OpenService,
+    running_service: RunningService,
 ) -> None:
-    async with serving(open_service) as (_, http, _):
+    async with serving(running_service) as (_, http, _):
         reader = EventReader(http, await execute(http, "python3", COUNT))
         text, cuts, has_ended = "", 0, False
         while not has_ended:

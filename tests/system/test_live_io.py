@@ -19,9 +19,11 @@ from deemster.domain.ids import ExecutionId
 from deemster.store import executions
 from deemster.store.notifications import OUTPUT_CHANNEL, Listener
 from deemster.store.pool import connection
-from tests.system.conftest import OpenService
+from tests.system.conftest import OpenService, RunningService
 from tests.system.service import Service
 from tests.waiting import PATIENCE_S
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 PROMPTS = {
     "python3": "name = input('name? ')\nprint('hi', name)\nwhile True: print(input())",
@@ -73,47 +75,43 @@ async def type_in(service: Service, execution: ExecutionId, kind: str, data: byt
 
 @pytest.mark.parametrize("language", PROMPTS)
 async def test_e7_a_prompt_appears_before_the_answer_is_typed(
-    open_service: OpenService, language: str
+    running_service: RunningService, language: str
 ) -> None:
-    async with open_service() as service:
-        service.start("relay", "worker")
-        execution = await service.execute(language, PROMPTS[language], io=ProgramIo.TERMINAL)
-        async with reading(service, execution) as reader:
-            await reader.until(lambda seen: seen.text[Stream.STDOUT] == b"name? ")
-            assert await type_in(service, execution, "data", b"bob\n")
-            await reader.until(lambda seen: b"hi bob\r\n" in seen.text[Stream.STDOUT])
-            assert await type_in(service, execution, "signal", b"SIGINT")
-            await reader.until(lambda seen: seen.end)
-        assert reader.end is not None
-        assert status_of(reader.end.state, reader.end.result) == "FAILED"
-        assert not await type_in(service, execution, "data", b"late")
+    service = running_service.service
+    execution = await service.execute(language, PROMPTS[language], io=ProgramIo.TERMINAL)
+    async with reading(service, execution) as reader:
+        await reader.until(lambda seen: seen.text[Stream.STDOUT] == b"name? ")
+        assert await type_in(service, execution, "data", b"bob\n")
+        await reader.until(lambda seen: b"hi bob\r\n" in seen.text[Stream.STDOUT])
+        assert await type_in(service, execution, "signal", b"SIGINT")
+        await reader.until(lambda seen: seen.end)
+    assert reader.end is not None
+    assert status_of(reader.end.state, reader.end.result) == "FAILED"
+    assert not await type_in(service, execution, "data", b"late")
 
 
 async def test_e5_pipes_keep_stdout_and_stderr_apart_and_the_input_can_be_ended(
-    open_service: OpenService,
+    running_service: RunningService,
 ) -> None:
     source = """import sys
 for line in sys.stdin:
     print(line.strip().upper(), flush=True)
     print(line.strip(), file=sys.stderr, flush=True)
 print('bye')"""
-    async with open_service() as service:
-        service.start("relay", "worker")
-        execution = await service.execute(
-            "python3", source, io=ProgramIo.STREAMS, stdin=b"zero\n"
-        )
-        async with reading(service, execution) as reader:
-            await reader.until(lambda seen: seen.text[Stream.STDERR] == b"zero\n")
-            await type_in(service, execution, "data", b"one\ntwo\n")
-            await reader.until(lambda seen: seen.text[Stream.STDERR].endswith(b"two\n"))
-            await type_in(service, execution, "end", b"")
-            await reader.until(lambda seen: seen.end)
-        assert reader.text == {
-            Stream.STDOUT: b"ZERO\nONE\nTWO\nbye\n",
-            Stream.STDERR: b"zero\none\ntwo\n",
-        }
-        assert reader.end is not None
-        assert status_of(reader.end.state, reader.end.result) == "COMPLETED"
+    service = running_service.service
+    execution = await service.execute("python3", source, io=ProgramIo.STREAMS, stdin=b"zero\n")
+    async with reading(service, execution) as reader:
+        await reader.until(lambda seen: seen.text[Stream.STDERR] == b"zero\n")
+        await type_in(service, execution, "data", b"one\ntwo\n")
+        await reader.until(lambda seen: seen.text[Stream.STDERR].endswith(b"two\n"))
+        await type_in(service, execution, "end", b"")
+        await reader.until(lambda seen: seen.end)
+    assert reader.text == {
+        Stream.STDOUT: b"ZERO\nONE\nTWO\nbye\n",
+        Stream.STDERR: b"zero\none\ntwo\n",
+    }
+    assert reader.end is not None
+    assert status_of(reader.end.state, reader.end.result) == "COMPLETED"
 
 
 async def test_a_silent_program_without_input_is_ended(open_service: OpenService) -> None:
@@ -130,21 +128,20 @@ async def test_a_silent_program_without_input_is_ended(open_service: OpenService
 
 @pytest.mark.parametrize("io", [ProgramIo.STREAMS, ProgramIo.TERMINAL])
 async def test_e7_a_program_that_reads_nothing_can_be_interrupted(
-    open_service: OpenService, io: ProgramIo
+    running_service: RunningService, io: ProgramIo
 ) -> None:
     """More was typed than fits into the buffers on the way to the program."""
     source = "print('on', flush=True)\nimport time\ntime.sleep(1e6)"
-    async with open_service() as service:
-        service.start("relay", "worker")
-        execution = await service.execute("python3", source, io=io, stdin=b"x\n" * 100_000)
-        async with reading(service, execution) as reader:
-            await reader.until(lambda seen: b"on" in seen.text[Stream.STDOUT])
-            for _ in range(4):
-                await type_in(service, execution, "data", b"y\n" * 30_000)
-            await type_in(service, execution, "signal", b"SIGINT")
-            await reader.until(lambda seen: seen.end)
-        assert reader.end is not None
-        assert error_of(reader.end) == (
-            "RuntimeError",
-            "The program was ended by the signal SIGINT.",
-        )
+    service = running_service.service
+    execution = await service.execute("python3", source, io=io, stdin=b"x\n" * 100_000)
+    async with reading(service, execution) as reader:
+        await reader.until(lambda seen: b"on" in seen.text[Stream.STDOUT])
+        for _ in range(4):
+            await type_in(service, execution, "data", b"y\n" * 30_000)
+        await type_in(service, execution, "signal", b"SIGINT")
+        await reader.until(lambda seen: seen.end)
+    assert reader.end is not None
+    assert error_of(reader.end) == (
+        "RuntimeError",
+        "The program was ended by the signal SIGINT.",
+    )

@@ -7,12 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
+import pytest_asyncio
 
 from tests.services.npm_packages import npm_packages
-from tests.system.compat_service import run_client, serving
-from tests.system.conftest import OpenService
+from tests.system.compat_service import CompatService, make_client, run_client
+from tests.system.conftest import RunningService
 from tests.waiting import PATIENCE_S
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+SETTINGS = {"compat": "piston,jobe,sandboxfusion"}
 SCRIPT = Path(__file__).parent / "piston_script.py"
 NPM_SCRIPT = SCRIPT.with_suffix(".mjs")
 BROKEN_C = "int main() { return x; }"
@@ -33,26 +38,30 @@ CODERUNNER = (
 """As CodeRunner names the files of these languages."""
 
 
+@pytest_asyncio.fixture(loop_scope="module")
+async def served(running_service: RunningService) -> CompatService:
+    token = await make_client(running_service.service)
+    return CompatService(running_service.service, running_service.address.url, token)
+
+
 async def test_clients_of_piston_jobe_and_sandboxfusion_work_unchanged(
-    open_service: OpenService,
+    served: CompatService,
 ) -> None:
-    async with serving(open_service, "piston,jobe,sandboxfusion") as served:
-        url, token = f"{served.url}/api/v2/piston/", served.token
-        # In a process of its own, because the client closes its session when it is deleted.
-        check_piston(await run_client(sys.executable, "-W", "ignore", SCRIPT, url, token))
-        async with httpx.AsyncClient(
-            base_url=served.url, headers={"X-API-KEY": token}, timeout=PATIENCE_S
-        ) as http:
-            await check_jobe(http)
-            http.headers["Authorization"] = f"Bearer {token}"
-            await check_sandboxfusion(http)
+    url, token = f"{served.url}/api/v2/piston/", served.token
+    # In a process of its own, because the client closes its session when it is deleted.
+    check_piston(await run_client(sys.executable, "-W", "ignore", SCRIPT, url, token))
+    async with httpx.AsyncClient(
+        base_url=served.url, headers={"X-API-KEY": token}, timeout=PATIENCE_S
+    ) as http:
+        await check_jobe(http)
+        http.headers["Authorization"] = f"Bearer {token}"
+        await check_sandboxfusion(http)
 
 
-async def test_npm_s_client_of_piston_works_unchanged(open_service: OpenService) -> None:
+async def test_npm_s_client_of_piston_works_unchanged(served: CompatService) -> None:
     """Its token is in the address, because it can send no header."""
     packages = await asyncio.to_thread(npm_packages)
-    async with serving(open_service, "piston") as served:
-        found = await run_client("node", NPM_SCRIPT, packages, served.url_with_token)
+    found = await run_client("node", NPM_SCRIPT, packages, served.url_with_token)
     assert {"python", "javascript", "c", "c++"} <= set(found["languages"])
     hello = found["hello"]
     assert (hello["language"], hello["run"]["stdout"]) == ("python", "Hello World!\n")

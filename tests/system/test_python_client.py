@@ -3,14 +3,13 @@
 import asyncio
 import os
 import re
+import secrets
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
-from deemster.bench.load.processes import free_address
 from deemster.client import (
     AsyncDeemster,
     ConflictError,
@@ -22,8 +21,10 @@ from deemster.client import (
 )
 from deemster.wiring.address import Address
 from tests.client.servers import cutting, make_token
-from tests.system.conftest import OpenService
-from tests.waiting import PATIENCE_S, until_ready
+from tests.system.conftest import RunningService
+from tests.waiting import PATIENCE_S
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "python-client.md"
 EXAMPLE = re.compile(r"^```python\n(.*?)^```\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -38,27 +39,18 @@ ECHO = "import sys\nfor line in sys.stdin: print('got', line, end='')"
 TYPED = 30
 
 
-@asynccontextmanager
-async def served(open_service: OpenService) -> AsyncIterator[tuple[Address, str]]:
-    """The address of a service and the token of a user."""
-    address = free_address()
-    async with open_service(
-        host=address.host, port=address.port, submit_interval_s=0
-    ) as service:
-        token = await make_token(service.pool)
-        service.start("api", "relay", "worker")
-        await until_ready(address.url)
-        yield address, token
+@pytest_asyncio.fixture(loop_scope="module")
+async def served(running_service: RunningService) -> tuple[Address, str]:
+    """The address of a service and the token of a new user."""
+    name = f"user-{secrets.token_hex(4)}"
+    return running_service.address, await make_token(running_service.service.pool, name)
 
 
 async def test_e8_a_client_whose_stream_is_cut_misses_nothing(
-    open_service: OpenService,
+    served: tuple[Address, str],
 ) -> None:
-    async with (
-        served(open_service) as (address, token),
-        AsyncDeemster(address.url, token) as judge,
-        asyncio.timeout(PATIENCE_S),
-    ):
+    address, token = served
+    async with AsyncDeemster(address.url, token) as judge, asyncio.timeout(PATIENCE_S):
         started = await judge.executions.start(Program("python3", COUNT))
         # In the head of an answer, in its first event, and later.
         async with (
@@ -84,11 +76,11 @@ async def test_e8_a_client_whose_stream_is_cut_misses_nothing(
         assert statuses == sorted(set(statuses)), "each status is told once"
 
 
-async def test_e7_a_terminal_that_is_cut_off_comes_back(open_service: OpenService) -> None:
+async def test_e7_a_terminal_that_is_cut_off_comes_back(served: tuple[Address, str]) -> None:
     """Lines are typed by requests: what is under way on a cut connection may be lost."""
     lost: list[str] = []
+    address, token = served
     async with (
-        served(open_service) as (address, token),
         cutting(address, 600, 500, 400) as (proxy, made),
         AsyncDeemster(address.url, token) as judge,
         AsyncDeemster(proxy.url, token) as cut_off,
@@ -123,21 +115,21 @@ async def test_e7_a_terminal_that_is_cut_off_comes_back(open_service: OpenServic
 
 
 async def test_every_example_of_the_documentation_prints_what_it_says(
-    open_service: OpenService,
+    served: tuple[Address, str],
 ) -> None:
+    address, token = served
     text = PAGE.read_text(encoding="utf-8")
     examples = EXAMPLE.findall(text)
     assert len(examples) == text.count("```python\n") > 5
-    async with served(open_service) as (address, token):
-        environment = {**os.environ, "DEEMSTER_URL": address.url, "DEEMSTER_TOKEN": token}
-        for code, expected in examples:
-            process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-W", "error", "-c", code),
-                env=environment,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-            )
-            async with asyncio.timeout(PATIENCE_S):
-                printed, complaints = await process.communicate()
-            assert complaints.decode() == "", code
-            assert printed.decode() == expected, code
+    environment = {**os.environ, "DEEMSTER_URL": address.url, "DEEMSTER_TOKEN": token}
+    for code, expected in examples:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-W", "error", "-c", code),
+            env=environment,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        async with asyncio.timeout(PATIENCE_S):
+            printed, complaints = await process.communicate()
+        assert complaints.decode() == "", code
+        assert printed.decode() == expected, code
