@@ -84,7 +84,8 @@ static void spend(int file)
 {
     static char buffer[1 << 16];
     const size_t bytes = 48 << 20;
-    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *memory =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     memset(memory, 1, bytes);
     usleep(200000);
     munmap(memory, bytes);

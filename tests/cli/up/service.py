@@ -77,8 +77,8 @@ class Up:
                 start_new_session=True,
             )
 
-    async def start(self, **variables: str) -> None:
-        self.begin(**variables)
+    async def start(self, port: int = 0, **variables: str) -> None:
+        self.begin(port, **variables)
         await until(self._answers, why=lambda: self.output)
         assert self.process.poll() is None, self.output
 
