@@ -1,5 +1,6 @@
 """A box shows what its language needs, and no other files of the host (X2)."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from deemster.programs.build.languages import load_catalogue
 from deemster.programs.build.toolchain import Toolchain, Toolchains
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Command, View
-from deemster.sandbox.root import make_view
+from deemster.sandbox.root import FileNeeds, make_view
 from deemster.sandbox.runner import SandboxFault
 from tests.programs.conftest import OpenLanguage
 
@@ -103,3 +104,16 @@ async def test_no_view_shows_a_whole_top_directory(language: str) -> None:
         assert isinstance(view, View)
         shown = {bind.target for bind in view.binds}
         assert not shown & {"/usr", "/usr/bin", "/usr/lib", "/usr/share", "/usr/local", "/etc"}
+
+
+def test_views_that_share_needs_read_each_file_once(tmp_path: Path) -> None:
+    tool = tmp_path / "tool"
+    shutil.copy("/usr/bin/cat", tool)
+    needs = FileNeeds()
+    found = needs.of(tool)
+    assert any(path.name == "libc.so.6" for path in found)
+    tool.unlink()
+    assert needs.of(tool) == found
+    assert needs.of(tool.parent) == ()
+    shared, own = make_view(["/usr/bin/cat"], needs=needs), make_view(["/usr/bin/cat"])
+    assert shared == own == make_view(["/usr/bin/cat"], needs=needs)

@@ -39,16 +39,35 @@ def system_view() -> View:
     return View(tuple(Bind(Path(path), path) for path in paths if Path(path).exists()))
 
 
+class FileNeeds:
+    """Reads the libraries and interpreters that files need, each file only once."""
+
+    def __init__(self) -> None:
+        self._found: dict[Path, tuple[Path, ...]] = {}
+
+    def of(self, path: Path) -> tuple[Path, ...]:
+        """What a file needs, or all files in a directory."""
+        found = self._found.get(path)
+        if found is None:
+            needs = (need for file in _loadable_files(path) for need in needs_of(file))
+            found = self._found[path] = tuple(dict.fromkeys(needs))
+        return found
+
+
 def make_view(
-    paths: Iterable[str], mounts: Iterable[Bind] = (), hidden: Iterable[str] = ()
+    paths: Iterable[str],
+    mounts: Iterable[Bind] = (),
+    hidden: Iterable[str] = (),
+    needs: FileNeeds | None = None,
 ) -> View:
     """Shows these paths, the links that lead to them, and the libraries that they need.
 
     `mounts` are files that a box shows elsewhere than the host. The directories `hidden`, which
-    exist, are empty in a box. Reads many files, so use a thread.
+    exist, are empty in a box. Reads many files, so use a thread; views that are made at the
+    same time can share `needs`.
     """
     mounts = tuple(mounts)
-    files = _Files()
+    files = _Files(needs or FileNeeds())
     for path in (*DATA_PATHS, *paths):
         files.add(Path(path))
     for bind in mounts:
@@ -68,7 +87,8 @@ def make_view(
 class _Files:
     """Collects files and directories with everything that they need."""
 
-    def __init__(self) -> None:
+    def __init__(self, needs: FileNeeds) -> None:
+        self._needs = needs
         self._paths: set[Path] = set()
         self._added: set[Path] = set()
         """As they were named: most files need the same few libraries."""
@@ -101,9 +121,8 @@ class _Files:
         if not path.is_dir():  # a directory may contain scripts that nobody starts
             for interpreter in script_interpreter(path):
                 self.add(interpreter)
-        for file in _loadable_files(path):
-            for need in needs_of(file):
-                self._add_need(need)
+        for need in self._needs.of(path):
+            self._add_need(need)
 
     def _add_need(self, need: Path) -> None:
         if need in self._added:

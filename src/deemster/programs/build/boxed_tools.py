@@ -11,7 +11,7 @@ from deemster.domain.limits import MIB, Limits
 from deemster.domain.run_status import RunStatus
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import STANDARD_PROFILES, Bind, Command, Layers, Profile, View
-from deemster.sandbox.root import make_view
+from deemster.sandbox.root import FileNeeds, make_view
 from deemster.sandbox.runner import SandboxFault
 
 VERSION_PROFILE: Final = "version"
@@ -28,7 +28,9 @@ class Views:
     version: View
 
 
-def language_views(language: Language, tools: Mapping[str, str]) -> Views:
+def language_views(
+    language: Language, tools: Mapping[str, str], needs: FileNeeds | None = None
+) -> Views:
     """Reads many files, so use a thread."""
     compiler, run, precompile = language.compile, language.run, language.precompile
     compile_argv = (
@@ -39,10 +41,11 @@ def language_views(language: Language, tools: Mapping[str, str]) -> Views:
     compile_paths = (*language.shows, *(compiler.shows if compiler else ()))
     run_paths = (*language.shows, *run.shows)
     both = (*compile_paths, *run_paths)
+    hides, needs = language.hides, needs or FileNeeds()
     return Views(
-        compile=step_view(compile_argv, compile_paths, tools, hides=language.hides),
-        run=step_view(run_argv, run_paths, tools, hides=language.hides),
-        version=step_view(language.version.argv, both, tools, hides=language.hides),
+        compile=step_view(compile_argv, compile_paths, tools, hides=hides, needs=needs),
+        run=step_view(run_argv, run_paths, tools, hides=hides, needs=needs),
+        version=step_view(language.version.argv, both, tools, hides=hides, needs=needs),
     )
 
 
@@ -53,6 +56,7 @@ def step_view(
     *,
     hides: Iterable[str] = (),
     mounts: Iterable[Bind] = (),
+    needs: FileNeeds | None = None,
 ) -> View:
     """Shows the tools that a command uses, and the paths that its file names."""
     mounts = tuple(mounts)
@@ -65,6 +69,7 @@ def step_view(
         ],
         mounts,
         paths_named(hides, tools),
+        needs,
     )
 
 

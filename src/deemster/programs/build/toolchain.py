@@ -19,6 +19,7 @@ from deemster.programs.build.boxed_tools import (
     language_views,
 )
 from deemster.sandbox.command import View
+from deemster.sandbox.root import FileNeeds
 from deemster.sandbox.runner import SandboxFault
 
 SEARCH_PATH = ("/usr/local/bin", "/usr/bin", "/bin")
@@ -130,10 +131,13 @@ class Toolchains:
         self.versions: dict[str, str] = {}
         """The versions of the found toolchains by language id; kept up to date."""
 
-    async def find(self, language: Language) -> Toolchain | Missing:
+    async def find(
+        self, language: Language, needs: FileNeeds | None = None
+    ) -> Toolchain | Missing:
+        """Searches for several languages at the same time can share `needs`."""
         seen = self._seen.get(language.id)
         if seen is None or self._is_due(seen):
-            snapshot = self._seen[language.id] = await self._search(language, seen)
+            snapshot = self._seen[language.id] = await self._search(language, seen, needs)
             self._update_version(snapshot.found, is_first=seen is None)
             return snapshot.found
         return seen.found
@@ -153,8 +157,9 @@ class Toolchains:
         raise found.refusal()
 
     async def find_all(self, languages: Iterable[Language]) -> list[Toolchain | Missing]:
+        needs = FileNeeds()
         async with asyncio.TaskGroup() as group:
-            searches = [group.create_task(self.find(language)) for language in languages]
+            searches = [group.create_task(self.find(each, needs)) for each in languages]
         return [search.result() for search in searches]
 
     async def refresh(self, languages: Iterable[Language]) -> None:
@@ -169,12 +174,12 @@ class Toolchains:
         return isinstance(seen.found, Toolchain) and not seen.found.is_unchanged
 
     async def _search(
-        self, language: Language, seen: ToolchainSnapshot | None
+        self, language: Language, seen: ToolchainSnapshot | None, needs: FileNeeds | None
     ) -> ToolchainSnapshot:
         # Read before the search, so that the next one notices changes during this one.
         system, now_s = stamps_of(SYSTEM_FILES), self._clock()
         async with self._searching:
-            found = await discover(language, self._timeout_s, self._version_box)
+            found = await discover(language, self._timeout_s, self._version_box, needs)
         if timed_out(found):
             async with self._alone:
                 found = await discover(language, self._patient_timeout_s, self._version_box)
@@ -219,13 +224,14 @@ async def discover(
     language: Language,
     timeout_s: float = PATIENT_TIMEOUT_S,
     version_box: VersionBox = DEFAULT_BOX,
+    needs: FileNeeds | None = None,
 ) -> Toolchain | Missing:
     steps = (language.run, language.compile)
     permissions = [step.permissions for step in steps if step is not None]
     views: list[Views] = []
 
     def version_view(tools: Mapping[str, str]) -> View:
-        views.append(language_views(language, tools))
+        views.append(language_views(language, tools, needs))
         return views[-1].version
 
     try:
