@@ -1,19 +1,21 @@
 """An API process of its own, on a database and a queue that tests share."""
 
 import os
+import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from deemster.wiring.address import Address, ask, find_free
-from tests.services.role_process import RoleProcess
+from deemster.wiring.forked_process import ForkedProcess
+from tests.services.role_process import start_role
 from tests.waiting import until
 
 
 @asynccontextmanager
 async def api_process(
     directory: Path, database_url: str, redis_url: str, queue_env: str
-) -> AsyncIterator[tuple[Address, RoleProcess]]:
+) -> AsyncIterator[tuple[Address, ForkedProcess]]:
     """Nothing is judged: there is no relay and no worker. It must end well."""
     address = find_free("127.0.0.1", 0)
     log = directory / "api.log"
@@ -26,7 +28,7 @@ async def api_process(
         "DEEMSTER_PORT": str(address.port),
         "DEEMSTER_SUBMIT_INTERVAL_S": "0",
     }
-    process = await RoleProcess.start("api", environment, log)
+    process = await start_role("api", environment, log)
 
     async def answers() -> bool:
         try:
@@ -38,5 +40,5 @@ async def api_process(
         await until(answers, why=log.read_text)
         yield address, process
     finally:
-        process.terminate()
+        process.send_signal(signal.SIGTERM)
         assert await process.wait() == 0, log.read_text()

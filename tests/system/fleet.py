@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from tests.services.role_process import RoleProcess
+from deemster.wiring.forked_process import ForkedProcess
+from tests.services.role_process import start_role
 from tests.waiting import PATIENCE_S, until
 
 TAIL_LINES = 60
@@ -27,7 +28,7 @@ class Member:
     role: str
     environment: Mapping[str, str]
     log: Path
-    process: RoleProcess | None = None
+    process: ForkedProcess | None = None
     wanted: bool = True
     expected: set[int] = field(default_factory=set)
     """Processes of it that we end ourselves."""
@@ -91,9 +92,7 @@ class Fleet:
 
     async def _supervise(self, member: Member) -> None:
         while True:
-            member.process = await RoleProcess.start(
-                member.role, member.environment, member.log
-            )
+            member.process = await start_role(member.role, member.environment, member.log)
             code = await member.process.wait()
             member.codes.append(code)
             if not member.wanted:

@@ -7,8 +7,9 @@ import ctypes
 import os
 import signal
 import sys
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from deemster.domain.errors import Unavailable
@@ -17,6 +18,8 @@ from deemster.sandbox.launched_runner import launcher_in_use
 T = TypeVar("T")
 
 PR_SET_PDEATHSIG: Final = 1
+ARGUMENTS_START, ARGUMENTS_END = 45, 46
+"""Indices among the fields of /proc/PID/stat that follow the name of the command."""
 
 
 @contextmanager
@@ -90,3 +93,12 @@ def die_with_parent(parent: int) -> None:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
     if os.getppid() != parent:
         sys.exit("The parent ended before this process began.")
+
+
+def show_arguments(arguments: Sequence[str]) -> None:
+    """Replaces the command line that `ps` shows; what is longer than the old one is cut off."""
+    fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+    start, end = int(fields[ARGUMENTS_START]), int(fields[ARGUMENTS_END])
+    # The last byte stays zero, by which the kernel knows where the arguments end.
+    shown = os.fsencode("\0".join(arguments))[: end - start - 1]
+    ctypes.memmove(start, shown.ljust(end - start, b"\0"), end - start)

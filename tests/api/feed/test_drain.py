@@ -1,6 +1,7 @@
 """A process that ends closes its streams and does not wait for clients."""
 
 import asyncio
+import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -9,13 +10,13 @@ import pytest
 
 from deemster.store.pool import Pool
 from deemster.wiring.address import Address
+from deemster.wiring.forked_process import ForkedProcess
 from tests.api.conftest import make_user
 from tests.api.feed.event_client import EventClient
 from tests.services.api import api_process
-from tests.services.role_process import RoleProcess
 from tests.waiting import PATIENCE_S
 
-Api = tuple[Address, RoleProcess]
+Api = tuple[Address, ForkedProcess]
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ async def test_sigterm_ends_streams_cleanly(api: Api, pool: Pool) -> None:
         assert answer.status_code == 200
         stream_client = EventClient(answer)
         assert await stream_client.block()
-        process.terminate()
+        process.send_signal(signal.SIGTERM)
         assert await stream_client.rest() == []
     assert await process.wait() == 0
 

@@ -104,8 +104,10 @@ class Up:
 
     def child(self, name: str) -> int | None:
         """The process of a role or of the database; None while there is none."""
-        for pid, parent in read_parents().items():
-            if parent == self.process.pid and role_of(pid) == name:
+        parents = read_parents()
+        for pid, parent in parents.items():
+            # The fork server is between the supervisor and the first process of a role.
+            if self.process.pid in {parent, parents.get(parent)} and role_of(pid) == name:
                 return pid
         return None
 

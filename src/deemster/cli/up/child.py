@@ -19,6 +19,7 @@ from deemster.privileges.capabilities import (
     held,
 )
 from deemster.sandbox.launched_runner import launcher_in_use
+from deemster.wiring.forked_process import ForkedProcess, ForkServerClient
 
 LISTENS: Final = "api"
 RUNS_PROGRAMS: Final = "worker"
@@ -40,15 +41,20 @@ class Child:
         *,
         timeout_s: float,
         waits: bool = False,
+        fork_server: ForkServerClient | None = None,
     ) -> None:
-        """A child that `waits` is started after `settle` was called."""
+        """A child that `waits` is started after `settle` was called.
+
+        The fork server, if there is one, starts the first process of the role.
+        """
         self.role = role
+        self._fork_server = fork_server
         self._settled = asyncio.Event()
         self._waits = waits
         self._environment = environment
         self._display = display
         self._timeout_s = timeout_s
-        self._process: asyncio.subprocess.Process | None = None
+        self._process: asyncio.subprocess.Process | ForkedProcess | None = None
         self._is_ending = asyncio.Event()
         self._ended = asyncio.Event()
         self._failed_starts = 0
@@ -56,6 +62,11 @@ class Child:
     @property
     def has_begun(self) -> bool:
         return self._process is not None
+
+    @property
+    def pid(self) -> int | None:
+        """Of the newest process of the role."""
+        return None if self._process is None else self._process.pid
 
     async def keep(self, log: Log, output: int) -> None:
         """Runs the role until `end` is called, and restarts it whenever it dies."""
@@ -105,11 +116,36 @@ class Child:
         self._signal(signal.SIGKILL)
 
     async def _run(self, output: int) -> int:
+        process = await self._start(output)
+        if process is None:
+            return 0
+        self._process = process
+        if self._is_ending.is_set():
+            self._signal(signal.SIGTERM)
+        return await process.wait()
+
+    async def _start(self, output: int) -> asyncio.subprocess.Process | ForkedProcess | None:
+        """None: the role is asked to end before its process has begun."""
+        client = launcher_in_use() if self.role == RUNS_PROGRAMS else None
+        launcher = None if client is None else client.descriptor
+        # Only once: a role that died gets fresh memory, at other addresses.
+        fork_server, self._fork_server = self._fork_server, None
+        if fork_server is None or needs_capability(self.role):
+            return await self._execute(output, launcher)
+        process = fork_server.start([self.role], self._environment, output, launcher)
+        await any_of(None, process.begun, self._is_ending)
+        if not process.begun.is_set():
+            await process.end_at_once()
+            return None
+        process.check_begun()
+        return process
+
+    async def _execute(self, output: int, launcher: int | None) -> asyncio.subprocess.Process:
+        """Starts a new Python, which imports the role itself."""
+        sockets = [] if launcher is None else [launcher]
         # Never from a thread: for PR_SET_PDEATHSIG the thread is the parent.
-        launcher = launcher_in_use() if self.role == RUNS_PROGRAMS else None
-        sockets = [] if launcher is None else [launcher.descriptor]
         with capabilities_of(self.role):
-            process = await asyncio.create_subprocess_exec(
+            return await asyncio.create_subprocess_exec(
                 sys.executable,
                 *("-P", "-m", "deemster", "--parent", str(os.getpid())),
                 *(part for each in sockets for part in ("--launcher", str(each))),
@@ -121,10 +157,6 @@ class Child:
                 pass_fds=sockets,
                 start_new_session=True,  # Ctrl-C is for the supervisor only
             )
-        self._process = process
-        if self._is_ending.is_set():
-            self._signal(signal.SIGTERM)
-        return await process.wait()
 
     def _signal(self, number: int) -> None:
         process = self._process
@@ -141,14 +173,17 @@ class Child:
             )
 
 
-@contextmanager
-def capabilities_of(role: str) -> Iterator[None]:
+def needs_capability(role: str) -> bool:
     """Only the API gets the capability to use a port below 1024, if this process kept it.
 
     If this process had to stay root, so do its children, and have all capabilities anyway.
     """
-    is_kept = os.geteuid() != 0 and Capability.NET_BIND_SERVICE in held()
-    if role != LISTENS or not is_kept:
+    return role == LISTENS and os.geteuid() != 0 and Capability.NET_BIND_SERVICE in held()
+
+
+@contextmanager
+def capabilities_of(role: str) -> Iterator[None]:
+    if not needs_capability(role):
         yield
         return
     give_to_children(Capability.NET_BIND_SERVICE)

@@ -1,8 +1,6 @@
 """Creates the admin's account and token, and loads the sample problems (O7)."""
 
 import asyncio
-import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -18,6 +16,7 @@ from deemster.store import accounts
 from deemster.store.audit import Actor, record
 from deemster.store.pool import Connection, Pool, connection
 from deemster.store.problems import get
+from deemster.wiring.forked_process import ForkServerClient
 from deemster.wiring.resources import operator
 
 ADMIN: Final = "admin"
@@ -53,28 +52,23 @@ def read_token(path: Path) -> str:
 
 
 async def load_samples(
-    pool: Pool, environment: Mapping[str, str], log_dir: Path, display: Display
+    pool: Pool,
+    fork_server: ForkServerClient,
+    environment: Mapping[str, str],
+    log_dir: Path,
+    display: Display,
 ) -> None:
     """In a process of its own, so that this one stays small."""
     missing = await missing_samples(pool)
     if not missing:
         return
     async with Log.open(log_dir / "samples.log", lambda _: None) as (log, output):
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            *("-P", "-m", "deemster", "--parent", str(os.getpid()), "problem", "import"),
-            *map(str, missing),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            env=environment,
-            start_new_session=True,
-        )
+        arguments = ["problem", "import", *map(str, missing)]
+        process = fork_server.start(arguments, environment, output)
         try:
             code = await process.wait()
         except asyncio.CancelledError:
-            process.kill()
-            await process.wait()
+            await process.end_at_once()
             raise
     if code == 0:
         display.say(f"Loaded {len(missing)} sample problems.")

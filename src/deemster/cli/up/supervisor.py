@@ -20,6 +20,7 @@ from deemster.store.data_lock import lock_data_dir
 from deemster.store.embedded import Cluster, run_cluster
 from deemster.store.pool import Pool, open_pool, transaction
 from deemster.wiring.address import Address, find_free
+from deemster.wiring.forked_process import ForkServerClient, open_fork_server
 from deemster.wiring.process import signals_handled
 from deemster.wiring.resources import migrate_database
 from deemster.wiring.secret import secret_of
@@ -101,12 +102,25 @@ class Supervisor:
             address = find_free(self._settings.host, self._settings.port)
             self._display.say(f"Deemster {__version__}, data in {data_dir}")
             self._display.hint("starting the database …")
-            async with open_database(self._settings, self._display) as url:
-                await migrate_database(self._settings)
-                async with open_pool(url, name="up", max_size=2) as pool:
-                    await self._serve(url, pool, address)
+            log_path = data_dir / "logs" / "fork_server.log"
+            async with Log.open(log_path, self._display.warn) as (_, output):
+                with open_fork_server(
+                    self._roles(), child_environment(), output
+                ) as fork_server:
+                    await self._serve_with_database(fork_server, address)
 
-    async def _serve(self, url: str, pool: Pool, address: Address) -> None:
+    async def _serve_with_database(
+        self, fork_server: ForkServerClient, address: Address
+    ) -> None:
+        """The fork server imports the roles while the database starts."""
+        async with open_database(self._settings, self._display) as url:
+            await migrate_database(self._settings)
+            async with open_pool(url, name="up", max_size=2) as pool:
+                await self._serve(fork_server, url, pool, address)
+
+    async def _serve(
+        self, fork_server: ForkServerClient, url: str, pool: Pool, address: Address
+    ) -> None:
         data_dir = self._settings.data_dir
         secret_of(self._settings)  # created now, before several roles need it
         async with transaction(pool) as connection:
@@ -115,10 +129,12 @@ class Supervisor:
         log_dir = data_dir / "logs"
         self._display.hint("starting the service …")
         async with run_roles(
-            self._roles(), environment, log_dir, self._display, self._hurry
+            self._roles(), fork_server, environment, log_dir, self._display, self._hurry
         ) as children:
             async with asyncio.TaskGroup() as group:
-                group.create_task(load_samples(pool, environment, log_dir, self._display))
+                group.create_task(
+                    load_samples(pool, fork_server, environment, log_dir, self._display)
+                )
                 group.create_task(until_ready(address, self._display))
             for child in children:
                 child.settle()
@@ -184,6 +200,7 @@ async def keep_running(cluster: Cluster, display: Display) -> None:
 @asynccontextmanager
 async def run_roles(
     roles: Mapping[str, float],
+    fork_server: ForkServerClient,
     environment: Mapping[str, str],
     log_dir: Path,
     display: Display,
@@ -191,7 +208,14 @@ async def run_roles(
 ) -> AsyncIterator[Sequence[Child]]:
     """All roles run inside the block; if one can't start at all, the block fails."""
     children = [
-        Child(role, environment, display, timeout_s=timeout_s, waits=role == STARTS_LAST)
+        Child(
+            role,
+            environment,
+            display,
+            timeout_s=timeout_s,
+            waits=role == STARTS_LAST,
+            fork_server=fork_server,
+        )
         for role, timeout_s in roles.items()
     ]
     async with AsyncExitStack() as stack:
