@@ -22,7 +22,7 @@
 #define LAST_TRIES       2000 /* at the end, when nobody else waits; Python waits longer */
 #define MAKE_TRIES       100
 
-static const char *const NAMES[CONTROLLERS] = {"memory", "pids", "cpu", "cpuacct"};
+static const char *const NAMES[CONTROLLERS] = {"memory", "pids", "cpu", "cpuacct", "blkio"};
 
 /* ---- finding the hierarchies ---- */
 
@@ -198,8 +198,9 @@ static int enable_controllers(int dir)
 {
     if (write_text(dir, "cgroup.subtree_control", "+memory +pids"))
         return -1;
-    write_text(dir, "cgroup.subtree_control",
-               "+cpu"); /* optional: only the CPU quota needs it */
+    /* Optional: only the CPU quota and the limit of reads need them. */
+    write_text(dir, "cgroup.subtree_control", "+cpu");
+    write_text(dir, "cgroup.subtree_control", "+io");
     return 0;
 }
 
@@ -263,11 +264,12 @@ static int open_v1(struct hierarchy *at, const char *own)
 
 int cgroups_open(struct cgroups *groups, bool privileged, struct fault *fault)
 {
-    memset(groups, 0, sizeof *groups);
     char owns[CONTROLLERS][PATH_MAX];
     int v2 = -1;
     for (int c = 0; c < CONTROLLERS; c++) {
         groups->of[c] = -1;
+        if (c == IO && !groups->read_bytes_per_s)
+            continue;
         char own[PATH_MAX];
         bool v1 = own_directory(NAMES[c], own, sizeof own);
         if (!v1 && v2 >= 0) {
@@ -285,7 +287,7 @@ int cgroups_open(struct cgroups *groups, bool privileged, struct fault *fault)
         if (v1 ? open_v1(at, own) : open_v2(at, privileged)) {
             if (at->dir >= 0)
                 groups->count++;
-            if (c == CPU)
+            if (c == CPU || c == IO)
                 continue;
             char step[WIRE_STEP_BYTES];
             snprintf(step, sizeof step, "cgroup-%s", NAMES[c]);
@@ -367,6 +369,8 @@ static int open_v1_files(struct meter *m, enum controller c, int dir)
     case CPUACCT:
         m->cpu_usage = openat(dir, "cpuacct.usage", O_RDONLY | O_CLOEXEC);
         return m->cpu_usage < 0 ? -1 : 0;
+    case IO:
+        return 0;
     default:
         return -1;
     }
@@ -424,6 +428,8 @@ int cgroups_make_slot(struct cgroups *groups, unsigned slot, uid_t owner, struct
                 return fail(fault, "cgroup-open-files");
             }
         }
+        if (groups->of[IO] == i)
+            limit_reads(dir, at->version, groups->read_bytes_per_s);
         if (at->version == 1)
             close(dir);
     }

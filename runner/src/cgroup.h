@@ -20,7 +20,7 @@
 
 #include "fault.h"
 
-enum controller { MEMORY, PIDS, CPU, CPUACCT, CONTROLLERS };
+enum controller { MEMORY, PIDS, CPU, CPUACCT, IO, CONTROLLERS };
 
 struct hierarchy {
     int version;
@@ -31,7 +31,8 @@ struct hierarchy {
 struct cgroups {
     int count;
     struct hierarchy list[CONTROLLERS];
-    int of[CONTROLLERS]; /* index in list, or -1: only CPU (the quota) may be missing */
+    int of[CONTROLLERS]; /* index in list, or -1: only CPU (the quota) and IO may be missing */
+    uint64_t read_bytes_per_s; /* of each slot, from each disk; 0: not limited */
 };
 
 /* A slot's groups, as open descriptors (-1: not available), and the counters as of the last
@@ -62,7 +63,7 @@ struct usage {
     uint32_t process_refusals;
 };
 
-/* In the runner. */
+/* In the runner. The caller has set read_bytes_per_s. */
 int cgroups_open(struct cgroups *groups, bool privileged, struct fault *fault);
 /* Without the cpu controller it does nothing. */
 int cgroups_lower_weight(struct cgroups *groups);
@@ -73,6 +74,9 @@ int cgroups_enter_slot(struct cgroups *groups, unsigned slot, pid_t spawner,
                        struct fault *fault);
 void cgroups_remove_slot(struct cgroups *groups, unsigned slot);
 void meter_close(struct meter *meter);
+/* Sets the same limit for each disk of the machine, where the kernel can. `group` is a slot's directory
+ * in the hierarchy with the blkio (version 1) or io (version 2) controller. */
+void limit_reads(int group, int version, uint64_t bytes_per_s);
 
 /* Before the next run. */
 int meter_ready(struct meter *meter, struct fault *fault);

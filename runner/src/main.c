@@ -101,6 +101,7 @@ static time_t seconds(void)
 static const char USAGE[] =
     "usage: deemster-runner --slots N [--layers MASK] [--cpu N]...\n"
     "                       [--share-cpus 0|1] [--low-priority 0|1] [--keep-page-cache 0|1]\n"
+    "                       [--read-mib-per-s N]\n"
     "                       [--link TEXT PATH]... [--below DIR]... --views FD\n"
     "                       --deny-filter FD --notify-filter FD --profile FD...\n"
     "Runs untrusted programs in boxes; started by Deemster with a control socket as descriptor "
@@ -163,6 +164,8 @@ static int parse_option(struct options *options, int left, char **argv)
         options->low_priority = number;
     else if (!strcmp(name, "--keep-page-cache") && number <= 1)
         options->keep_page_cache = number;
+    else if (!strcmp(name, "--read-mib-per-s"))
+        options->read_bytes_per_s = (uint64_t)number << 20;
     else if (!strcmp(name, "--views") && !options->views.count &&
              !views_read((int)number, &options->views))
         return 2;
@@ -557,6 +560,7 @@ static int begin(struct runner *runner, struct fault *fault)
     runner->options.privileged = is_privileged();
     if (runner->options.privileged && lease_uids(&runner->options, fault))
         return -1;
+    runner->cgroups.read_bytes_per_s = runner->options.read_bytes_per_s;
     if (runner->options.layers & LAYER_CGROUP &&
         cgroups_open(&runner->cgroups, runner->options.privileged, fault))
         return -1;

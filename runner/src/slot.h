@@ -90,8 +90,9 @@ struct options {
     uint64_t token; /* see kernel.h */
     int cpus[MAX_CPUS];
     bool share_cpus; /* every slot may use all of these cores; otherwise each has one of them */
-    bool low_priority;    /* programs get only CPU time that nobody else wants */
-    bool keep_page_cache; /* all programs are trusted: what they read stays in memory */
+    bool low_priority;         /* programs get only CPU time that nobody else wants */
+    uint64_t read_bytes_per_s; /* of each slot, from each disk; 0: not limited */
+    bool keep_page_cache;      /* all programs are trusted: what they read stays in memory */
 };
 
 /* Shared by the runner, a spawner and its inits, in an anonymous shared mapping. */

@@ -3,8 +3,6 @@
 Each attack is tried without the layer that stops it, too, and must succeed there.
 """
 
-import ctypes
-import mmap
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -17,32 +15,20 @@ from deemster.domain.run_status import RunStatus
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Bind, Command, Layers, View
 from deemster.sandbox.root import system_view
+from tests.sandbox.cached_file import STRIDE, bits_in_memory, forget, write_file
 from tests.sandbox.conftest import RUNNER
 
 pytestmark = pytest.mark.rootless
 
 SOURCE = Path(__file__).with_name("page_cache.c")
 SECRET = b"1001101011110000101001110001110100101101000011110110010110101000"
-STRIDE = 64 * mmap.PAGESIZE
-NOT_REMOVABLE = "the page cache of this file system can't be emptied"
 
 
 @pytest.fixture
 def shared(tmp_path: Path) -> Path:
     """Makes a directory with a file on disk, for all boxes."""
-    tmp_path.chmod(0o755)
-    with (tmp_path / "file").open("wb") as file:
-        file.write(os.urandom(len(SECRET) * STRIDE))
-        file.flush()
-        os.fsync(file.fileno())
+    write_file(tmp_path)
     return tmp_path
-
-
-def forget(shared: Path) -> None:
-    with (shared / "file").open("rb") as file:
-        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-    if b"1" in bits_in_memory(shared):
-        pytest.skip(NOT_REMOVABLE)
 
 
 def remember(shared: Path) -> None:
@@ -52,20 +38,6 @@ def remember(shared: Path) -> None:
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
         for bit in range(len(SECRET)):
             os.pread(file.fileno(), 1, bit * STRIDE)
-
-
-def bits_in_memory(shared: Path) -> bytes:
-    libc = ctypes.CDLL(None, use_errno=True)
-    with (
-        (shared / "file").open("rb") as file,
-        mmap.mmap(file.fileno(), 0, flags=mmap.MAP_PRIVATE) as memory,
-    ):
-        pages = (ctypes.c_ubyte * (len(memory) // mmap.PAGESIZE))()
-        first = ctypes.c_char.from_buffer(memory)
-        address = ctypes.c_void_p(ctypes.addressof(first))
-        assert libc.mincore(address, ctypes.c_size_t(len(memory)), pages) == 0
-        del first
-    return bytes(b"01"[page & 1] for page in pages[:: STRIDE // mmap.PAGESIZE])
 
 
 @asynccontextmanager

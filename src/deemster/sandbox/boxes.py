@@ -50,6 +50,7 @@ class Boxes:
         cpus: Sequence[int] = (),
         share_cpus: bool = False,
         low_priority: bool = False,
+        read_mib_per_s: int = 0,
         keep_page_cache: bool = False,
     ) -> AsyncIterator["Boxes"]:
         """Starts a runner with its slots; leaving the block ends everything in them.
@@ -58,8 +59,9 @@ class Boxes:
         Commands without a view, such as scripts of the jury, get `script_view`, by default all
         programs and libraries. The slots are pinned to the cores `cpus` in turn, one core each.
         With `share_cpus` every slot may use all of these cores. With `low_priority`, programs
-        only get CPU time that nobody else wants. With `keep_page_cache`, for trusted programs
-        only, files that they read stay in memory (X9).
+        only get CPU time that nobody else wants. The programs of a slot read from each disk at
+        most `read_mib_per_s`, where the kernel can limit it; 0 means no limit. With
+        `keep_page_cache`, for trusted programs only, files that they read stay in memory (X9).
         """
         config = RunnerConfig(
             slots=slots,
@@ -70,6 +72,7 @@ class Boxes:
             cpus=tuple(cpus),
             share_cpus=share_cpus,
             low_priority=low_priority,
+            read_mib_per_s=read_mib_per_s,
             keep_page_cache=keep_page_cache,
         )
         async with Pool.open(config) as pool:

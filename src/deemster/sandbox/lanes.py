@@ -39,6 +39,7 @@ class Lanes:
         views: Sequence[View] = (),
         script_view: View | None = None,
         runner: Path | None = None,
+        read_mib_per_s: int = 0,
     ) -> AsyncIterator[Self]:
         """Opens lanes on these cores, or on the first cores that this process may use.
 
@@ -55,6 +56,7 @@ class Lanes:
                         script_view=script_view,
                         runner=runner,
                         cpus=lane_cpus,
+                        read_mib_per_s=read_mib_per_s,
                     )
                 )
                 for lane_cpus in share_cpus(count, cpus)

@@ -108,7 +108,7 @@ def receive_answer(channel: socket.socket) -> dict[str, Any]:
 
 
 def start_launcher(
-    executable: Path, layers: Layers, below: Sequence[Path], uid: int
+    executable: Path, layers: Layers, below: Sequence[Path], uid: int, read_mib_per_s: int
 ) -> LauncherClient:
     """Starts the launcher as a child of this process, which is still root."""
     own = (sysconfig.get_path("scripts"), sysconfig.get_path("purelib"))
@@ -118,6 +118,7 @@ def start_launcher(
         "below": [str(path.resolve()) for path in below],
         "binds_below": [str(path) for path in (*SYSTEM_DIRECTORIES, *map(Path, own))],
         "uid": uid,
+        "read_mib_per_s": read_mib_per_s,
     }
     requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:

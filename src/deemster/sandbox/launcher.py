@@ -76,6 +76,8 @@ class Policy:
     """Directories from which boxes are built. Only root may be able to write there."""
     uid: int
     """The service's user."""
+    read_mib_per_s: int = 0
+    """Most that the programs of a slot read from each disk; 0 means no limit."""
 
     def check(self, given: Any) -> RunnerOptions:
         """Returns the options of a runner; the service may choose some of them."""
@@ -89,6 +91,7 @@ class Policy:
             cpus=tuple(int(cpu) for cpu in given["cpus"]),
             share_cpus=bool(given["share_cpus"]),
             low_priority=bool(given["low_priority"]),
+            read_mib_per_s=self.read_mib_per_s,
         )
 
     def check_views(self, descriptor: int) -> bytes:
@@ -283,6 +286,7 @@ def main() -> None:
         tuple(map(Path, given["below"])),
         tuple(map(Path, given["binds_below"])),
         given["uid"],
+        given["read_mib_per_s"],
     )
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # it ends after all others

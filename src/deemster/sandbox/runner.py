@@ -48,6 +48,7 @@ class RunnerConfig:
     cpus: tuple[int, ...] = ()
     share_cpus: bool = False
     low_priority: bool = False
+    read_mib_per_s: int = 0
     keep_page_cache: bool = False
 
     def options(self) -> RunnerOptions:
@@ -59,6 +60,7 @@ class RunnerConfig:
             cpus=self.cpus,
             share_cpus=self.share_cpus,
             low_priority=self.low_priority,
+            read_mib_per_s=self.read_mib_per_s,
             keep_page_cache=self.keep_page_cache,
         )
 

@@ -23,6 +23,8 @@ class RunnerOptions:
     cpus: tuple[int, ...] = ()
     share_cpus: bool = False
     low_priority: bool = False
+    read_mib_per_s: int = 0
+    """Most that the programs of a slot read from each disk; 0 means no limit."""
     keep_page_cache: bool = False
     """Only for trusted programs: the launcher never permits it."""
 
@@ -56,6 +58,8 @@ def runner_arguments(options: RunnerOptions, policy: Sequence[int]) -> list[str]
     arguments += ["--share-cpus", str(int(options.share_cpus))]
     if options.low_priority:
         arguments += ["--low-priority", "1"]
+    if options.read_mib_per_s:
+        arguments += ["--read-mib-per-s", str(options.read_mib_per_s)]
     if options.keep_page_cache:
         arguments += ["--keep-page-cache", "1"]
     return arguments

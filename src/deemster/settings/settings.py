@@ -306,6 +306,8 @@ class Settings(BaseSettings):
         frozenset()
     )
     """Sandbox layers to turn off: seccomp, cgroup, pid, net, ipc or uts. This is less safe."""
+    sandbox_read_mb_per_s: AtLeast0 = 256
+    """Most that programs in one box read from a disk, in MB per second. 0 means no limit."""
 
     @property
     def core_locks(self) -> Path:

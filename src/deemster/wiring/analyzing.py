@@ -54,6 +54,7 @@ async def open_analysis(
         + tuple(extended(each) for each in permissions if each.profile != each.base),
         views=[each.view for each in usable],
         runner=settings.runner,
+        read_mib_per_s=settings.sandbox_read_mb_per_s,
         cpus=sorted(cpus),
         share_cpus=bool(cpus),
         low_priority=low_priority,

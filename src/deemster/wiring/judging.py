@@ -49,6 +49,7 @@ async def open_boxes(
         cpus=cpus,
         share_cpus=share_cpus,
         low_priority=low_priority,
+        read_mib_per_s=settings.sandbox_read_mb_per_s,
         keep_page_cache=keep_page_cache,
     ) as boxes:
         yield boxes
@@ -72,6 +73,7 @@ async def open_lanes(
         views=views_of(found),
         script_view=script_view(found),
         runner=settings.runner,
+        read_mib_per_s=settings.sandbox_read_mb_per_s,
     ) as lanes:
         yield lanes
 

@@ -77,7 +77,11 @@ def enter_service(
         memory = settings.judgehost_memory_dir
         below = [settings.data_dir, settings.work_dir, *([memory] if memory.is_dir() else [])]
         launcher = start_launcher(
-            settings.runner or PACKAGED_RUNNER, layers_of(settings), below, user.uid
+            settings.runner or PACKAGED_RUNNER,
+            layers_of(settings),
+            below,
+            user.uid,
+            settings.sandbox_read_mb_per_s,
         )
     keep_files()
     reason = give_up_root(user, paths, keep)
