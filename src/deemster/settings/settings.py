@@ -254,6 +254,8 @@ class Settings(BaseSettings):
     """Disk space for compiled programs in data_dir, in MB. 0 turns the cache off."""
     precompile: bool = True
     """Whether a worker creates precompiled headers in the background when it starts."""
+    warm_up_mb: AtLeast0 = 2048
+    """Files of toolchains that a worker loads into memory at its start, in MB. 0 means none."""
     analysis_cache_mb: AtLeast0 = 128
     """Disk space for results of static analysis in data_dir, in MB. 0 turns the cache off."""
     similarity: bool = True

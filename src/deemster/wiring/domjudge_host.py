@@ -31,6 +31,7 @@ from deemster.settings import Settings
 from deemster.wiring.judging import script_view, version_box
 from deemster.wiring.layers import layers_of
 from deemster.wiring.process import signals_handled
+from deemster.wiring.warming_up import warming_up
 
 log = structlog.get_logger()
 
@@ -89,14 +90,18 @@ async def open_script_lanes(
     found = await Toolchains(version_box=version_box(settings)).find_all(load_catalogue())
     usable = [each for each in found if isinstance(each, Toolchain)]
     await asyncio.to_thread(sweep, settings.work_dir)
-    async with Lanes.open(
-        count,
-        cpus=cpus,
-        layers=layers_of(settings),
-        profiles=[script_profile(usable)],
-        script_view=script_view(usable),
-        runner=settings.runner,
-    ) as lanes:
+    async with (
+        Lanes.open(
+            count,
+            cpus=cpus,
+            layers=layers_of(settings),
+            profiles=[script_profile(usable)],
+            script_view=script_view(usable),
+            runner=settings.runner,
+            read_mib_per_s=settings.sandbox_read_mb_per_s,
+        ) as lanes,
+        warming_up(settings, usable),
+    ):
         yield lanes
 
 

@@ -39,6 +39,7 @@ from deemster.wiring.judging import open_judging, refresh_toolchains
 from deemster.wiring.precompiling import precompiling
 from deemster.wiring.prepared_problems import open_prepared_problems
 from deemster.wiring.process import signals_handled
+from deemster.wiring.warming_up import warming_up
 
 log = structlog.get_logger()
 
@@ -114,6 +115,9 @@ async def open_judge_host(
             )
         )
         speed = await measure_speed(build_tools, lanes)
+        found = await build_tools.toolchains.find_all(catalogue)
+        usable = [each for each in found if isinstance(each, Toolchain)]
+        await enter(warming_up(settings, usable))
         if settings.precompile:
             await enter(precompiling(settings, build_tools, core_locks))
         memory_mb = settings.judgehost_memory_mb or default_memory_mb(memory)
@@ -125,8 +129,6 @@ async def open_judge_host(
             )
         )
         revisions.on_full = problems.evict_unused
-        found = await build_tools.toolchains.find_all(catalogue)
-        usable = [each for each in found if isinstance(each, Toolchain)]
         boxes = await enter(open_execution_boxes(settings, usable, core_locks, cores))
         analysis = await enter(
             AnalysisOnDemand.open(

@@ -51,6 +51,7 @@ from deemster.wiring.problems import open_distributor
 from deemster.wiring.process import signals_handled
 from deemster.wiring.resources import database_url, open_artifacts, open_database, queue_url
 from deemster.wiring.stages import StageParts, open_stage_handlers, stage_policy
+from deemster.wiring.warming_up import warming_up
 
 log = structlog.get_logger()
 
@@ -80,6 +81,9 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
                 precompile_on_demand=False,
             )
         )
+        found = await build_tools.toolchains.find_all(catalogue)
+        usable = [each for each in found if isinstance(each, Toolchain)]
+        await enter(warming_up(settings, usable))
         if settings.precompile:
             await enter(precompiling(settings, build_tools, core_locks))
         distributor = open_distributor(settings, artifacts)
@@ -139,7 +143,9 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
             )
         )
         executing = await enter(
-            open_executing(settings, pool, build_tools, heartbeat, core_locks, cores, notifier)
+            open_executing(
+                settings, pool, build_tools, usable, heartbeat, core_locks, cores, notifier
+            )
         )
         others = [executing]
         if settings.stage_slots:
@@ -169,16 +175,15 @@ async def open_executing(
     settings: Settings,
     pool: Pool,
     build_tools: BuildTools,
+    toolchains: Sequence[Toolchain],
     heartbeat: Heartbeat,
     core_locks: Path,
     judging_cores: Sequence[int],
     notifier: Notifier,
 ) -> AsyncIterator[Consumer]:
     """Executions have a consumer and boxes of their own."""
-    toolchains = await build_tools.toolchains.find_all(build_tools.catalogue)
-    usable = [each for each in toolchains if isinstance(each, Toolchain)]
     async with (
-        open_execution_boxes(settings, usable, core_locks, judging_cores) as boxes,
+        open_execution_boxes(settings, toolchains, core_locks, judging_cores) as boxes,
         OutputRecorder.open(pool) as recorder,
         Listener.open(database_url(settings), INPUT_CHANNEL) as listener,
         TypedInputs.open(pool, listener) as inputs,

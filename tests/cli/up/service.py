@@ -28,6 +28,7 @@ class Up:
             **os.environ,
             "DEEMSTER_WORK_DIR": str(directory / "work"),
             "DEEMSTER_PRECOMPILE": "false",
+            "DEEMSTER_WARM_UP_MB": "0",
             "COLUMNS": "200",
         }
         directory.chmod(0o700)

@@ -1,0 +1,67 @@
+"""Loads the toolchains' files into memory in the background, after a restart of the machine."""
+
+import asyncio
+import os
+import sys
+from asyncio.subprocess import PIPE
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager, suppress
+from typing import Final
+
+import structlog
+
+from deemster.domain.limits import MIB
+from deemster.programs.build.toolchain import Toolchain
+from deemster.settings import Settings
+
+MOST_S: Final = 300
+
+log = structlog.get_logger()
+
+
+@asynccontextmanager
+async def warming_up(
+    settings: Settings, toolchains: Iterable[Toolchain]
+) -> AsyncIterator[None]:
+    """Loads what the boxes of these toolchains show, while the block runs."""
+    paths = paths_of(toolchains)
+    if not settings.warm_up_mb or not paths:
+        yield
+        return
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(warm_up(paths, settings.warm_up_mb * MIB))
+        try:
+            yield
+        finally:
+            task.cancel()
+
+
+def paths_of(toolchains: Iterable[Toolchain]) -> list[str]:
+    """Files and directories, those of programs before those of compilers."""
+    found = list(toolchains)
+    views = [*(each.views.run for each in found), *(each.views.compile for each in found)]
+    return list(dict.fromkeys(str(bind.source) for view in views for bind in view.binds))
+
+
+async def warm_up(paths: Iterable[str], most_bytes: int) -> None:
+    """In a process of its own: a thread of low priority could hold up the whole worker."""
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-I", "-m", "deemster.sandbox.warm_up"),
+            *(str(most_bytes), str(MOST_S)),
+            stdin=PIPE,
+            stdout=PIPE,
+        )
+    except OSError as fault:  # programs run without it, too
+        log.warning("worker.not_warmed_up", error=str(fault))
+        return
+    try:
+        async with asyncio.timeout(2 * MOST_S):
+            output, _ = await process.communicate(os.fsencode("\n".join(paths)))
+        log.info("worker.warmed_up", bytes=int(output or 0))
+    except TimeoutError:
+        log.warning("worker.not_warmed_up", error="it took too long")
+    finally:
+        with suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
