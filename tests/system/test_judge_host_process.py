@@ -1,5 +1,6 @@
 """M1: a real judge host works for a real server, with nothing but its key."""
 
+import os
 from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
@@ -7,11 +8,14 @@ from pathlib import Path
 import pytest
 
 from deemster.directory_store import remove_tree
+from tests.cli.up.privileges import check_least_privileges, has_runner_and_boxes
+from tests.cli.up.service import with_descendants
 from tests.judgehost.host_process import new_memory_directory, started_host
 from tests.services.ports import reserved_port
 from tests.system.client import client_of
 from tests.system.conftest import OpenService
 from tests.system.programs import RIGHT, WRONG
+from tests.system.service import Service
 from tests.system.signed_host import SECRET, open_host
 from tests.system.truth import until_at_rest
 from tests.waiting import until
@@ -36,6 +40,15 @@ def found_in_memory(pid: int, wanted: Collection[bytes]) -> set[bytes]:
 def found_in_files(directory: Path, wanted: Collection[bytes]) -> set[bytes]:
     contents = [path.read_bytes() for path in directory.rglob("*") if path.is_file()]
     return {each for each in wanted if any(each in content for content in contents)}
+
+
+def check_all_privileges(service: Service, host: int) -> None:
+    """X11: single roles and a judge host; only launcher and runner of the host are root."""
+    for role in ("api", "relay", "keeper", "dispatcher"):
+        [member] = service.fleet.running(role)
+        check_least_privileges(with_descendants(member.pid))
+    found = check_least_privileges(with_descendants(host))
+    assert os.geteuid() != 0 or has_runner_and_boxes(found)
 
 
 @pytest.mark.parametrize("is_sent_tasks", [False, True], ids=["fetches", "listens"])
@@ -79,6 +92,7 @@ async def test_m1_a_host_judges_and_executes_for_a_server(
                 ):
                     answer = await key_of.get(path)
                     assert answer.status_code == 401, "the key of a host is no token"
+                check_all_privileges(service, host.process.pid)
                 secrets = (
                     SECRET.encode(),
                     service.database_url.encode(),
