@@ -41,10 +41,8 @@ ADD = "a, b = map(int, input().split())\nprint(a + b)"
 
 
 @pytest.mark.parametrize("name", sorted(HELLO))
-def test_a_hello_program_runs_in_each_language(
-    deemster: Deemster, write: Write, name: str
-) -> None:
-    done = deemster("run", write(name, HELLO[name]))
+def test_a_hello_program_runs_in_each_language(call: Deemster, write: Write, name: str) -> None:
+    done = call("run", write(name, HELLO[name]))
     assert (done.code, done.out, done.err) == (0, b"hello\n", "")
 
 
