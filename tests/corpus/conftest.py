@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -33,7 +33,7 @@ class Verified:
     """Submissions whose language is not installed, with the reason."""
 
 
-Verify = Callable[[Path, Iterable[str]], Awaitable[Verified]]
+Verify = Callable[[Path, Collection[str]], Awaitable[Verified]]
 
 
 @pytest.fixture(scope="session")
@@ -49,26 +49,28 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 def verify(settings: Settings) -> Verify:
     """Judges the named submissions of a package, also those without a label."""
 
-    async def verified(package: Path, paths: Iterable[str]) -> Verified:
+    async def verified(package: Path, paths: Collection[str]) -> Verified:
         async with open_revisions(settings).imported(package) as revision:
-            whole = with_unlabelled(revision, paths)
-            async with opened_verifier(settings, whole) as verifier:
-                report = await verifier.verify(package, whole)
-            missing = await find_missing(whole)
+            chosen = with_submissions(revision, paths)
+            async with opened_verifier(settings, chosen) as verifier:
+                report = await verifier.verify(package, chosen)
+            missing = await find_missing(chosen)
         return Verified(report, missing)
 
     return verified
 
 
-def with_unlabelled(revision: Revision, paths: Iterable[str]) -> Revision:
+def with_submissions(revision: Revision, paths: Collection[str]) -> Revision:
+    """The revision with these submissions only, also with those that its format ignores."""
     problem = revision.problem
     known = {each.path for each in problem.submissions}
+    labelled = tuple(each for each in problem.submissions if each.path in paths)
     others = tuple(
         ExampleSubmission(path, label="", expectation=Expectation())
         for path in paths
         if path not in known
     )
-    return replace(revision, problem=replace(problem, submissions=problem.submissions + others))
+    return replace(revision, problem=replace(problem, submissions=labelled + others))
 
 
 @asynccontextmanager
