@@ -9,7 +9,7 @@ from deemster.programs.build.toolchain import Toolchain, Toolchains
 from deemster.sandbox.warm_up import load
 from deemster.settings import load_settings
 from deemster.wiring.judging import version_box
-from deemster.wiring.warming_up import paths_of, warm_up
+from deemster.wiring.warming_up import paths_of, toolchain_views, warm_up
 from tests.sandbox.cached_file import BITS, bits_in_memory, forget, write_file
 
 EVERYTHING = b"1" * BITS
@@ -35,6 +35,7 @@ async def test_the_files_are_those_that_boxes_of_the_language_show() -> None:
     [language] = [each for each in load_catalogue() if each.id == "python3"]
     toolchains = Toolchains(version_box=version_box(load_settings()))
     found = await toolchains.find_all([language])
-    paths = paths_of(each for each in found if isinstance(each, Toolchain))
+    usable = [each for each in found if isinstance(each, Toolchain)]
+    paths = paths_of(toolchain_views(usable))
     assert os.path.realpath("/usr/bin/python3") in paths  # noqa: ASYNC240 - once
     assert "/usr" not in paths

@@ -16,7 +16,7 @@ from deemster.domain.limits import MIB
 from deemster.domain.source import Source
 from deemster.pipeline.analyze.analysis import AnalysisTools, analyze
 from deemster.pipeline.analyze.analyzers import load_analyzers
-from deemster.pipeline.analyze.installed import InstalledAnalyzer, find_analyzers
+from deemster.pipeline.analyze.installed import find_analyzers
 from deemster.pipeline.analyze.results_cache import ResultsCache
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import STANDARD_PROFILES
@@ -24,6 +24,7 @@ from deemster.settings import Settings
 from deemster.wiring.execution_boxes import choose_cores, kept_off
 from deemster.wiring.judging import extended, version_box
 from deemster.wiring.layers import layers_of
+from deemster.wiring.warming_up import warming_up
 
 log = structlog.get_logger()
 
@@ -45,21 +46,21 @@ async def open_analysis(
     cache = ResultsCache(settings.data_dir / "analyses", settings.analysis_cache_mb * MIB)
     await asyncio.to_thread(cache.open)
     await asyncio.to_thread(sweep, settings.work_dir)
-    usable = [each for each in found if isinstance(each, InstalledAnalyzer)]
-    permissions = [each.analyzer.permissions for each in usable]
+    tools = AnalysisTools(found, cache, settings.work_dir)
+    permissions = [each.analyzer.permissions for each in tools.installed]
     async with Boxes.open(
         slots=slots,
         layers=layers_of(settings),
         profiles=STANDARD_PROFILES
         + tuple(extended(each) for each in permissions if each.profile != each.base),
-        views=[each.view for each in usable],
+        views=tools.views,
         runner=settings.runner,
         read_mib_per_s=settings.sandbox_read_mb_per_s,
         cpus=sorted(cpus),
         share_cpus=bool(cpus),
         low_priority=low_priority,
     ) as boxes:
-        yield boxes, AnalysisTools(found, cache, settings.work_dir)
+        yield boxes, tools
 
 
 @asynccontextmanager
@@ -77,6 +78,7 @@ async def open_worker_analysis(
             low_priority=settings.analysis_yields,
         ) as opened,
         kept_off(opened[0], cores, core_locks, judging_cores),
+        warming_up(settings, opened[1].views),
     ):
         yield opened
 

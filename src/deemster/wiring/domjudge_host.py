@@ -31,7 +31,7 @@ from deemster.settings import Settings
 from deemster.wiring.judging import script_view, version_box
 from deemster.wiring.layers import layers_of
 from deemster.wiring.process import signals_handled
-from deemster.wiring.warming_up import warming_up
+from deemster.wiring.warming_up import toolchain_views, warming_up
 
 log = structlog.get_logger()
 
@@ -100,7 +100,7 @@ async def open_script_lanes(
             runner=settings.runner,
             read_mib_per_s=settings.sandbox_read_mb_per_s,
         ) as lanes,
-        warming_up(settings, usable),
+        warming_up(settings, toolchain_views(usable)),
     ):
         yield lanes
 

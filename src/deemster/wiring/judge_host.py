@@ -39,7 +39,7 @@ from deemster.wiring.judging import open_judging, refresh_toolchains
 from deemster.wiring.precompiling import precompiling
 from deemster.wiring.prepared_problems import open_prepared_problems
 from deemster.wiring.process import signals_handled
-from deemster.wiring.warming_up import warming_up
+from deemster.wiring.warming_up import toolchain_views, warming_up
 
 log = structlog.get_logger()
 
@@ -117,7 +117,7 @@ async def open_judge_host(
         speed = await measure_speed(build_tools, lanes)
         found = await build_tools.toolchains.find_all(catalogue)
         usable = [each for each in found if isinstance(each, Toolchain)]
-        await enter(warming_up(settings, usable))
+        await enter(warming_up(settings, toolchain_views(usable)))
         if settings.precompile:
             await enter(precompiling(settings, build_tools, core_locks))
         memory_mb = settings.judgehost_memory_mb or default_memory_mb(memory)

@@ -1,4 +1,4 @@
-"""Loads the toolchains' files into memory in the background, after a restart of the machine."""
+"""Loads the files of tools into memory in the background, after a restart of the machine."""
 
 import asyncio
 import os
@@ -12,6 +12,7 @@ import structlog
 
 from deemster.domain.limits import MIB
 from deemster.programs.build.toolchain import Toolchain
+from deemster.sandbox.command import View
 from deemster.settings import Settings
 
 MOST_S: Final = 300
@@ -20,11 +21,9 @@ log = structlog.get_logger()
 
 
 @asynccontextmanager
-async def warming_up(
-    settings: Settings, toolchains: Iterable[Toolchain]
-) -> AsyncIterator[None]:
-    """Loads what the boxes of these toolchains show, while the block runs."""
-    paths = paths_of(toolchains)
+async def warming_up(settings: Settings, views: Iterable[View]) -> AsyncIterator[None]:
+    """Loads what these views show, in their order, while the block runs."""
+    paths = paths_of(views)
     if not settings.warm_up_mb or not paths:
         yield
         return
@@ -36,10 +35,13 @@ async def warming_up(
             task.cancel()
 
 
-def paths_of(toolchains: Iterable[Toolchain]) -> list[str]:
-    """Files and directories, those of programs before those of compilers."""
+def toolchain_views(toolchains: Iterable[Toolchain]) -> list[View]:
+    """Those of programs before those of compilers."""
     found = list(toolchains)
-    views = [*(each.views.run for each in found), *(each.views.compile for each in found)]
+    return [*(each.views.run for each in found), *(each.views.compile for each in found)]
+
+
+def paths_of(views: Iterable[View]) -> list[str]:
     return list(dict.fromkeys(str(bind.source) for view in views for bind in view.binds))
 
 

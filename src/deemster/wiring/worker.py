@@ -51,7 +51,7 @@ from deemster.wiring.problems import open_distributor
 from deemster.wiring.process import signals_handled
 from deemster.wiring.resources import database_url, open_artifacts, open_database, queue_url
 from deemster.wiring.stages import StageParts, open_stage_handlers, stage_policy
-from deemster.wiring.warming_up import warming_up
+from deemster.wiring.warming_up import toolchain_views, warming_up
 
 log = structlog.get_logger()
 
@@ -83,7 +83,7 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
         )
         found = await build_tools.toolchains.find_all(catalogue)
         usable = [each for each in found if isinstance(each, Toolchain)]
-        await enter(warming_up(settings, usable))
+        await enter(warming_up(settings, toolchain_views(usable)))
         if settings.precompile:
             await enter(precompiling(settings, build_tools, core_locks))
         distributor = open_distributor(settings, artifacts)

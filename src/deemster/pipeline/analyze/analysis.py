@@ -13,6 +13,7 @@ from deemster.pipeline.analyze.installed import InstalledAnalyzer, MissingAnalyz
 from deemster.pipeline.analyze.results_cache import ResultsCache
 from deemster.pipeline.analyze.tool_run import make_request, run_tool
 from deemster.sandbox.boxes import Boxes
+from deemster.sandbox.command import View
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,15 @@ class AnalysisTools:
     analyzers: Sequence[InstalledAnalyzer | MissingAnalyzer]
     cache: ResultsCache
     work_dir: Path
+
+    @property
+    def installed(self) -> list[InstalledAnalyzer]:
+        return [each for each in self.analyzers if isinstance(each, InstalledAnalyzer)]
+
+    @property
+    def views(self) -> list[View]:
+        """What the boxes must show."""
+        return [each.view for each in self.installed]
 
     def for_language(self, language: Language) -> list[InstalledAnalyzer | MissingAnalyzer]:
         return [each for each in self.analyzers if language.id in each.analyzer.languages]
