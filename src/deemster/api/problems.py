@@ -60,6 +60,23 @@ async def cached_page(state: AppState, caller: Account, query: ProblemQuery) -> 
     return await state.cache.get(PROBLEM_LIST, selector, load, version=version)
 
 
+async def managed_problems(
+    state: AppState, caller: Account, query: ProblemQuery
+) -> ProblemPage:
+    """Problems that the caller may change: of authors their own, of admins all."""
+    after = ProblemId(query.last_id) if query.last_id else None
+    async with connection(state.pool) as acquired:
+        found = await problems.page(
+            acquired,
+            after=after,
+            limit=query.limit + 1,
+            drafts=query.drafts,
+            owner=caller.id if caller.role is not Role.ADMIN else None,
+        )
+    page, cursor = cut(found, query.limit, lambda item: item.id)
+    return ProblemPage(items=[problem_item(item) for item in page], next_cursor=cursor)
+
+
 async def problem_for(state: AppState, caller: Account, problem_id: str) -> CacheEntry | None:
     """A `ProblemOut` as JSON; None: the problem is not published, and `draft_for` shows it."""
     try:

@@ -37,6 +37,24 @@ class RunningCounts:
     of_account: int
 
 
+@dataclass(frozen=True, slots=True)
+class RunningWork:
+    """What a worker runs now, for admins."""
+
+    worker: WorkerId
+    id: WorkId
+    attempt: int
+    task: Task
+    language: str
+    problem: str | None
+    """None: an execution or an analysis."""
+    account_name: str
+    seconds: float
+    """Since it started."""
+    cases_done: int
+    cases_total: int
+
+
 async def renew(
     connection: Connection,
     worker: WorkerId,
@@ -52,6 +70,26 @@ async def renew(
         total=[progress.total for progress in running.values()],
     )
     return {work_id(row["work_id"]) async for row in rows}
+
+
+async def list_running(connection: Connection) -> list[RunningWork]:
+    return [
+        RunningWork(
+            worker=WorkerId(row["worker_id"]),
+            id=work_id(row["work_id"]),
+            attempt=row["attempt"],
+            task=Task(row["stages"][0])
+            if row["stages"]
+            else first_task(work_id(row["work_id"])),
+            language=row["language"],
+            problem=row["problem_id"],
+            account_name=row["account_name"],
+            seconds=row["seconds"],
+            cases_done=row["cases_done"],
+            cases_total=row["cases_total"],
+        )
+        async for row in SQL.list_running(connection)
+    ]
 
 
 async def find_stale(connection: Connection, *, limit: int) -> list[StaleLease]:

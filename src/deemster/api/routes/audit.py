@@ -5,14 +5,12 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
+from deemster.api import audit
 from deemster.api.authentication import Caller
 from deemster.api.http.body import json_response
 from deemster.api.http.errors import errors
-from deemster.api.http.paging import cut
-from deemster.api.models.audit import AuditPage, AuditQuery, audit_entry_out
+from deemster.api.models.audit import AuditPage, AuditQuery
 from deemster.api.state import app_state
-from deemster.store import audit
-from deemster.store.pool import connection
 
 router = APIRouter(tags=["admin"])
 
@@ -22,15 +20,4 @@ async def list_audit_entries(
     request: Request, _caller: Caller, query: Annotated[AuditQuery, Query()]
 ) -> Response:
     """Lists the audit log, newest entry first."""
-    async with connection(app_state(request).pool) as acquired:
-        found = await audit.page(
-            acquired,
-            before=query.last_number,
-            limit=query.limit + 1,
-            actor=query.actor,
-            act=query.act,
-            target=query.target,
-        )
-    page, cursor = cut(found, query.limit, lambda entry: str(entry.id))
-    items = [audit_entry_out(entry) for entry in page]
-    return json_response(AuditPage(items=items, next_cursor=cursor))
+    return json_response(await audit.list_audit_entries(app_state(request), query))

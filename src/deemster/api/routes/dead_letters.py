@@ -5,25 +5,17 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
+from deemster.api import dead_letters
 from deemster.api.authentication import Caller, actor_of
 from deemster.api.http.body import json_response
 from deemster.api.http.errors import errors
 from deemster.api.http.idempotent_replay import IDEMPOTENCY_KEY, respond_once
-from deemster.api.http.paging import cut, parse_number
-from deemster.api.models.dead_letters import (
-    DeadLetterOut,
-    DeadLetterPage,
-    DeadLetterQuery,
-    dead_letter_item,
-    dead_letter_out,
-)
+from deemster.api.models.dead_letters import DeadLetterOut, DeadLetterPage, DeadLetterQuery
 from deemster.api.models.stages import RequestedOut
 from deemster.api.models.submissions import AcceptedOut, accepted_out, location_of
 from deemster.api.state import app_state
-from deemster.domain.errors import NotFound
 from deemster.pipeline.verdict import dead_letter_actions
-from deemster.store import dead_letters
-from deemster.store.pool import Connection, connection, transaction
+from deemster.store.pool import transaction
 
 router = APIRouter(tags=["admin"])
 PATH: Final = "/v1/admin/dead-letters"
@@ -34,23 +26,13 @@ async def list_dead_letters(
     request: Request, _caller: Caller, query: Annotated[DeadLetterQuery, Query()]
 ) -> Response:
     """Lists dead letters, newest first."""
-    async with connection(app_state(request).pool) as acquired:
-        found = await dead_letters.page(
-            acquired,
-            include_resolved=query.state == "all",
-            before=query.last_number,
-            limit=query.limit + 1,
-        )
-    page, cursor = cut(found, query.limit, lambda letter: str(letter.id))
-    items = [dead_letter_item(letter) for letter in page]
-    return json_response(DeadLetterPage(items=items, next_cursor=cursor))
+    return json_response(await dead_letters.list_dead_letters(app_state(request), query))
 
 
 @router.get(PATH + "/{number}", response_model=DeadLetterOut, responses=errors(404))
 async def show_dead_letter(request: Request, _caller: Caller, number: str) -> Response:
     """Shows a dead letter with its error, its context and the history of its submission."""
-    async with connection(app_state(request).pool) as acquired:
-        return json_response(await read_dead_letter(acquired, checked(number)))
+    return json_response(await dead_letters.show_dead_letter(app_state(request), number))
 
 
 @router.post(
@@ -65,7 +47,7 @@ async def requeue_dead_letter(request: Request, caller: Caller, number: str) -> 
     a failed analysis, the program is analysed again, and its submission stays the same.
     """
     state = app_state(request)
-    letter = checked(number)
+    letter = dead_letters.checked(number)
     async with transaction(state.pool) as writing:
 
         async def create() -> Response:
@@ -85,26 +67,4 @@ async def requeue_dead_letter(request: Request, caller: Caller, number: str) -> 
 )
 async def discard_dead_letter(request: Request, caller: Caller, number: str) -> Response:
     """Removes a dead letter from the list of open ones. Its submission stays failed."""
-    letter = checked(number)
-    async with transaction(app_state(request).pool) as writing:
-        await dead_letter_actions.discard(writing, letter, actor=actor_of(request, caller))
-        return json_response(await read_dead_letter(writing, letter))
-
-
-async def read_dead_letter(acquired: Connection, number: int) -> DeadLetterOut:
-    letter = await dead_letters.get(acquired, number)
-    if letter is None:
-        raise unknown_dead_letter()
-    history = await dead_letters.history(acquired, letter.work)
-    return dead_letter_out(letter, history)
-
-
-def checked(number: str) -> int:
-    found = parse_number(number)
-    if found is None:
-        raise unknown_dead_letter()
-    return found
-
-
-def unknown_dead_letter() -> NotFound:
-    return NotFound("There is no such dead letter: see GET /v1/admin/dead-letters?state=all.")
+    return json_response(await dead_letters.discard_dead_letter(request, caller, number))

@@ -10,6 +10,7 @@ from deemster.api.authentication import Caller, actor_of
 from deemster.api.http.body import json_response, read_json, request_body
 from deemster.api.http.errors import errors
 from deemster.api.http.idempotent_replay import IDEMPOTENCY_KEY, respond_once
+from deemster.api.judge_hosts import list_hosts as read_hosts
 from deemster.api.models.judge_hosts import (
     BODY_BYTES,
     HostVerdictOut,
@@ -28,7 +29,7 @@ from deemster.domain.account import Account
 from deemster.domain.errors import Conflict
 from deemster.domain.judge_host import JudgeHostId, check_name, derive_key
 from deemster.store import audit, judge_hosts, remote_tasks
-from deemster.store.pool import Connection, connection, transaction
+from deemster.store.pool import Connection, transaction
 
 router = APIRouter(tags=["admin"])
 PATH: Final = "/v1/admin/judge-hosts"
@@ -38,9 +39,7 @@ Change = Callable[[Connection, JudgeHostId], Awaitable[bool]]
 @router.get(PATH, response_model=JudgeHostsOut)
 async def list_hosts(request: Request, _caller: Caller) -> Response:
     """Lists the judge hosts that are not revoked, by name."""
-    async with connection(app_state(request).pool) as acquired:
-        found = await judge_hosts.list_all(acquired)
-    return json_response(JudgeHostsOut(items=[host_out(each) for each in found]))
+    return json_response(JudgeHostsOut(items=await read_hosts(app_state(request))))
 
 
 @router.post(

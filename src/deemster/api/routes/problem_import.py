@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response, StreamingResponse
 
+from deemster.api import problem_import
 from deemster.api.authentication import Caller, actor_of
 from deemster.api.http.body import json_response
 from deemster.api.http.errors import errors
@@ -27,6 +28,7 @@ from deemster.api.models.problems import (
     RetiredOut,
     imported_out,
 )
+from deemster.api.problem_import import TAR, forget_cached, import_request
 from deemster.api.state import app_state
 from deemster.domain.account import Account
 from deemster.domain.ids import PROBLEM, ProblemId, parse_problem_id
@@ -36,7 +38,6 @@ from deemster.store.pool import connection, transaction
 
 router = APIRouter(tags=["problems"])
 PATH: Final = "/v1/problems"
-TAR: Final = "application/x-tar"
 TAR_ANSWER: Final[dict[str, Any]] = {
     "description": "The package",
     "content": {TAR: {"schema": {"type": "string", "format": "binary"}}},
@@ -107,12 +108,7 @@ async def revise_problem(request: Request, caller: Caller, id: str) -> Response:
 @router.post(PATH + "/{id}/publish", response_model=PublishedOut, responses=errors(404))
 async def publish_problem(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """Shows a problem to all users that was imported with `publish=false`."""
-    problem = problem_of_path(id)
-    importer = app_state(request).dependencies.importer
-    actor = actor_of(request, caller)
-    changed = await importer.publish(problem, actor, only_own=only_own(caller))
-    forget_cached(request, problem)
-    return json_response(PublishedOut(id=problem, published=True, changed=changed))
+    return json_response(await problem_import.publish_problem(request, caller, id))
 
 
 @router.get(
@@ -122,25 +118,13 @@ async def publish_problem(request: Request, caller: Caller, id: str) -> Response
 )
 async def download_package(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """Downloads the package of the revision in force as a tar, with all test data."""
-    problem = problem_of_path(id)
-    importer = app_state(request).dependencies.importer
-    actor = actor_of(request, caller)
-    found = await importer.find_package(problem, actor, only_own=only_own(caller))
-    headers = {
-        "Content-Disposition": f'attachment; filename="{problem}.tar"',
-        "Content-Length": str(found.size_bytes),
-    }
-    return StreamingResponse(importer.read_package(found), headers=headers, media_type=TAR)
+    return await problem_import.package_response(request, caller, id)
 
 
 @router.delete(PATH + "/{id}", response_model=RetiredOut, responses=errors(404))
 async def retire_problem(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """Hides a problem and refuses new submissions. Old submissions stay; PUT restores it."""
-    problem = problem_of_path(id)
-    importer = app_state(request).dependencies.importer
-    await importer.retire(problem, actor_of(request, caller), only_own=only_own(caller))
-    forget_cached(request, problem)
-    return json_response(RetiredOut(id=problem, retired=True))
+    return json_response(await problem_import.retire_problem(request, caller, id))
 
 
 @asynccontextmanager
@@ -177,16 +161,3 @@ async def import_once(
         response = await respond_once(request, caller, acquired, content, create)
     forget_cached(request, ready.summary.id)
     return response
-
-
-def import_request(
-    request: Request, caller: Account, problem: ProblemId | None
-) -> ImportRequest:
-    return ImportRequest(actor_of(request, caller), problem, only_own=only_own(caller))
-
-
-def forget_cached(request: Request, problem: ProblemId) -> None:
-    """Makes the change visible at once in this process."""
-    state = app_state(request)
-    state.cache_invalidation.forget_problems()
-    state.dependencies.accept.forget(problem)

@@ -5,29 +5,27 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
+from deemster.api import webhooks as deliveries
 from deemster.api.admission import per_minute, refuse
 from deemster.api.authentication import Caller, actor_of
 from deemster.api.http.body import json_response
 from deemster.api.http.errors import errors
 from deemster.api.http.idempotent_replay import IDEMPOTENCY_KEY, respond_once
-from deemster.api.http.paging import PageQuery, cut
-from deemster.api.lookups import account_filter, may_see, visible_submission
+from deemster.api.http.paging import PageQuery
+from deemster.api.lookups import visible_submission
 from deemster.api.models.webhooks import (
     DeliveryOut,
     DeliveryPage,
     DeliveryQuery,
     WebhookSecretOut,
-    delivery_out,
     secret_out,
 )
 from deemster.api.state import app_state
-from deemster.domain.account import Account, Role
-from deemster.domain.errors import Conflict, NotFound
-from deemster.domain.ids import GENERATED_ID, DeliveryId
+from deemster.domain.account import Role
 from deemster.pipeline.deliver.message import SigningKeys
 from deemster.store import audit, webhooks
-from deemster.store.pool import Connection, connection, transaction
-from deemster.store.webhooks import Delivery, DeliveryFilter, DeliveryState
+from deemster.store.pool import connection, transaction
+from deemster.store.webhooks import DeliveryFilter
 
 router = APIRouter(tags=["webhooks"])
 PATH: Final = "/v1/webhooks"
@@ -46,7 +44,9 @@ async def list_submission_webhooks(
     """Lists the webhook deliveries of a submission, newest first."""
     async with connection(app_state(request).pool) as acquired:
         view = await visible_submission(acquired, caller, id)
-        return json_response(await delivery_page(acquired, DeliveryFilter(work=view.id), query))
+        return json_response(
+            await deliveries.delivery_page(acquired, DeliveryFilter(work=view.id), query)
+        )
 
 
 @router.get(PATH, response_model=DeliveryPage, responses=errors(404, 422))
@@ -54,17 +54,13 @@ async def list_webhooks(
     request: Request, caller: Caller, query: Annotated[DeliveryQuery, Query()]
 ) -> Response:
     """Lists webhook deliveries, newest first. Users who are not admins see only their own."""
-    async with connection(app_state(request).pool) as acquired:
-        account = await account_filter(acquired, caller, query.user)
-        wanted = DeliveryFilter(account=account, state=query.state)
-        return json_response(await delivery_page(acquired, wanted, query))
+    return json_response(await deliveries.list_webhooks(app_state(request), caller, query))
 
 
 @router.get(PATH + "/{id}", response_model=DeliveryOut, responses=errors(404))
 async def show_webhook(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """Shows a webhook delivery and its attempts."""
-    async with connection(app_state(request).pool) as acquired:
-        return json_response(delivery_out(await visible_delivery(acquired, caller, id)))
+    return json_response(await deliveries.show_webhook(app_state(request), caller, id))
 
 
 @router.post(
@@ -87,17 +83,8 @@ async def resend_webhook(request: Request, caller: Caller, id: str) -> Response:
             if caller.role is not Role.ADMIN:
                 # Protects receivers, which are machines of other people (D2).
                 refuse(decision, "You resend webhooks too fast")
-            old = await visible_delivery(writing, caller, id)
-            if old.state is DeliveryState.WAITING:
-                raise Conflict("The delivery is still being tried: see next_try_at.")
-            new = await webhooks.resend(writing, old.id)
-            if new is None:
-                raise Conflict("The webhook is already being resent: wait until that ends.")
-            if caller.id != old.account:
-                actor = actor_of(request, caller)
-                await audit.record(writing, actor, "webhook.resend", old.id, resent_as=new)
-            created = delivery_out(await visible_delivery(writing, caller, new))
-            return json_response(created, 202, {"Location": f"{PATH}/{new}"})
+            created = await deliveries.resend_webhook(writing, request, caller, id)
+            return json_response(created, 202, {"Location": f"{PATH}/{created.id}"})
 
         return await respond_once(request, caller, writing, None, create)
 
@@ -133,22 +120,3 @@ async def rotate_webhook_secret(request: Request, caller: Caller) -> Response:
 
         # A retry must not rotate twice: the secret that receivers know would become invalid.
         return await respond_once(request, caller, writing, None, create)
-
-
-async def delivery_page(
-    acquired: Connection, wanted: DeliveryFilter, query: PageQuery
-) -> DeliveryPage:
-    before = DeliveryId(query.last_id) if query.last_id else None
-    found = await webhooks.page(acquired, wanted, before=before, limit=query.limit + 1)
-    page, cursor = cut(found, query.limit, lambda delivery: delivery.id)
-    return DeliveryPage(items=[delivery_out(each) for each in page], next_cursor=cursor)
-
-
-async def visible_delivery(acquired: Connection, caller: Account, delivery: str) -> Delivery:
-    """Does not reveal whether a delivery of another account exists (A11)."""
-    found: list[Delivery] = []
-    if GENERATED_ID.fullmatch(delivery):
-        found = await webhooks.page(acquired, DeliveryFilter(id=DeliveryId(delivery)))
-    if not found or not may_see(caller, found[0].account):
-        raise NotFound("There is no such webhook, or it belongs to another account.")
-    return found[0]

@@ -7,6 +7,16 @@ UPDATE lease l
  WHERE l.work_id = w.id AND l.attempt = w.attempt AND l.worker_id = :worker
 RETURNING l.work_id;
 
+-- name: list_running
+-- Lists what workers run now, oldest first, for admins; at most a thousand.
+SELECT l.worker_id, l.work_id, l.attempt, s.stages, s.language, s.problem_id, a.name AS account_name,
+       extract(epoch FROM now() - s.changed_at)::float AS seconds, l.cases_done, l.cases_total
+  FROM lease l
+  JOIN work s ON s.id = l.work_id
+  JOIN account a ON a.id = s.account_id
+ ORDER BY s.changed_at, l.work_id
+ LIMIT 1000;
+
 -- name: find_stale
 -- Lists running submissions whose worker is silent for longer than the lease, or gone, or that have no lease (Q6). A
 -- stage without a lease waits for a worker. Work whose result a judge host has reported waits to be settled.
