@@ -8,10 +8,13 @@ import pytest
 from babel.messages.extract import extract_from_dir
 
 from deemster.api.http.errors import ERROR_KINDS
+from deemster.api.models.rejudgings import RejudgingStatus
 from deemster.api.models.submissions import Status
 from deemster.domain.account import Role
 from deemster.domain.analysis import Level
 from deemster.domain.verdict import Verdict
+from deemster.store.judge_hosts import HostState
+from deemster.store.webhooks import DeliveryState
 from deemster.web.island_texts import TEXTS
 from deemster.web.language import LANGUAGES, SOURCE, language, preference
 
@@ -21,11 +24,17 @@ NAMES = {
     *(each.value for each in Verdict),
     *(each.value for each in Status),
     *(each.value for each in Role),
+    *(each.value for each in HostState),
+    *(each.value for each in DeliveryState),
+    *(each.value for each in RejudgingStatus),
+    *("requeued", "discarded", "overtaken", "failed", "cancelled"),
     *(each.title for each in ERROR_KINDS.values()),
     *(each.value for each in Level),
     *TEXTS,
 }
 """Templates translate these, too, without naming them."""
+SAME = {"Name", "Median", "Webhook", "Webhooks"}
+"""One word in both languages."""
 
 
 def texts() -> set[str]:
@@ -38,8 +47,7 @@ def texts() -> set[str]:
 def test_each_text_is_translated(code: str) -> None:
     catalogue = language(code).translations
     missing = [each for each in texts() if catalogue.gettext(each) == each]
-    same = {"Name"}  # one word in both languages
-    assert set(missing) <= same
+    assert set(missing) <= SAME
 
 
 def test_scripts_show_only_texts_that_pages_translate() -> None:

@@ -43,8 +43,6 @@ PERMISSIONS: Final[dict[tuple[str, str], Need]] = {
     ("GET", "/metrics"): METRICS,
     ("POST", "/v1/session"): PUBLIC,
     ("POST", "/v1/session/link"): PUBLIC,
-    ("GET", "/log-in/{code}"): PUBLIC,
-    ("POST", "/log-in/{code}"): PUBLIC,
     ("GET", "/v1/session"): READ,
     ("DELETE", "/v1/session"): ACCOUNT,
     ("POST", "/v1/accounts"): PUBLIC,
@@ -171,7 +169,17 @@ PAGE_PERMISSIONS: Final[dict[tuple[str, str], Need]] = {
     ("POST", "/logout"): ACCOUNT,
     ("GET", "/signup"): PUBLIC,
     ("POST", "/signup"): PUBLIC,
-    ("GET", "/account"): READ,
+    ("GET", "/log-in/{code}"): PUBLIC,
+    ("POST", "/log-in/{code}"): PUBLIC,
+    ("GET", "/welcome"): ACCOUNT,
+    ("POST", "/welcome"): ACCOUNT,
+    ("GET", "/account"): ACCOUNT,
+    ("POST", "/account/password"): ACCOUNT,
+    ("POST", "/account/display"): ACCOUNT,
+    ("POST", "/account/log-out-others"): ACCOUNT,
+    ("GET", "/account/tokens"): ACCOUNT,
+    ("POST", "/account/tokens"): ACCOUNT,
+    ("POST", "/account/tokens/{id}/revoke"): ACCOUNT,
     ("POST", "/language"): PUBLIC,
     ("GET", "/problems"): READ,
     ("GET", "/problems/{id}"): READ,
@@ -267,6 +275,10 @@ def check_permission(caller: Account, permission: Permission) -> None:
         raise Forbidden(f"This needs the role {permission.role}: ask an admin of this judge.")
     if permission.scope not in caller.scopes:
         raise Forbidden(f"This token lacks the scope {permission.scope}: use one that has it.")
+
+
+def is_permitted(caller: Account, permission: Permission) -> bool:
+    return caller.role.includes(permission.role) and permission.scope in caller.scopes
 
 
 def permission_of(method: str, path: str) -> Need:

@@ -7,6 +7,7 @@ from typing import Final
 from babel import Locale
 from babel.dates import format_datetime
 from babel.numbers import format_decimal
+from jinja2.runtime import Context
 
 from deemster.domain.verdict import Verdict
 
@@ -37,8 +38,14 @@ LOOKS: Final[dict[Verdict, Look]] = {
 BY_SLUG: Final = {look.slug: verdict for verdict, look in LOOKS.items()}
 
 
-def date(when: datetime, locale: Locale) -> str:
-    return str(format_datetime(when, "medium", locale=locale))
+def date(context: Context, when: datetime, locale: Locale) -> str:
+    """In the time zone that the visitor chose."""
+    zone = context["page"].time_zone
+    return str(format_datetime(when, "medium", tzinfo=zone, locale=locale))
+
+
+def number(value: float, digits: int = 0, *, locale: Locale) -> str:
+    return str(format_decimal(round(value, digits), locale=locale))
 
 
 def mebibytes(size_bytes: float, locale: Locale) -> str:

@@ -9,6 +9,7 @@ from importlib.resources import files
 from typing import Final
 
 from babel import Locale
+from babel.messages.catalog import Catalog
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from starlette.requests import HTTPConnection
@@ -31,9 +32,14 @@ class Language:
 def language(code: str) -> Language:
     if code == SOURCE:
         return Language(code, Locale(code), gettext.NullTranslations())
-    source = files("deemster.web").joinpath("locale", code, "messages.po").read_bytes()
+    catalogue = Catalog(code)
+    for source in files("deemster.web").joinpath("locale", code).iterdir():
+        if source.name.endswith(".po"):
+            for each in read_po(io.BytesIO(source.read_bytes())):
+                if each.id:
+                    catalogue[each.id] = each
     compiled = io.BytesIO()
-    write_mo(compiled, read_po(io.BytesIO(source)))
+    write_mo(compiled, catalogue)
     compiled.seek(0)
     return Language(code, Locale(code), gettext.GNUTranslations(compiled))
 

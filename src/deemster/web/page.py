@@ -3,31 +3,44 @@
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
-from urllib.parse import parse_qs, quote
+from typing import Any, Final, TypeVar
+from urllib.parse import parse_qs, quote, urlencode
+from zoneinfo import ZoneInfo
 
 import structlog
 from markupsafe import Markup
+from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from deemster.api.authentication import authenticate_session, session_of
+from deemster.api.authentication import CACHED_SCOPES, authenticate_session, session_of
 from deemster.api.http.body import read_body
 from deemster.api.http.direct_route import DirectRoute
 from deemster.api.http.errors import Unauthorised, WrongMedia, kind_of, request_id_of
-from deemster.api.permissions import Permission, check_permission, permission_of
+from deemster.api.permissions import (
+    Permission,
+    check_permission,
+    is_permitted,
+    permission_of,
+)
 from deemster.api.state import AppState, app_state
 from deemster.domain.account import Account
 from deemster.domain.errors import DeemsterError, Refused
 from deemster.metrics import REFUSED
+from deemster.web.forms import parse_fields
 from deemster.web.language import Language, language_of
 from deemster.web.rendering import environment
+from deemster.web.time_zone import time_zone_of
 
 FORM: Final = "application/x-www-form-urlencoded"
+M = TypeVar("M", bound=BaseModel)
+
 CSRF_FIELD: Final = "csrf_token"
 MOST_FIELDS: Final = 200
 LOG_IN: Final = "/login"
 CURRENT: Final = Markup(' aria-current="page"')
+DONE: Final = "done"
+"""Field of the query that says what a form did."""
 YEAR_S: Final = 365 * 24 * 3600
 """How long a browser keeps what a visitor chose."""
 
@@ -48,6 +61,40 @@ class Page:
         """For pages that need somebody."""
         assert self.caller is not None, "the permissions table says that anybody may see it"
         return self.caller
+
+    @property
+    def time_zone(self) -> ZoneInfo:
+        return time_zone_of(self.request)
+
+    def may(self, path: str, method: str = "GET") -> bool:
+        """Whether the permissions table lets the visitor open a page."""
+        need = permission_of(method, path)
+        if not isinstance(need, Permission):
+            return need is None
+        return self.caller is not None and is_permitted(self.caller, need)
+
+    def parameter(self, name: str) -> str:
+        """A part of the path."""
+        return str(self.request.path_params[name])
+
+    def query(self, model: type[M]) -> M:
+        """What stands behind the ? of the address; the model refuses unknown names."""
+        given = self.request.query_params
+        return parse_fields(model, **{name: given[name] for name in given if name != DONE})
+
+    @property
+    def done(self) -> str:
+        """What the form did that led here."""
+        return self.request.query_params.get(DONE, "")
+
+    def query_without(self, *left_out: str) -> str:
+        """The other fields of the query, for links to the next page: `&name=value…`."""
+        kept = [
+            (name, value)
+            for name, value in self.request.query_params.multi_items()
+            if name not in left_out and value
+        ]
+        return f"&{urlencode(kept)}" if kept else ""
 
     def gettext(self, text: str) -> str:
         return self.language.translations.gettext(text)
@@ -81,13 +128,18 @@ class Page:
 Endpoint = Callable[[Page], Awaitable[Response]]
 
 
-def page_route(path: str, endpoint: Endpoint, method: str = "GET") -> DirectRoute:
-    """The route of a page; the permissions table says who may see it."""
+def page_route(
+    path: str, endpoint: Endpoint, method: str = "GET", *, is_upload: bool = False
+) -> DirectRoute:
+    """The route of a page; the permissions table says who may see it.
+
+    The endpoint of an upload reads the form itself, and checks its CSRF token.
+    """
 
     async def handle(request: Request) -> Response:
         page = Page(request, app_state(request), None, "", language_of(request))
         try:
-            page = await open_page(request, permission_of(method, path))
+            page = await open_page(request, permission_of(method, path), is_upload=is_upload)
             return await endpoint(page)
         except Unauthorised:
             return RedirectResponse(log_in_path(request), 303)
@@ -98,13 +150,15 @@ def page_route(path: str, endpoint: Endpoint, method: str = "GET") -> DirectRout
     return DirectRoute(path, handle, methods=[method])
 
 
-async def open_page(request: Request, need: object) -> Page:
+async def open_page(request: Request, need: object, *, is_upload: bool = False) -> Page:
     """Checks who asks, and that another site did not send the form (O6)."""
     state = app_state(request)
     digest = session_of(request)
     caller, token = None, ""
     if digest is not None:
-        caller = await session_account(request, digest)
+        # As for the API: a log-in that ended elsewhere must not change anything any more.
+        fresh = isinstance(need, Permission) and need.scope not in CACHED_SCOPES
+        caller = await session_account(request, digest, fresh=fresh)
         token = state.auth.cookies.csrf_token(digest) if caller is not None else ""
     if isinstance(need, Permission):
         if caller is None:
@@ -116,16 +170,16 @@ async def open_page(request: Request, need: object) -> Page:
     form: Mapping[str, str] = {}
     if request.method == "POST":
         state.auth.cookies.check_origin(request)
-        form = await read_form(request)
-        if caller is not None and digest is not None:
+        form = {} if is_upload else await read_form(request)
+        if not is_upload and caller is not None and digest is not None:
             state.auth.cookies.check_csrf_token(form.get(CSRF_FIELD, ""), digest)
     return Page(request, state, caller, token, language_of(request), form)
 
 
-async def session_account(request: Request, digest: bytes) -> Account | None:
+async def session_account(request: Request, digest: bytes, *, fresh: bool) -> Account | None:
     """None if the log-in has expired: the page may need nobody."""
     try:
-        return await authenticate_session(request, digest)
+        return await authenticate_session(request, digest, fresh=fresh)
     except Unauthorised:
         return None
 

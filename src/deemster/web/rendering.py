@@ -3,7 +3,7 @@
 from functools import cache, partial
 from typing import Final
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from markupsafe import Markup
 
 from deemster import __version__
@@ -38,8 +38,9 @@ def environment(code: str) -> Environment:
         version=__version__,
     )
     made.filters.update(
-        date=partial(formats.date, locale=chosen.locale),
+        date=pass_context(partial(formats.date, locale=chosen.locale)),
         mebibytes=partial(formats.mebibytes, locale=chosen.locale),
+        number=partial(formats.number, locale=chosen.locale),
         seconds=partial(formats.seconds, locale=chosen.locale),
         statement=lambda html: Markup(with_mathml(html)),  # noqa: S704 - cleaned on import
     )

@@ -6,7 +6,7 @@ from starlette.routing import Match, Route
 from starlette.types import Scope
 
 from deemster.api.http.direct_route import DirectRoute
-from deemster.web.pages import accounts, problems, submissions
+from deemster.web.pages import accounts, problems, profile, submissions, welcome
 from deemster.web.static_files import PATH, show_static_file
 
 
@@ -22,6 +22,8 @@ ROUTES: Final[list[Route]] = [
     HomeRoute("/", problems.go_home, methods=["GET"]),
     DirectRoute(PATH, show_static_file, methods=["GET"]),
     *accounts.ROUTES,
+    *welcome.ROUTES,
+    *profile.ROUTES,
     *problems.ROUTES,
     *submissions.ROUTES,
 ]

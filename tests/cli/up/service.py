@@ -85,8 +85,7 @@ class Up:
 
     def _answers(self) -> bool:
         """Its welcome is complete, or it has ended."""
-        welcome = READY.search(self.output)
-        is_complete = welcome is not None and WELCOMED in self.output[welcome.end() :]
+        is_complete = WELCOMED in self.output and READY.search(self.output) is not None
         return is_complete or self.process.poll() is not None
 
     async def ended(self) -> int:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from deemster.cli.up.first_start import make_admin
+from deemster.cli.up.first_start import is_without_password, make_admin
 from deemster.domain.account import Role
 from deemster.domain.errors import Refused
 from deemster.settings import load_settings
-from deemster.store import accounts
+from deemster.store import accounts, log_in_links
 from deemster.store.pool import Connection, connect, set_json_codecs
 from deemster.wiring.secret import secret_of
 
@@ -30,8 +30,9 @@ def names_in(directory: Path) -> list[str]:
 async def test_o7_the_admins_token_is_created_once(
     connection: Connection, tmp_path: Path
 ) -> None:
-    token = await make_admin(connection, tmp_path)
-    assert token is not None
+    made = await make_admin(connection, tmp_path)
+    assert made is not None
+    token = made.token
     file = tmp_path / "admin.token"
     assert file.read_text() == f"{token}\n"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -42,9 +43,28 @@ async def test_o7_the_admins_token_is_created_once(
     assert file.read_text() == f"{token}\n"
     assert names_in(tmp_path) == ["admin.token"]
     noted = await connection.fetch("SELECT actor, act, target, details FROM audit ORDER BY id")
-    assert [row["act"] for row in noted] == ["user.add", "token.make"]
-    assert [row["target"] for row in noted] == [admin.id, admin.token]
+    assert [row["act"] for row in noted] == ["user.add", "token.make", "user.link"]
+    assert [row["target"] for row in noted] == [admin.id, admin.token, admin.id]
     assert token not in str(noted)
+
+
+async def test_the_first_start_gives_an_admin_without_a_password_a_link(
+    connection: Connection, tmp_path: Path
+) -> None:
+    """W3: the link logs the admin in once."""
+    made = await make_admin(connection, tmp_path)
+    assert made is not None
+    assert made.link_code is not None
+    assert await is_without_password(connection)
+    owner = await log_in_links.use(connection, made.link_code)
+    assert owner is not None
+    assert owner.name == "admin"
+    await accounts.set_password(connection, owner.id, "$argon2id$x")
+    (tmp_path / "admin.token").unlink()
+    again = await make_admin(connection, tmp_path)
+    assert again is not None
+    assert again.link_code is None
+    assert not await is_without_password(connection)
 
 
 async def test_o7_a_token_that_is_no_longer_valid_is_replaced(
@@ -54,10 +74,12 @@ async def test_o7_a_token_that_is_no_longer_valid_is_replaced(
     first = await make_admin(connection, tmp_path)
     await connection.execute("UPDATE token SET revoked_at = now()")
     second = await make_admin(connection, tmp_path)
-    assert second is not None
-    assert second != first
     (tmp_path / "admin.token").unlink()
-    assert await make_admin(connection, tmp_path) not in {None, first, second}
+    third = await make_admin(connection, tmp_path)
+    assert first is not None
+    assert second is not None
+    assert third is not None
+    assert len({first.token, second.token, third.token}) == 3
 
 
 async def test_an_account_named_admin_without_the_role_gets_no_token(

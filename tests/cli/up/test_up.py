@@ -1,21 +1,24 @@
 """`deemster up` runs the whole service, from the first start to the last signal."""
 
 import os
+import re
 import signal
 import socket
 import stat
 from pathlib import Path
 
 import asyncpg
+import httpx
 import pytest
 
 from deemster.privileges.service_user import find_service_user
 from deemster.store.embedded import APPLICATION, running_url
 from tests.cli.up.privileges import check_least_privileges, has_runner_and_boxes
 from tests.cli.up.service import Up, all_gone, as_json
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, until
 
 SAMPLES = 10
+LINK = re.compile(r"^  (http://\S+/log-in/\S+)$", re.MULTILINE)
 CORRECT = "print(sum(map(int, input().split())))\n"
 WRONG = "print(0)\n"
 
@@ -23,7 +26,12 @@ WRONG = "print(0)\n"
 async def test_o7_a_second_start_keeps_the_data_of_the_first(up: Up) -> None:
     """O7, O4, Q14: the token is shown only once; everything ends after one Ctrl-C."""
     await up.start()
+    link = await until(lambda: LINK.search(up.output), why=lambda: up.output)
+    assert link is not None
     first = up.output
+    assert first.rstrip().endswith(link[0]), "the page to open is the last that is shown"
+    async with httpx.AsyncClient(timeout=PATIENCE_S) as browser:
+        assert "Log in" in (await browser.get(link[1])).text
     token = (up.data / "admin.token").read_text().strip()
     assert first.count(token) == 1
     for name in ("admin.token", "secret.key"):
@@ -48,6 +56,7 @@ async def test_o7_a_second_start_keeps_the_data_of_the_first(up: Up) -> None:
 
     await up.start()
     assert token not in up.output
+    assert LINK.search(up.output) is None
     assert "Loaded" not in up.output
     shown = await up.get(f"/v1/submissions/{accepted['id']}")
     assert shown["verdict"] == "Accepted"

@@ -1,7 +1,8 @@
-"""Creates the admin's account and token, and loads the sample problems (O7)."""
+"""Creates the admin's account, token and one-time link, and loads the sample problems (O7)."""
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -9,10 +10,10 @@ from deemster.cli.up.display import Display
 from deemster.cli.up.logs import Log
 from deemster.domain.account import Role
 from deemster.domain.errors import Refused
-from deemster.domain.ids import problem_id_from_name
+from deemster.domain.ids import AccountId, problem_id_from_name
 from deemster.private_file import write_private
 from deemster.programs.build.languages import shipped_directory
-from deemster.store import accounts
+from deemster.store import accounts, log_in_links
 from deemster.store.audit import Actor, record
 from deemster.store.pool import Connection, Pool, connection
 from deemster.store.problems import get
@@ -21,9 +22,19 @@ from deemster.wiring.resources import operator
 
 ADMIN: Final = "admin"
 TOKEN_FILE: Final = "admin.token"  # noqa: S105 - a file's name
+LINK_DAYS: Final = 7
 
 
-async def make_admin(acquired: Connection, data_dir: Path) -> str | None:
+@dataclass(frozen=True, slots=True, repr=False)
+class NewAdmin:
+    """What the first start shows, and what is not stored anywhere else."""
+
+    token: str
+    link_code: str | None
+    """Of a one-time link; None: the admin has a password."""
+
+
+async def make_admin(acquired: Connection, data_dir: Path) -> NewAdmin | None:
     """A new token, unless the token file already holds one of an admin."""
     path = data_dir / TOKEN_FILE
     if path.exists():
@@ -43,8 +54,25 @@ async def make_admin(acquired: Connection, data_dir: Path) -> str | None:
     made = await accounts.create_token(acquired, account.id, f"deemster up, {path}")
     details = {"name": made.view.name, "scopes": sorted(made.view.scopes)}
     await record(acquired, actor, "token.make", made.view.id, account=account.id, **details)
+    code = await make_link(acquired, account.id, actor)
     write_private(path, made.secret)
-    return made.secret
+    return NewAdmin(made.secret, code)
+
+
+async def make_link(acquired: Connection, account: AccountId, actor: Actor) -> str | None:
+    """The code of a one-time link for an admin who has no password yet."""
+    known = await accounts.credentials_by_id(acquired, account)
+    if known is None or known.password is not None:
+        return None
+    [code] = await log_in_links.add_all(acquired, [account], days=LINK_DAYS)
+    await record(acquired, actor, "user.link", account, days=LINK_DAYS)
+    return code
+
+
+async def is_without_password(acquired: Connection) -> bool:
+    """Whether nobody can log in as the admin but with a one-time link."""
+    known = await accounts.credentials_by_name(acquired, ADMIN)
+    return known is not None and known.password is None and not known.disabled
 
 
 def read_token(path: Path) -> str:

@@ -10,7 +10,13 @@ from typing import Final
 from deemster import __version__
 from deemster.cli.up.child import Child
 from deemster.cli.up.display import Display
-from deemster.cli.up.first_start import TOKEN_FILE, load_samples, make_admin
+from deemster.cli.up.first_start import (
+    TOKEN_FILE,
+    NewAdmin,
+    is_without_password,
+    load_samples,
+    make_admin,
+)
 from deemster.cli.up.logs import Log
 from deemster.cli.up.status import show_status, until_ready
 from deemster.domain.errors import DeemsterError
@@ -18,6 +24,7 @@ from deemster.domain.judge_host import JudgeOn
 from deemster.settings import DEFAULT_URL, Settings, child_environment
 from deemster.store.data_lock import lock_data_dir
 from deemster.store.embedded import Cluster, run_cluster
+from deemster.store.log_in_links import link_url
 from deemster.store.pool import Pool, open_pool, transaction
 from deemster.wiring.address import Address, find_free
 from deemster.wiring.forked_process import ForkServerClient, open_fork_server
@@ -124,7 +131,8 @@ class Supervisor:
         data_dir = self._settings.data_dir
         secret_of(self._settings)  # created now, before several roles need it
         async with transaction(pool) as connection:
-            token = await make_admin(connection, data_dir)
+            admin = await make_admin(connection, data_dir)
+            needs_link = await is_without_password(connection)
         environment = self._environment(url, address)
         log_dir = data_dir / "logs"
         self._display.hint("starting the service …")
@@ -138,7 +146,7 @@ class Supervisor:
                 group.create_task(until_ready(address, self._display))
             for child in children:
                 child.settle()
-            self._welcome(address, token)
+            self._welcome(address, admin, needs_link=needs_link)
             await show_status(pool, address, self._display)
 
     def _roles(self) -> dict[str, float]:
@@ -162,14 +170,23 @@ class Supervisor:
             overrides["database_url"] = url
         return child_environment(**overrides)
 
-    def _welcome(self, address: Address, token: str | None) -> None:
+    def _welcome(self, address: Address, admin: NewAdmin | None, *, needs_link: bool) -> None:
+        """The last line is the address to open."""
         took_s = asyncio.get_running_loop().time() - self._began
         say = self._display.say
-        say(f"\nReady after {took_s:.1f} s: {address.url}", "bold")
-        if token is not None:
+        if admin is not None:
             path = self._settings.data_dir / TOKEN_FILE
-            say(f"The admin's token, shown only now and stored in {path}:\n  {token}")
+            say(f"\nThe admin's token, shown only now and stored in {path}:\n  {admin.token}")
         say(next_steps(address, self._settings.data_dir, names=self._names_data_dir))
+        say(f"Ready after {took_s:.1f} s: {address.url}", "bold")
+        if admin is not None and admin.link_code is not None:
+            say(
+                "Open this page to log in as admin; the link works once:\n  "
+                f"{link_url(self._settings.public_url or address.url, admin.link_code)}",
+                "bold",
+            )
+        elif needs_link:
+            say("The admin has no password yet: `deemster user link admin` prints a link.")
 
 
 @asynccontextmanager
@@ -238,17 +255,13 @@ async def run_roles(
 
 def next_steps(address: Address, data_dir: Path, *, names: bool) -> str:
     """Commands that the user can copy; with `names` they name the data directory."""
-    token = data_dir / TOKEN_FILE
     variables = "" if address.url == DEFAULT_URL else f"DEEMSTER_URL={address.url} "
     if names:
         variables += f"DEEMSTER_DATA_DIR={data_dir} "
+    bearer = f'"Authorization: Bearer $(cat {data_dir / TOKEN_FILE})"'
     return (
-        "Try it:\n"
-        f"  curl -s {address.url}/v1/submissions -H 'Content-Type: application/json' \\\n"
-        f'    -H "Authorization: Bearer $(cat {token})" \\\n'
-        '    -d \'{"problem_id": "prob_aplusb", "language": "python3",'
-        ' "source_code": "print(sum(map(int, input().split())))"}\'\n'
-        f"or, with a file:\n"
+        "\nFrom a terminal:\n"
         f"  {variables}deemster submit sum.py --problem prob_aplusb --wait\n"
+        f"  curl -H {bearer} {address.url}/v1/problems\n"
         f"The API is described at {address.url}/docs. Ctrl-C ends everything.\n"
     )

@@ -1,4 +1,4 @@
-"""`/login`, `/logout`, `/signup`, `/account`: the account of a visitor."""
+"""`/login`, `/logout`, `/signup`: a visitor logs in, or gets an account."""
 
 from typing import Final
 from urllib.parse import urlsplit
@@ -11,13 +11,12 @@ from deemster.api.auth.log_in import LoggedIn, log_in, session_seconds
 from deemster.api.authentication import session_of
 from deemster.api.http.errors import invalid_body, kind_of
 from deemster.api.models.accounts import LogIn, SignUp
-from deemster.api.session import close_session, read_profile
+from deemster.api.session import close_session
 from deemster.domain.errors import Conflict, DeemsterError, LimitReached, NotFound, Refused
 from deemster.web.language import COOKIE, LANGUAGES
 from deemster.web.page import LOG_IN, YEAR_S, Page, page_route
 
 HOME: Final = "/problems"
-ACCOUNT: Final = "/account"
 SIGN_UP: Final = "/signup"
 TEXTS: Final = (Refused, Conflict, LimitReached)
 """Errors that the form itself shows, so that nothing must be typed again."""
@@ -74,11 +73,6 @@ async def sign_up(page: Page) -> Response:
     return page.render("signup.html", kind_of(type(error)).status, name=name, error=str(error))
 
 
-async def show_account(page: Page) -> Response:
-    profile = await read_profile(page.state, page.account)
-    return page.render("account.html", profile=profile)
-
-
 async def choose_language(page: Page) -> Response:
     chosen = page.form.get("language", "")
     response = page.redirect(next_of(page))
@@ -115,6 +109,5 @@ ROUTES: Final = [
     page_route("/logout", log_out, "POST"),
     page_route(SIGN_UP, show_sign_up),
     page_route(SIGN_UP, sign_up, "POST"),
-    page_route(ACCOUNT, show_account),
     page_route("/language", choose_language, "POST"),
 ]

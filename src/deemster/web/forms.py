@@ -1,0 +1,27 @@
+"""Turns the fields of a form into a request model of the API."""
+
+from typing import Any, Final, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from deemster.api.http.errors import invalid_body, kind_of
+from deemster.domain.errors import Conflict, DeemsterError, LimitReached, Refused, Unavailable
+
+SHOWN: Final = (Refused, Conflict, LimitReached, Unavailable)
+"""Errors that the page of the form shows, so that nothing must be typed again."""
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def parse_fields(model: type[M], **fields: Any) -> M:
+    """Fields that were left empty count as missing."""
+    given = {name: value for name, value in fields.items() if value not in ("", None)}
+    try:
+        return model.model_validate(given)
+    except ValidationError as fault:
+        raise invalid_body(fault) from None
+
+
+def status_of(error: DeemsterError | None) -> int:
+    """The status of a page that shows the error, or none."""
+    return kind_of(type(error)).status if error is not None else 200
