@@ -86,6 +86,7 @@ def create_app(dependencies: Dependencies, pages: Sequence[Route] = ()) -> FastA
             follow_events = group.create_task(state.feed.run())
             follow_output = group.create_task(state.live_output.run())
             follow_hosts = group.create_task(state.host_tasks.run())
+            sample_figures = group.create_task(state.figures.run())
             try:
                 yield
             finally:
@@ -93,6 +94,7 @@ def create_app(dependencies: Dependencies, pages: Sequence[Route] = ()) -> FastA
                 follow_events.cancel()
                 follow_output.cancel()
                 follow_hosts.cancel()
+                sample_figures.cancel()
 
     app = DocumentedApp(
         title="Deemster",

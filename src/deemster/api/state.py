@@ -13,6 +13,7 @@ from deemster.api.executions import Executions
 from deemster.api.feed.feed import Feed
 from deemster.api.feed.host_tasks import HostTaskSignals
 from deemster.api.feed.live_output import LiveOutput
+from deemster.api.figures import FigureHistory
 from deemster.api.health import Health
 from deemster.cache.cache import Cache
 from deemster.cache.single_flight import SingleFlightCache
@@ -75,6 +76,7 @@ class AppState:
     executions: Executions
     live_output: LiveOutput
     host_tasks: HostTaskSignals
+    figures: FigureHistory
 
     @classmethod
     def of(cls, dependencies: Dependencies) -> "AppState":
@@ -105,6 +107,7 @@ class AppState:
             ),
             live_output=live_output,
             host_tasks=HostTaskSignals(dependencies.wait_for_host_tasks),
+            figures=FigureHistory(dependencies.pool),
         )
 
     def drain(self) -> None:

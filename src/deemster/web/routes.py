@@ -6,7 +6,7 @@ from starlette.routing import Match, Route
 from starlette.types import Scope
 
 from deemster.api.http.direct_route import DirectRoute
-from deemster.web.pages import accounts, problems, profile, submissions, welcome
+from deemster.web.pages import accounts, admin, problems, profile, submissions, welcome
 from deemster.web.static_files import PATH, show_static_file
 
 
@@ -25,5 +25,6 @@ ROUTES: Final[list[Route]] = [
     *welcome.ROUTES,
     *profile.ROUTES,
     *problems.ROUTES,
+    *admin.ROUTES,
     *submissions.ROUTES,
 ]
