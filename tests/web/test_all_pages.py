@@ -53,8 +53,8 @@ async def test_o6_every_form_of_a_log_in_needs_its_token(visit: Visit, pool: Poo
         for (method, path), need in PAGE_PERMISSIONS.items():
             if method != "POST" or need is None:
                 continue
-            sent = {"files": {"file": b"x"}} if path in UPLOADS else {}
-            answer = await browser.post(filled(path), data={"csrf_token": "x"}, **sent)
+            files = {"file": b"x"} if path in UPLOADS else None
+            answer = await browser.post(filled(path), data={"csrf_token": "x"}, files=files)
             assert answer.status_code == 403, (path, answer.text)
 
 
