@@ -10,12 +10,14 @@ from deemster.api.http.body import json_response
 from deemster.api.http.errors import PreconditionFailed
 from deemster.api.http.etag import version_etag
 from deemster.api.models.code_sessions import session_out
+from deemster.api.problems import draft_for, problem_for
+from deemster.api.state import AppState
 from deemster.domain.account import Account
 from deemster.domain.code_session import CodeSession
 from deemster.domain.errors import NotFound
-from deemster.domain.ids import GENERATED_ID, CodeSessionId
+from deemster.domain.ids import GENERATED_ID, CodeSessionId, ProblemId
 from deemster.store import code_sessions
-from deemster.store.pool import Connection
+from deemster.store.pool import Connection, connection
 
 WITH_ETAG: Final[Mapping[str, Any]] = {
     "ETag": {"description": "Of the session's version", "schema": {"type": "string"}}
@@ -57,6 +59,25 @@ async def save(
             "and save with its ETag."
         )
     return current
+
+
+async def solved_problem(
+    state: AppState, caller: Account, problem: str | None
+) -> ProblemId | None:
+    """Refuses a problem that the caller can't see."""
+    if problem is None:
+        return None
+    if await problem_for(state, caller, problem) is None:
+        await draft_for(state, caller, problem)
+    return ProblemId(problem)
+
+
+async def session_of_problem(
+    state: AppState, caller: Account, problem: str
+) -> CodeSession | None:
+    """The session in which the caller solves the problem, if there is one."""
+    async with connection(state.pool) as acquired:
+        return await code_sessions.of_problem(acquired, caller.id, ProblemId(problem))
 
 
 async def own_session(acquired: Connection, caller: Account, session: str) -> CodeSession:

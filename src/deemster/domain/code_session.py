@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Final
 
 from deemster.domain.errors import Refused
-from deemster.domain.ids import AccountId, CodeSessionId, ExecutionId
+from deemster.domain.ids import AccountId, CodeSessionId, ExecutionId, ProblemId
 from deemster.domain.language import Language
 from deemster.domain.source import single_file
 
@@ -25,6 +25,8 @@ class CodeSession:
     created_at: datetime
     changed_at: datetime
     latest_execution: ExecutionId | None = None
+    problem: ProblemId | None = None
+    """The problem that is solved here; a user has at most one such session for each."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from deemster.domain.code_session import KEPT_BYTES, KEPT_VERSIONS, CodeSession, CodeVersion
-from deemster.domain.ids import AccountId, CodeSessionId, ExecutionId
+from deemster.domain.ids import AccountId, CodeSessionId, ExecutionId, ProblemId
 from deemster.store.pool import Connection, statements
 
 SQL = statements("code_sessions")
@@ -19,12 +19,28 @@ async def add(
     language: str,
     source: str,
     most: int,
+    problem: ProblemId | None = None,
 ) -> CodeSession | None:
-    """Returns None if the account has `most` sessions. Needs a transaction."""
+    """Returns None if the account has `most` sessions without a problem, or a session for this
+    problem. Needs a transaction.
+    """
     await SQL.lock_account(connection, account=account)
     row = await SQL.add(
-        connection, id=session, account=account, language=language, source=source, most=most
+        connection,
+        id=session,
+        account=account,
+        language=language,
+        source=source,
+        most=most,
+        problem=problem,
     )
+    return session_from_row(row) if row else None
+
+
+async def of_problem(
+    connection: Connection, account: AccountId, problem: ProblemId
+) -> CodeSession | None:
+    row = await SQL.of_problem(connection, account=account, problem=problem)
     return session_from_row(row) if row else None
 
 
@@ -121,6 +137,7 @@ def session_from_row(row: Mapping[str, Any]) -> CodeSession:
         created_at=row["created_at"],
         changed_at=row["changed_at"],
         latest_execution=ExecutionId(latest) if latest else None,
+        problem=ProblemId(row["problem_id"]) if row["problem_id"] else None,
     )
 
 

@@ -11,7 +11,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 from websockets.typing import Subprotocol
 
-from deemster.api.http.socket_token import TOKEN_PREFIX
+from deemster.api.http.socket_token import CSRF_PREFIX, TOKEN_PREFIX
 from deemster.api.routes.terminal import SUBPROTOCOL
 from deemster.domain.ids import ExecutionId
 from tests.api.conftest import Api
@@ -42,12 +42,19 @@ class TerminalClient:
 
 @asynccontextmanager
 async def open_terminal(
-    api: Api, execution: ExecutionId, *, token: str | None = None, **headers: str
+    api: Api,
+    execution: ExecutionId,
+    *,
+    token: str | None = None,
+    csrf: str | None = None,
+    **headers: str,
 ) -> AsyncIterator[TerminalClient]:
     url = str(api.client.base_url).replace("http", "ws", 1).rstrip("/")
     protocols = [Subprotocol(SUBPROTOCOL)]
     if token != "":
         protocols.append(Subprotocol(TOKEN_PREFIX + (token or api.user.token)))
+    if csrf is not None:
+        protocols.append(Subprotocol(CSRF_PREFIX + csrf))
     path = f"/v1/executions/{execution}/terminal"
     async with connect(
         url + path, subprotocols=protocols, additional_headers=headers

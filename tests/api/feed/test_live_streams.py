@@ -102,6 +102,23 @@ async def test_a_cookie_opens_no_terminal(ada: Api, pool: Pool) -> None:
         assert await client.close_code() == 4401
 
 
+async def test_o6_a_page_opens_a_terminal_with_the_csrf_token_of_its_log_in(
+    ada: Api, pool: Pool
+) -> None:
+    person = await make_person(pool, "eve")
+    answer = await log_in(ada.client, "eve")
+    execution = await make_execution(pool, person)
+    cookie = "; ".join(f"{name}={value}" for name, value in answer.cookies.items())
+    csrf = answer.json()["csrf_token"]
+    async with open_terminal(ada, execution, token="", csrf=csrf, Cookie=cookie) as client:
+        assert (await client.message("status"))["status"] == "QUEUED"
+    elsewhere = {"Cookie": cookie, "Origin": "https://evil.example"}
+    async with open_terminal(ada, execution, token="", csrf=csrf, **elsewhere) as client:
+        assert await client.close_code() == 4403
+    async with open_terminal(ada, execution, token="", csrf="guess", Cookie=cookie) as client:
+        assert await client.close_code() == 4403
+
+
 async def test_o6_a_terminal_needs_the_scope_submit(ada: Api, pool: Pool) -> None:
     async with connection(pool) as acquired:
         reader = await accounts.add_token(

@@ -11,6 +11,7 @@ from deemster.domain.code_session import KEPT_BYTES, KEPT_VERSIONS
 from deemster.domain.source import SOURCE_BYTES, unpack_files
 from deemster.store.pool import Pool, connection
 from tests.api.conftest import CATALOGUE, Api, MakeDependencies, make_user, running
+from tests.builders import make_problem
 from tests.waiting import until
 
 PATH = "/v1/code-sessions"
@@ -121,6 +122,29 @@ async def test_a_user_has_a_bounded_number_of_sessions(
         first = next(each for each in answers if each.status_code == 201)
         assert (await ada.delete(first.headers["location"])).status_code == 204
         assert (await ada.post(PATH, {"language": "c"})).status_code == 201
+
+
+async def test_e1_a_user_has_one_session_for_each_problem(
+    ada: Api, bob: Api, pool: Pool, make_dependencies: MakeDependencies
+) -> None:
+    """It does not count among the sessions whose number is bounded."""
+    await make_problem(pool, "sum")
+    body = {"language": "python3", "template_code": "first", "problem_id": "prob_sum"}
+    made = await ada.post(PATH, body)
+    assert (made.status_code, made.json()["problem_id"]) == (201, "prob_sum")
+    again = await ada.post(PATH, {**body, "template_code": "second"})
+    assert again.status_code == 200
+    assert again.json() == made.json()
+    assert (await bob.post(PATH, body)).status_code == 201
+    assert (await ada.post(PATH, {**body, "problem_id": "prob_none"})).status_code == 404
+    async with running(create_app(make_dependencies(code_sessions_per_user=1))) as client:
+        user = Api(client, ada.user)
+        await create(user)
+        assert (await user.post(PATH, {"language": "c"})).status_code == 409
+        await make_problem(pool, "product")
+        assert (
+            await user.post(PATH, {**body, "problem_id": "prob_product"})
+        ).status_code == 201
 
 
 async def test_e2_a_save_makes_a_version_only_if_the_content_changes(

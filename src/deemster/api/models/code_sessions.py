@@ -17,6 +17,9 @@ class CodeSessionIn(RequestModel):
     language: ShortText = Field(examples=["python3"])
     template_code: str | None = Field(None, examples=["print(input())"])
     """The first source. The default is the template of the language."""
+    problem_id: ShortText | None = None
+    """Problem that is solved in the session. If you have a session for it already, the response
+    is 200 with that one, unchanged."""
 
 
 class CodeSessionPatch(RequestModel):
@@ -32,6 +35,8 @@ class CodeSessionOut(ResponseModel):
     language: str
     version: int
     """Grows by one with each change; the ETag is made of it."""
+    problem_id: str | None = None
+    """The problem that is solved in the session."""
     source_code: str | None = None
     """Left out in lists, and in the response to a change of the session."""
     latest_execution_id: str | None = None
@@ -76,6 +81,8 @@ def session_out(session: CodeSession, *, with_source: bool) -> CodeSessionOut:
     )
     if session.latest_execution is not None:
         shown.latest_execution_id = session.latest_execution
+    if session.problem is not None:
+        shown.problem_id = session.problem
     if with_source:
         shown.source_code = session.source
     return shown

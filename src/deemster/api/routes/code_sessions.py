@@ -13,6 +13,7 @@ from deemster.api.code_sessions import (
     save,
     session_id,
     session_response,
+    solved_problem,
     unknown_session,
     with_etag,
 )
@@ -56,10 +57,16 @@ PATH: Final = CODE_SESSIONS_PATH
     status_code=201,
     response_model=CodeSessionOut,
     openapi_extra={**request_body(CodeSessionIn), **SECURED, **IDEMPOTENCY_KEY},
-    responses={**errors(400, 408, 409, 413, 415, 422), 201: {"headers": WITH_ETAG}},
+    responses={
+        **errors(400, 404, 408, 409, 413, 415, 422),
+        200: {"model": CodeSessionOut, "headers": WITH_ETAG},
+        201: {"headers": WITH_ETAG},
+    },
 )
 async def create_session(request: Request) -> Response:
-    """Creates a session, with the given source or the template of the language."""
+    """Creates a session, with the given source or the template of the language. A user has one
+    session for each problem; if there is one, it is the response.
+    """
     caller = await BEARER(request)
     state = app_state(request)
     asked = await read_json(request, CodeSessionIn)
@@ -67,13 +74,24 @@ async def create_session(request: Request) -> Response:
     source = language.template if asked.template_code is None else asked.template_code
     check_source(language, source)
     most = state.settings.code_sessions_per_user
+    problem = await solved_problem(state, caller, asked.problem_id)
     async with transaction(state.pool) as writing:
 
         async def create() -> Response:
             session = CodeSessionId(new_id(CODE_SESSION))
             made = await code_sessions.add(
-                writing, session, caller.id, language=language.id, source=source, most=most
+                writing,
+                session,
+                caller.id,
+                language=language.id,
+                source=source,
+                most=most,
+                problem=problem,
             )
+            if made is None and problem is not None:
+                known = await code_sessions.of_problem(writing, caller.id, problem)
+                assert known is not None, "the account is locked"
+                return session_response(known, 200, with_source=True)
             if made is None:
                 raise Conflict(f"You have {most} sessions: delete one before you create one.")
             return session_response(

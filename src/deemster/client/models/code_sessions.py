@@ -13,6 +13,8 @@ class CodeSession(Model):
     language: str
     version: int
     """Grows by one with each change of the source or the language."""
+    problem_id: str | None = None
+    """The problem that is solved in the session."""
     source_code: str | None = None
     """None in lists, and in the result of a save."""
     latest_execution_id: str | None = None

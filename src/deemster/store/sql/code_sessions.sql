@@ -3,11 +3,14 @@
 SELECT FROM account WHERE id = :account FOR NO KEY UPDATE;
 
 -- name: add^
--- Creates a session with its first version; no row if the account has too many sessions.
+-- Creates a session with its first version; no row if the account has too many sessions without a problem, or one for
+-- this problem already.
 WITH added AS (
-    INSERT INTO code_session (id, account_id, language, source, version)
-    SELECT :id, :account, :language, :source, 1
-     WHERE (SELECT count(*) FROM code_session WHERE account_id = :account) < :most::int
+    INSERT INTO code_session (id, account_id, language, source, version, problem_id)
+    SELECT :id, :account, :language, :source, 1, :problem::text
+     WHERE :problem::text IS NOT NULL
+        OR (SELECT count(*) FROM code_session WHERE account_id = :account AND problem_id IS NULL) < :most::int
+        ON CONFLICT (account_id, problem_id) WHERE problem_id IS NOT NULL DO NOTHING
  RETURNING *
 ), first_version AS (
     INSERT INTO code_version (session_id, number, language, source, size_bytes)
@@ -21,9 +24,15 @@ SELECT s.*, (SELECT max(x.work_id) FROM execution x WHERE x.session_id = s.id) A
   FROM code_session s
  WHERE s.id = :id AND s.account_id = :account;
 
+-- name: of_problem^
+-- Reads the session in which the account solves a problem.
+SELECT s.*, (SELECT max(x.work_id) FROM execution x WHERE x.session_id = s.id) AS latest_execution_id
+  FROM code_session s
+ WHERE s.account_id = :account AND s.problem_id = :problem;
+
 -- name: page
 -- Lists sessions of an account without their source, newest first, starting before one.
-SELECT s.id, s.account_id, s.language, '' AS source, s.version, s.created_at, s.changed_at,
+SELECT s.id, s.account_id, s.language, '' AS source, s.version, s.problem_id, s.created_at, s.changed_at,
        (SELECT max(x.work_id) FROM execution x WHERE x.session_id = s.id) AS latest_execution_id
   FROM code_session s
  WHERE s.account_id = :account AND (:before::text IS NULL OR s.id < :before)
