@@ -33,7 +33,7 @@ NAMES = {
     *TEXTS,
 }
 """Templates translate these, too, without naming them."""
-SAME = {"Name", "Median", "Webhook", "Webhooks"}
+SAME = {"Terminal", "Name", "Median", "Webhook", "Webhooks"}
 """One word in both languages."""
 
 

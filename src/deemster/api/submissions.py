@@ -1,5 +1,9 @@
 """Accepts, awaits and reads submissions for routes and compatible APIs (A1, A2)."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
 from starlette.requests import Request
 
 from deemster.api.admission import RateTokens
@@ -30,11 +34,14 @@ from deemster.cache.kinds import MY_SUBMISSIONS, RUNNING_STATUS_S, STATUS
 from deemster.domain.account import Account, Role
 from deemster.domain.errors import NotFound
 from deemster.domain.ids import GENERATED_ID, SubmissionId
+from deemster.domain.judgement import ContestantCase
 from deemster.domain.lifecycle import SETTLED, WAITING
 from deemster.domain.source import unpack_files
+from deemster.domain.stored_analysis import StoredAnalysis
 from deemster.domain.submission import AcceptedSubmission
+from deemster.domain.verdict import Verdict
 from deemster.pipeline.accept.service import SubmitRequest
-from deemster.store import submissions
+from deemster.store import analyses, submissions
 from deemster.store.inline_artifacts import fetch
 from deemster.store.pool import Connection, connection
 
@@ -141,6 +148,36 @@ def asks_for_own(caller: Account, user: str | None) -> bool:
     if user is None:
         return caller.role is not Role.ADMIN
     return user in {caller.id, caller.name}
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionDetails:
+    """What pages show beside the submission itself; nothing of it is hidden test data."""
+
+    cases: Sequence[ContestantCase]
+    """Empty until the verdict is known."""
+    analysis: StoredAnalysis | None
+
+
+async def read_details(state: AppState, caller: Account, submission: str) -> SubmissionDetails:
+    async with connection(state.pool) as acquired:
+        view = await visible_submission(acquired, caller, submission)
+        analysis = await analyses.get(acquired, view.id)
+    judged = view.judgement if view.verdict is not None else None
+    return SubmissionDetails(
+        tuple(map(case_from_json, (judged or {}).get("cases", ()))), analysis
+    )
+
+
+def case_from_json(case: Mapping[str, Any]) -> ContestantCase:
+    verdict = case["verdict"]
+    return ContestantCase(
+        case["number"],
+        Verdict(verdict) if verdict else None,
+        case["is_sample"],
+        case["cpu_ms"],
+        case["memory_kb"],
+    )
 
 
 async def read_source(state: AppState, caller: Account, submission: str) -> SourceOut:

@@ -10,14 +10,22 @@ from deemster.api.models.submissions import (
     SubmissionPage,
     SubmissionQuery,
 )
-from deemster.api.submissions import cached_submission, list_visible, read_source
+from deemster.api.submissions import (
+    cached_submission,
+    list_visible,
+    read_details,
+    read_source,
+)
 from deemster.domain.errors import NotFound
 from deemster.web.formats import BY_SLUG
 from deemster.web.page import Page, page_route
+from deemster.web.source_marks import analysis_marks, by_line, compiler_marks
 
 SUBMISSIONS: Final = "/submissions"
 SUBMISSION: Final = SUBMISSIONS + "/{id}"
 VERDICT: Final = "/verdicts/{slug}"
+STATE: Final = "submission_state.html"
+"""The part of the page that scripts replace while the submission is judged."""
 GOING_ON: Final = frozenset(
     {Status.QUEUED, Status.RUNNING, Status.ANALYZING, Status.AI_EVALUATING}
 )
@@ -40,10 +48,17 @@ async def show_submission(page: Page) -> Response:
     assert entry.body is not None, "an unknown submission was refused"
     found = SubmissionOut.model_validate_json(entry.body)
     source = await read_source(page.state, page.account, submission)
+    details = await read_details(page.state, page.account, submission)
+    marks = [
+        *compiler_marks(found.compiler_output or "", source),
+        *(analysis_marks(details.analysis) if details.analysis is not None else ()),
+    ]
     return page.render(
-        "submission.html",
+        STATE if page.request.headers.get("HX-Request") else "submission.html",
         found=found,
         source=source,
+        cases=details.cases,
+        marks=by_line(marks),
         is_going_on=found.status in GOING_ON,
     )
 
