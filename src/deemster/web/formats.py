@@ -28,11 +28,11 @@ LOOKS: Final[dict[Verdict, Look]] = {
     Verdict.ACCEPTED: Look("good", "✓", "accepted"),
     Verdict.PARTIAL: Look("part", "◐", "partial"),
     Verdict.WRONG_ANSWER: Look("bad", "✗", "wrong-answer"),
-    Verdict.TIME_LIMIT: Look("slow", "⧖", "time-limit-exceeded"),
+    Verdict.TIME_LIMIT: Look("slow", "◷", "time-limit-exceeded"),
     Verdict.MEMORY_LIMIT: Look("slow", "▤", "memory-limit-exceeded"),
     Verdict.OUTPUT_LIMIT: Look("slow", "⇥", "output-limit-exceeded"),
     Verdict.RUNTIME_ERROR: Look("bad", "!", "runtime-error"),
-    Verdict.COMPILE_ERROR: Look("mute", "⌗", "compile-error"),
+    Verdict.COMPILE_ERROR: Look("mute", "#", "compile-error"),
     Verdict.JUDGE_ERROR: Look("mute", "⚠", "judge-error"),
 }
 BY_SLUG: Final = {look.slug: verdict for verdict, look in LOOKS.items()}

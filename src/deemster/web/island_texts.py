@@ -7,6 +7,18 @@ from deemster.web.language import SOURCE, Language
 TEXTS: Final = (
     "Copied",
     "Copy",
+    "Escape, then Tab leaves the editor",
+    "Kept only in this browser: {why}",
+    "No answer from the judge: your submission is sent again",
+    "Not connected: trying again",
+    "Not connected: your program is kept in this browser and saved later",
+    "Not saved yet",
+    "Running",
+    "Saved",
+    "Sending…",
+    "The program has ended",
+    "Waiting for a free place",
+    "Your solution",
 )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, BrowserContext, Page, async_playwright
+from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
 
 from tests.api.browser import PASSWORD
 from tests.cli.up.service import Up, all_gone
@@ -22,6 +22,8 @@ CHROMIUM = shutil.which("chromium")
 ARGUMENTS = ("--disable-gpu", "--disable-dev-shm-usage")
 """A container's /dev/shm may be small."""
 AS_ROOT = ("--no-sandbox",)
+PATIENCE_MS = PATIENCE_S * 1000
+expect.set_options(timeout=PATIENCE_MS)
 
 Enter = Callable[..., Awaitable[Page]]
 
@@ -60,13 +62,17 @@ async def enter(chromium: Browser, judge: Up) -> AsyncIterator[Enter]:
         context = await chromium.new_context(
             base_url=judge.url, **{"viewport": {"width": 1440, "height": 900}, **options}
         )
-        context.set_default_timeout(PATIENCE_S * 1000)
+        context.set_default_timeout(PATIENCE_MS)
         contexts.append(context)
         page = await context.new_page()
         page.on("pageerror", lambda fault: faults.append(str(fault)))
         page.on(
             "console",
-            lambda line: faults.append(line.text) if "Content Security" in line.text else None,
+            lambda line: (
+                faults.append(f"{line.location}: {line.text}")
+                if "Content Security" in line.text
+                else None
+            ),
         )
         await page.goto("/signup")
         await page.fill("[name=name]", name)

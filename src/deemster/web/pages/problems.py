@@ -8,11 +8,12 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from deemster.api.admission import RateTokens
+from deemster.api.code_sessions import session_of_problem
 from deemster.api.http.errors import invalid_body, kind_of
 from deemster.api.lookups import installed_versions
 from deemster.api.models.problems import ProblemOut, ProblemPage, ProblemQuery
 from deemster.api.models.submissions import SubmissionIn
-from deemster.api.problems import cached_page, cached_problem
+from deemster.api.problems import cached_page, draft_for, problem_for
 from deemster.api.submissions import accept_submission, admit_submission
 from deemster.domain.errors import Conflict, DeemsterError, LimitReached, Refused, Unavailable
 from deemster.domain.language import Language
@@ -24,6 +25,7 @@ SHOWN: Final = (Refused, Conflict, LimitReached, Unavailable)
 FIRST: Final = "python3"
 """The language that a new visitor is offered."""
 LANGUAGE_COOKIE: Final = "deemster_solves_in"
+"""The script of the page writes it, too, so it is not hidden from scripts."""
 
 
 async def show_problems(page: Page) -> Response:
@@ -48,9 +50,7 @@ async def submit(page: Page) -> Response:
     except SHOWN as refusal:
         return await problem_page(page, problem, refusal)
     response = page.redirect(f"/submissions/{accepted}")
-    response.set_cookie(
-        LANGUAGE_COOKIE, page.form["language"], max_age=YEAR_S, samesite="lax", httponly=True
-    )
+    response.set_cookie(LANGUAGE_COOKIE, page.form["language"], max_age=YEAR_S, samesite="lax")
     return response
 
 
@@ -76,11 +76,12 @@ async def submit_form(page: Page, problem: str, tokens: RateTokens) -> str:
 async def problem_page(
     page: Page, problem_id: str, error: DeemsterError | None = None
 ) -> Response:
-    entry = await cached_problem(page.state, problem_id)
-    assert entry.body is not None, "an unknown problem was refused"
-    problem = ProblemOut.model_validate_json(entry.body)
+    problem = await visible_problem(page, problem_id)
     languages = await usable_languages(page, problem)
-    chosen = page.form.get("language") or page.request.cookies.get(LANGUAGE_COOKIE, FIRST)
+    session = await session_of_problem(page.state, page.account, problem.id)
+    saved_language = session.language if session is not None else None
+    remembered = saved_language or page.request.cookies.get(LANGUAGE_COOKIE, FIRST)
+    chosen = page.form.get("language") or remembered
     return page.render(
         "problem.html",
         kind_of(type(error)).status if error is not None else 200,
@@ -89,10 +90,20 @@ async def problem_page(
         title=in_language(problem.titles, page.language.code) or problem.title,
         languages=languages,
         chosen=chosen if chosen in {each.id for each in languages} else None,
-        source=page.form.get("source", ""),
+        session=session,
+        source=page.form.get("source") or (session.source if session is not None else ""),
         key=page.form.get("key") or page.nonce,
         error=str(error) if error is not None else None,
     )
+
+
+async def visible_problem(page: Page, problem_id: str) -> ProblemOut:
+    """Authors also see their problems that are not published."""
+    entry = await problem_for(page.state, page.account, problem_id)
+    if entry is None:
+        return await draft_for(page.state, page.account, problem_id)
+    assert entry.body is not None, "an unknown problem was refused"
+    return ProblemOut.model_validate_json(entry.body)
 
 
 async def usable_languages(page: Page, problem: ProblemOut) -> Sequence[Language]:
