@@ -1,6 +1,9 @@
 """The `deemster` command."""
 
-from deemster.cli.app import main
+from deemster.cli.imports import without_garbage_collection
+
+with without_garbage_collection():
+    from deemster.cli.app import main
 
 __all__ = ["main"]
 

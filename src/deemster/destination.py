@@ -8,6 +8,7 @@ import threading
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from enum import StrEnum
+from functools import cache
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -116,8 +117,12 @@ def is_tls_fault(fault: BaseException | None) -> bool:
     return fault is not None
 
 
+@cache
 def default_tls() -> ssl.SSLContext:
-    """Trusts the bundled certificate authorities and those of this machine."""
+    """Trusts the bundled certificate authorities and those of this machine.
+
+    The first call takes 60 ms: do it when there is something to send.
+    """
     context = httpx.create_ssl_context(trust_env=False)
     context.load_default_certs()
     return context

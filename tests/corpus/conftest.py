@@ -20,8 +20,8 @@ from deemster.problems.revision import Revision
 from deemster.programs.build.languages import load_catalogue
 from deemster.programs.build.toolchain import Missing, Toolchains
 from deemster.settings import Settings
-from deemster.wiring.judging import find_needed, make_spool, open_judging
-from deemster.wiring.problems import open_revisions
+from deemster.wiring.judging import make_spool, open_judging
+from deemster.wiring.problems import find_needed, open_revisions
 
 NEVER_SKIPPED = frozenset({"c", "cpp", "python3", "java", "javascript"})
 

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-from deemster.cli.up.first_start import TOKEN_FILE, read_token
+from deemster.cli.token_file import TOKEN_FILE, read_token
 from deemster.client import (
     ApiError,
     AsyncDeemster,

@@ -8,6 +8,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
+from deemster.cli.imports import without_garbage_collection
+
 
 class CommandEntry(NamedTuple):
     target: str
@@ -128,7 +130,8 @@ class LazyGroup(TyperGroup):
 
 def load_command(name: str) -> Any:
     module, _, attribute = COMMANDS[name].target.partition(":")
-    found = getattr(import_module(f"deemster.cli.{module}"), attribute)
+    with without_garbage_collection():
+        found = getattr(import_module(f"deemster.cli.{module}"), attribute)
     if isinstance(found, typer.Typer):
         command: Any = get_group(found)
     else:

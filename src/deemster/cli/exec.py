@@ -19,7 +19,7 @@ import uvloop
 from deemster.cli.client import RETRIES, open_client
 from deemster.cli.exit_codes import ExitCode
 from deemster.cli.options import Language
-from deemster.cli.run import read_source
+from deemster.cli.source_file import read_source
 from deemster.client import ApiError, ExecutionSummary, LiveEvent, Output, Program
 from deemster.client.terminal import Terminal
 from deemster.domain.errors import Refused

@@ -18,6 +18,7 @@ from contextlib import suppress
 from typing import Any
 
 from deemster.cli.app import main as run_command
+from deemster.cli.imports import without_garbage_collection
 from deemster.wiring.forked_process import MAX_DESCRIPTORS, MAX_PACKET_BYTES
 from deemster.wiring.process import die_with_parent, show_arguments
 
@@ -139,9 +140,9 @@ def main() -> None:
     signal.pthread_sigmask(
         signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT}
     )
-    for name in ("cli.roles", *(f"wiring.{role}" for role in roles)):
-        importlib.import_module(f"deemster.{name}")
-    gc.collect()
+    with without_garbage_collection():
+        for name in ("cli.roles", *(f"wiring.{role}" for role in roles)):
+            importlib.import_module(f"deemster.{name}")
     gc.freeze()  # garbage collection would copy the pages that all processes share
     ForkServer(socket.socket(fileno=int(control))).serve()
     run_command()

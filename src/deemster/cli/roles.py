@@ -6,6 +6,7 @@ from typing import Any
 import structlog
 import uvloop
 
+from deemster.cli.imports import without_garbage_collection
 from deemster.cli.options import Slots
 from deemster.settings import Settings, load_settings
 from deemster.telemetry import configure
@@ -23,7 +24,8 @@ def api() -> None:
 
     `deemster settings` shows its address and port. You can run as many as you like.
     """
-    from deemster.wiring.api import run_api
+    with without_garbage_collection():
+        from deemster.wiring.api import run_api
 
     start("api", run_api, listens=True)
 
@@ -33,7 +35,8 @@ def relay() -> None:
 
     One relay is enough; a second one takes over when the first one dies.
     """
-    from deemster.wiring.relay import run_relay
+    with without_garbage_collection():
+        from deemster.wiring.relay import run_relay
 
     start("relay", run_relay)
 
@@ -44,7 +47,8 @@ def worker(slots: Slots = None) -> None:
     After SIGTERM the worker takes no more submissions and ends when its last program has ended.
     After a second SIGTERM it ends at once, and another worker judges its submissions.
     """
-    from deemster.wiring.worker import run_worker
+    with without_garbage_collection():
+        from deemster.wiring.worker import run_worker
 
     start("worker", lambda settings: run_worker(settings, slots), runner=True)
 
@@ -54,7 +58,8 @@ def keeper() -> None:
 
     One keeper is enough; more do no harm.
     """
-    from deemster.wiring.keeper import run_keeper
+    with without_garbage_collection():
+        from deemster.wiring.keeper import run_keeper
 
     start("keeper", run_keeper)
 
@@ -64,7 +69,8 @@ def dispatcher() -> None:
 
     Only needed with DEEMSTER_JUDGE_ON=hosts or hosts-first. One is enough; more do no harm.
     """
-    from deemster.wiring.dispatcher import run_dispatcher
+    with without_garbage_collection():
+        from deemster.wiring.dispatcher import run_dispatcher
 
     start("dispatcher", run_dispatcher)
 

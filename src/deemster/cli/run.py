@@ -15,11 +15,12 @@ from deemster.cli.exit_codes import ExitCode
 from deemster.cli.options import AsJson, Language
 from deemster.cli.output import print_error, print_json
 from deemster.cli.run_output import OutputStream, as_object, explain
+from deemster.cli.source_file import read_source
 from deemster.domain import language as domain
 from deemster.domain.errors import Refused, Unavailable
 from deemster.domain.limits import MIB, Limits
 from deemster.domain.run_status import RunStatus
-from deemster.domain.source import SOURCE_BYTES, Source, single_file
+from deemster.domain.source import Source, single_file
 from deemster.programs.build.compile import Compilation
 from deemster.programs.build.languages import load_catalogue
 from deemster.programs.build.toolchain import Toolchain, Toolchains
@@ -178,20 +179,6 @@ def read_program(file: Path, language_name: str | None) -> tuple[domain.Language
     else:
         language = catalogue.for_file(file.name, content.decode(errors="replace"))
     return language, single_file(language, file.name, content)
-
-
-def read_source(file: Path) -> bytes:
-    try:
-        if file.is_dir():
-            raise Refused(f"{file} is a directory: give the program's source file.")
-        if not file.is_file():
-            raise Refused(f"There is no file {file}: check its name.")
-        with file.open("rb") as opened:
-            return opened.read(SOURCE_BYTES + 1)
-    except OSError as fault:
-        raise Refused(
-            f"Can't read {file} ({fault.strerror}): check its permissions."
-        ) from fault
 
 
 @contextmanager

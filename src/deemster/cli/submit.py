@@ -14,7 +14,7 @@ from deemster.cli.exit_codes import ExitCode
 from deemster.cli.options import AsJson, Language
 from deemster.cli.output import print_error, print_json
 from deemster.cli.progress import Progress
-from deemster.cli.run import read_source
+from deemster.cli.source_file import read_source
 from deemster.client import AsyncDeemster, Submission
 from deemster.client.models.source import Source
 from deemster.programs.build.languages import load_catalogue

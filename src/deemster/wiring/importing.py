@@ -15,8 +15,8 @@ from deemster.problems.revision import Revision
 from deemster.programs.build.languages import load_catalogue
 from deemster.settings import Settings
 from deemster.store.audit import Actor
-from deemster.wiring.judging import find_needed, make_spool, open_judging
-from deemster.wiring.problems import open_importer, open_revisions
+from deemster.wiring.judging import make_spool, open_judging
+from deemster.wiring.problems import find_needed, open_importer, open_revisions
 from deemster.wiring.resources import open_command_database, operator
 
 

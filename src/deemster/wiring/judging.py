@@ -9,8 +9,6 @@ from typing import Final
 from deemster.directory_store import sweep
 from deemster.domain.language import Catalogue, Language, Permissions
 from deemster.domain.limits import MIB
-from deemster.pipeline.judge.sources import languages_needed
-from deemster.problems.revision import Revision
 from deemster.programs.build.boxed_tools import VersionBox
 from deemster.programs.build.compiler import BuildTools, Compiler
 from deemster.programs.build.toolchain import Toolchain, Toolchains
@@ -166,13 +164,3 @@ def make_spool(settings: Settings) -> Path:
     place = settings.data_dir / "spool"
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
     return place
-
-
-def find_needed(catalogue: Catalogue, revisions: Iterable[Revision]) -> list[Language]:
-    """Returns the languages of all programs in these packages."""
-    found = {
-        language.id: language
-        for revision in revisions
-        for language in languages_needed(revision.directory, revision.problem, catalogue)
-    }
-    return list(found.values())

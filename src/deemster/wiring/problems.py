@@ -1,10 +1,14 @@
 """Opens the stores of problem revisions, and what imports packages into them."""
 
+from collections.abc import Iterable
+
+from deemster.domain.language import Catalogue, Language
 from deemster.domain.limits import MIB
+from deemster.pipeline.judge.sources import languages_needed
 from deemster.problems.archive import Bounds
 from deemster.problems.distribution import RevisionDistributor
 from deemster.problems.importing import Importer
-from deemster.problems.revision import RevisionStore
+from deemster.problems.revision import Revision, RevisionStore
 from deemster.settings import Settings
 from deemster.settings.ceilings import problem_ceilings
 from deemster.store.artifacts import Artifacts
@@ -24,3 +28,13 @@ def open_distributor(settings: Settings, artifacts: Artifacts) -> RevisionDistri
 def open_importer(settings: Settings, pool: Pool) -> Importer:
     distributor = open_distributor(settings, open_artifacts(settings))
     return Importer(pool, open_revisions(settings), distributor, problem_ceilings(settings))
+
+
+def find_needed(catalogue: Catalogue, revisions: Iterable[Revision]) -> list[Language]:
+    """Returns the languages of all programs in these packages."""
+    found = {
+        language.id: language
+        for revision in revisions
+        for language in languages_needed(revision.directory, revision.problem, catalogue)
+    }
+    return list(found.values())

@@ -12,8 +12,8 @@ from deemster.pipeline.judge.verify.verifier import PackageReport, Verifier
 from deemster.problems.revision import Revision
 from deemster.programs.build.languages import load_catalogue
 from deemster.settings import Settings
-from deemster.wiring.judging import find_needed, make_spool, open_judging
-from deemster.wiring.problems import open_revisions
+from deemster.wiring.judging import make_spool, open_judging
+from deemster.wiring.problems import find_needed, open_revisions
 
 
 async def verify_all(

@@ -44,7 +44,7 @@ class RubricQuery(PageQuery):
     problem_id: ShortText | None = None
 
 
-class TierIn(TierFields):
+class TierIn(TierFields, ResponseModel):
     """A model behind an endpoint that speaks the protocol of OpenAI's chat completions."""
 
 
@@ -59,7 +59,7 @@ class TiersIn(RequestModel):
         return self
 
 
-class TierOut(TierFields):
+class TierOut(TierFields, ResponseModel):
     """A tier, with all fields."""
 
 

@@ -26,19 +26,14 @@ class ResponseModel(BaseModel):
     """The text below a field is its description in the OpenAPI document."""
 
     @classmethod
-    def __pydantic_init_subclass__(cls, **_: object) -> None:
-        for name, text in attribute_docstrings(cls).items():
-            cls.model_fields[name].description = text
-
-    @classmethod
     def __get_pydantic_json_schema__(
         cls, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
         written = handler(schema)
         properties = handler.resolve_ref_schema(written).get("properties", {})
-        for name, field in cls.model_fields.items():
-            if name in properties and field.description:
-                properties[name]["description"] = field.description
+        for name, text in attribute_docstrings(cls).items():
+            if name in properties:
+                properties[name]["description"] = text
         return written
 
 

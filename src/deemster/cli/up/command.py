@@ -13,7 +13,6 @@ from deemster.sandbox.launched_runner import launcher_in_use
 from deemster.settings import load_settings
 from deemster.wiring.privileges import enter_service
 from deemster.wiring.process import end_with_launcher
-from deemster.wiring.strongest_sandbox import choose_layers
 
 
 def up(
@@ -59,6 +58,8 @@ def up(
     entered = enter_service(settings, runner=True, listens=True)
     settings, weakness = entered.settings, entered.weakness
     if os.geteuid() != 0 and launcher_in_use() is None:
+        from deemster.wiring.strongest_sandbox import choose_layers
+
         settings, weakness = uvloop.run(choose_layers(settings))
     uvloop.run(
         end_with_launcher(

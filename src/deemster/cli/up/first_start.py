@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from deemster.cli.token_file import TOKEN_FILE, read_token
 from deemster.cli.up.display import Display
 from deemster.cli.up.logs import Log
 from deemster.domain.account import Role
@@ -21,7 +22,6 @@ from deemster.wiring.forked_process import ForkServerClient
 from deemster.wiring.resources import operator
 
 ADMIN: Final = "admin"
-TOKEN_FILE: Final = "admin.token"  # noqa: S105 - a file's name
 LINK_DAYS: Final = 7
 
 
@@ -73,10 +73,6 @@ async def is_without_password(acquired: Connection) -> bool:
     """Whether nobody can log in as the admin but with a one-time link."""
     known = await accounts.credentials_by_name(acquired, ADMIN)
     return known is not None and known.password is None and not known.disabled
-
-
-def read_token(path: Path) -> str:
-    return path.read_text(encoding="utf-8").strip()
 
 
 async def load_samples(

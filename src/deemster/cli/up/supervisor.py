@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Final
 
 from deemster import __version__
+from deemster.cli.token_file import TOKEN_FILE
 from deemster.cli.up.child import Child
 from deemster.cli.up.display import Display
 from deemster.cli.up.first_start import (
-    TOKEN_FILE,
     NewAdmin,
     is_without_password,
     load_samples,

@@ -75,7 +75,7 @@ class WebhookSender:
     ) -> None:
         self._allow_private = allow_private
         self._look_up = look_up
-        self._tls = tls or default_tls()
+        self._tls = tls
 
     async def send(self, request: WebhookRequest) -> Outcome:
         try:
@@ -116,7 +116,7 @@ class WebhookSender:
         }
         async with (
             httpcore.AsyncConnectionPool(
-                ssl_context=self._tls, network_backend=backend
+                ssl_context=self._tls or default_tls(), network_backend=backend
             ) as connections,
             connections.stream(
                 request.method,

@@ -92,7 +92,7 @@ class ModelEndpoint:
         self._keys = keys or {}
         self._allow_private = allow_private
         self._look_up = look_up
-        self._tls = tls or default_tls()
+        self._tls = tls
 
     async def ask(
         self, tier: ModelTier, prompt: Prompt, *, call_key: str, timeout_s: float
@@ -132,7 +132,7 @@ class ModelEndpoint:
         backend = PinnedBackend(addresses, tier.timeout_s)
         async with (
             httpcore.AsyncConnectionPool(
-                ssl_context=self._tls, network_backend=backend
+                ssl_context=self._tls or default_tls(), network_backend=backend
             ) as connections,
             connections.stream(
                 "POST", wire_url(target), headers=[*headers.items()], content=body

@@ -25,7 +25,7 @@ ShortName = Annotated[str, text_form(ONE_LINE, min_length=1, max_length=128)]
 
 
 class TierFields(FileModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: Annotated[
         str,
