@@ -21,13 +21,14 @@ from tests.waiting import PATIENCE_S, until
 
 RUNNER = Path(os.environ["DEEMSTER_RUNNER"]) if "DEEMSTER_RUNNER" in os.environ else None
 """Another build of the runner, such as the one with sanitizers."""
+SANITIZED = RUNNER is not None and RUNNER.name.endswith("-asan")
 JAVA_BINDS = tuple(
     Bind(path, str(path)) for path in sorted(Path("/etc").glob("java-*-openjdk"))
 )
 JAVA = Profile("java", allow=frozenset({"socketpair"}), errno={"socket": "EACCES"})
 """The same permissions as in languages/java.toml."""
 SLOWNESS = int(os.environ.get("DEEMSTER_TEST_SLOWNESS", "1"))
-"""How many times slower this machine is than real hardware; tests/vm sets it."""
+"""How many times slower programs are than on real hardware; set by tests/vm and `sanitize`."""
 
 PATIENT = Limits(wall_ms=PATIENCE_S * 1000, cpu_ms=60_000)
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Command, Layers
-from tests.sandbox.conftest import PATIENT, RUNNER
+from tests.sandbox.conftest import PATIENT, RUNNER, SANITIZED
 
 LIBC: Final = ctypes.CDLL(None, use_errno=True)
 PR_SET_PDEATHSIG, PR_SET_TIMERSLACK, PR_MCE_KILL, PR_SET_THP_DISABLE = 1, 29, 33, 41
@@ -44,6 +44,8 @@ def become_unusual() -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGUSR2, signal.SIGALRM})
     signal.setitimer(signal.ITIMER_REAL, 3600)
     for kind, limit in LOW_LIMITS.items():
+        if kind in {resource.RLIMIT_AS, resource.RLIMIT_DATA} and SANITIZED:
+            continue  # AddressSanitizer reserves terabytes
         hard = resource.getrlimit(kind)[1]
         resource.setrlimit(kind, (limit, limit if can_raise else hard))
     os.umask(0o077)

@@ -577,4 +577,6 @@ async def test_pairs_leave_no_descriptor_open(pairs: PairBoxes) -> None:
         with suppress(SandboxFault):
             await pairs.run(Command(("/none",)), "sleep")
     await pairs.boxes.run(shell("true"))
-    assert (open_files(), open_files(pairs.boxes.runner_pid)) == before
+    assert open_files() == before[0]
+    # On a busy machine the runner may have been making its second slot when it was first asked.
+    assert open_files(pairs.boxes.runner_pid) <= before[1]

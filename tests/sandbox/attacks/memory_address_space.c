@@ -3,7 +3,7 @@
  * Expect: ok | memory_limit
  * Without CGROUP: ok
  * Without ALL: ok
- * Limits: memory_bytes=32MiB
+ * Limits: memory_bytes=48MiB
  * Address space: bounded
  */
 #include "attack.h"
@@ -15,6 +15,6 @@ int main(void)
     for (char *block; taken < (size_t)1 << 30 && (block = malloc(1 << 20)); taken += 1 << 20)
         memset(block, 1, 1 << 20);
     must_be(errno == ENOMEM);
-    must_be(taken <= 32 << 20);
+    must_be(taken <= 48 << 20);
     return held();
 }
