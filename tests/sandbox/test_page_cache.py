@@ -4,9 +4,10 @@ Each attack is tried without the layer that stops it, too, and must succeed ther
 """
 
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -25,10 +26,11 @@ SECRET = b"1001101011110000101001110001110100101101000011110110010110101000"
 
 
 @pytest.fixture
-def shared(tmp_path: Path) -> Path:
-    """Makes a directory with a file on disk, for all boxes."""
-    write_file(tmp_path)
-    return tmp_path
+def shared() -> Iterator[Path]:
+    """Makes a directory with a file on disk, for all boxes; /tmp may be in memory."""
+    with TemporaryDirectory(dir="/var/tmp", prefix="deemster-") as name:
+        write_file(Path(name))
+        yield Path(name)
 
 
 def remember(shared: Path) -> None:
