@@ -126,7 +126,9 @@ def _fill_venv(tree: Path, lock: Path, python: str) -> None:
     packages = tree / "lib" / f"python{python}" / "site-packages"
     packages.mkdir(parents=True)
     run(
-        *(_uv(), "pip", "install", "--quiet", "--no-deps", "--target", packages),
+        # Copies, because the programs are changed below: links would change uv's cache.
+        *(_uv(), "pip", "install", "--quiet", "--no-deps", "--link-mode", "copy"),
+        *("--target", packages),
         *("--python-version", python, "--python-platform", PLATFORM),
         *("--require-hashes", "--requirements", lock),
     )
