@@ -17,7 +17,7 @@ from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Bind, Command, Layers, View
 from deemster.sandbox.root import system_view
 from tests.sandbox.cached_file import STRIDE, bits_in_memory, forget, write_file
-from tests.sandbox.conftest import RUNNER
+from tests.sandbox.conftest import PATIENT, RUNNER
 
 pytestmark = pytest.mark.rootless
 
@@ -63,7 +63,7 @@ async def open_boxes(
 
 
 async def run(boxes: Boxes, code: Path, action: str) -> bytes:
-    command = Command(("/code/attack", action, "/opt/shared/file"), code=code)
+    command = Command(("/code/attack", action, "/opt/shared/file"), code=code, limits=PATIENT)
     report = await boxes.run(command, stdin=SECRET)
     assert report.status is RunStatus.OK, report
     return report.stdout
@@ -71,7 +71,7 @@ async def run(boxes: Boxes, code: Path, action: str) -> bytes:
 
 async def wait_until_clean(boxes: Boxes) -> None:
     """A box takes the next run when it has removed what the last one left."""
-    assert (await boxes.run(Command(("/bin/true",)))).status is RunStatus.OK
+    assert (await boxes.run(Command(("/bin/true",), limits=PATIENT))).status is RunStatus.OK
 
 
 async def test_x9_no_call_removes_or_reveals_pages(
@@ -135,7 +135,8 @@ async def test_j7_reading_a_file_does_not_lower_the_peak_of_the_memory(
     shared: Path, build: Callable[[Path], Path]
 ) -> None:
     """The page cache at the end is not subtracted from an earlier peak."""
-    command = Command(("/code/attack", "spend", "/opt/shared/file"), code=build(SOURCE))
+    argv = ("/code/attack", "spend", "/opt/shared/file")
+    command = Command(argv, code=build(SOURCE), limits=PATIENT)
     forget(shared)
     async with open_boxes(shared) as boxes:
         report = await boxes.run(command)
