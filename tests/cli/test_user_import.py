@@ -3,6 +3,8 @@
 import csv
 from pathlib import Path
 
+import pytest
+
 from deemster.store import log_in_links
 from deemster.store.pool import Pool, connection
 from tests.cli.conftest import Deemster
@@ -36,9 +38,13 @@ async def test_a_class_is_imported_with_csv_and_sheet(
     assert "2 existed and were not changed" in kept.err
 
 
-async def test_a_link_for_one_account(operate: Deemster, pool: Pool) -> None:
+async def test_a_link_for_one_account(
+    operate: Deemster, pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert operate("user", "add", "ada").code == 0
+    monkeypatch.setenv("DEEMSTER_URL", "http://127.0.0.1:8123/")
     link = operate("user", "link", "ada").out.decode().strip()
+    assert link.startswith("http://127.0.0.1:8123/log-in/")
     async with connection(pool) as acquired:
         account = await log_in_links.use(acquired, link.rpartition("/")[2])
     assert account is not None

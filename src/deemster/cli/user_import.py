@@ -26,7 +26,7 @@ from deemster.cli.options import AsJson
 from deemster.cli.output import print_json
 from deemster.domain.errors import Conflict, NotFound, Refused
 from deemster.private_file import write_private
-from deemster.settings import Settings, load_settings
+from deemster.settings import Settings, given_server_url, load_settings
 from deemster.store import accounts, log_in_links
 from deemster.store.account_import import Outcome
 from deemster.store.audit import Actor, record
@@ -41,7 +41,7 @@ Url = Annotated[
     str | None,
     typer.Option(
         metavar="URL",
-        help="Address of the judge in links. [default: the setting public_url]",
+        help="Address of the judge in links. [default: public_url, then DEEMSTER_URL]",
         show_default=False,
     ),
 ]
@@ -144,7 +144,8 @@ async def create_link(settings: Settings, name: str, days: int, url: str | None)
 
 
 def base_url(settings: Settings, given: str | None) -> str:
-    return given or settings.public_url or Address(settings.host, settings.port).url
+    own = Address(settings.host, settings.port).url
+    return given or settings.public_url or given_server_url() or own
 
 
 def read_file(file: Path) -> bytes:

@@ -135,5 +135,10 @@ class Server:
 
 
 def server_of_client() -> Server:
-    url = os.environ.get(URL_VARIABLE) or DEFAULT_URL
-    return Server(url.rstrip("/"), os.environ.get(TOKEN_VARIABLE) or None)
+    url = given_server_url() or DEFAULT_URL
+    return Server(url, os.environ.get(TOKEN_VARIABLE) or None)
+
+
+def given_server_url() -> str | None:
+    """Of the server that client commands use, if it is not the default."""
+    return (os.environ.get(URL_VARIABLE) or "").rstrip("/") or None

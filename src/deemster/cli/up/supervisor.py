@@ -186,7 +186,13 @@ class Supervisor:
                 "bold",
             )
         elif needs_link:
-            say("The admin has no password yet: `deemster user link admin` prints a link.")
+            variables = command_variables(
+                address, self._settings.data_dir, names=self._names_data_dir
+            )
+            say(
+                f"The admin has no password yet: `{variables}deemster user link admin` prints "
+                "a link to log in."
+            )
 
 
 @asynccontextmanager
@@ -255,9 +261,7 @@ async def run_roles(
 
 def next_steps(address: Address, data_dir: Path, *, names: bool) -> str:
     """Commands that the user can copy; with `names` they name the data directory."""
-    variables = "" if address.url == DEFAULT_URL else f"DEEMSTER_URL={address.url} "
-    if names:
-        variables += f"DEEMSTER_DATA_DIR={data_dir} "
+    variables = command_variables(address, data_dir, names=names)
     bearer = f'"Authorization: Bearer $(cat {data_dir / TOKEN_FILE})"'
     return (
         "\nFrom a terminal:\n"
@@ -265,3 +269,9 @@ def next_steps(address: Address, data_dir: Path, *, names: bool) -> str:
         f"  curl -H {bearer} {address.url}/v1/problems\n"
         f"The API is described at {address.url}/docs. Ctrl-C ends everything.\n"
     )
+
+
+def command_variables(address: Address, data_dir: Path, *, names: bool) -> str:
+    """What stands before commands, so that they find this service."""
+    variables = "" if address.url == DEFAULT_URL else f"DEEMSTER_URL={address.url} "
+    return variables + (f"DEEMSTER_DATA_DIR={data_dir} " if names else "")
