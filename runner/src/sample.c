@@ -73,7 +73,9 @@ struct sample sample_processes(void)
     for (long got; (got = syscall(SYS_getdents64, proc, buffer, sizeof buffer)) > 0;)
         for (long at = 0; at < got;) {
             const struct entry *entry = (const void *)(buffer + at);
-            if (atoi(entry->name) > 1) { /* 1 is init itself */
+            const int number = atoi(entry->name);
+            /* 1 is init itself; without a pid namespace for the run, it is the spawner. */
+            if (number > 1 && number != getpid()) {
                 add_cpu(&sample, entry->name);
                 add_memory(&sample, entry->name);
             }
