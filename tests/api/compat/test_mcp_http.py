@@ -163,7 +163,7 @@ def test_without_the_extra_the_api_does_not_start(
         timeout=PATIENCE_S,
     )
     assert ended.returncode == ExitCode.UNABLE
-    [line] = ended.stderr.splitlines()
+    *_, line = ended.stderr.splitlines()
     assert "The setting compat names mcp" in line
     assert "pip install 'deemster[mcp]'" in line
 
