@@ -64,6 +64,17 @@ async function openEditor(): Promise<void> {
 
 // --- templates and files ---
 
+let changes = 0;
+
+/** Tells assistive technology that the program may still be replaced by a template. */
+async function busy(change: Promise<unknown>): Promise<void> {
+  changes += 1;
+  form.ariaBusy = "true";
+  await change.catch(() => undefined);
+  changes -= 1;
+  form.ariaBusy = String(changes > 0);
+}
+
 /** A program that was not changed since it was a template is replaced by another template. */
 async function useTemplate(isAsked: boolean): Promise<void> {
   const all = await languages();
@@ -166,8 +177,8 @@ function submit(): void {
 field.addEventListener("input", () => draft.change(content()));
 chosen.addEventListener("change", async () => {
   document.cookie = `deemster_solves_in=${chosen.value}; path=/; max-age=${YEAR_S}; samesite=lax`;
-  await editor?.useLanguage(chosen.value);
-  await useTemplate(false).catch(() => undefined);
+  const marked = Promise.resolve(editor?.useLanguage(chosen.value));
+  await busy(marked.then(() => useTemplate(false)));
   draft.change(content());
 });
 form.noValidate = true;
@@ -218,4 +229,4 @@ element("run").hidden = false;
 const restored = draft.restore();
 if (restored) use(restored);
 submitter.resume();
-openEditor().then(() => useTemplate(false));
+busy(openEditor().then(() => useTemplate(false)));

@@ -25,6 +25,7 @@ async def write(page: Page, source: str, language: str = "python3") -> None:
     editor = page.locator(".cm-content")
     await editor.wait_for()
     await page.select_option("select[name=language]", language)
+    await expect(page.locator("#solution")).to_have_attribute("aria-busy", "false")
     await replace_source(page, source)
 
 
